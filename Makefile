@@ -1,0 +1,111 @@
+# People and CI call only the targets of this file. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Folders to ingest beside the bundled sample, separated by spaces.
+DATA ?=
+# Everything generated: lake, warehouse, snapshots, secrets, logs.
+VAR ?= var
+API_PORT ?= 8000
+SUPERSET_PORT ?= 8088
+# Reference data that tests read in place.
+SHARED ?= ../shared
+
+SAMPLE := ingest/sample/runs
+UV = $(shell infra/setup/uv.sh path)
+SOJOURN := .venv/bin/sojourn
+
+export SOJOURN_VAR := $(abspath $(VAR))
+export SOJOURN_SHARED := $(abspath $(SHARED))
+export UV_NO_PROGRESS ?= 0
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  DATA='FOLDER …'    folders to ingest beside the bundled sample (make run, make build)"
+	@echo "  VAR=FOLDER         where everything generated goes (default: var)"
+
+##@ use
+
+.PHONY: run
+run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset on :8088, until Ctrl-C
+	@exec .venv/bin/python infra/launch.py --api-port $(API_PORT) --superset-port $(SUPERSET_PORT)
+
+.PHONY: build
+build: setup ## The same without the servers
+	@echo "==> ingest"
+	@$(SOJOURN) ingest $(SAMPLE) $(DATA)
+	@echo "==> build"
+	@$(SOJOURN) build
+
+##@ set up
+
+.PHONY: setup
+setup: ## Check the tools, build the decoder, install the Python environment
+	@infra/setup/check.sh
+	@infra/setup/uv.sh install
+	@echo "==> decoder (Rust)"
+	@cargo build --release --locked --manifest-path ingest/native/Cargo.toml
+	@echo "==> Python environment"
+	@$(UV) sync --locked --all-packages
+
+.PHONY: setup-dashboards
+setup-dashboards: ## Install Superset's environment
+	@infra/setup/uv.sh install
+	@echo "==> Superset environment"
+	@$(UV) sync --locked --project dashboards
+
+.PHONY: setup-tests
+setup-tests: setup setup-dashboards ## Install what tests need beside: Chromium and tshark, from Debian's packages
+	@infra/setup/debian-packages.sh chromium tshark
+
+##@ develop
+
+.PHONY: test
+test: setup-tests lint test-unit test-integration test-browser ## Everything CI runs
+
+.PHONY: lint
+lint: ## Formatting, types, SQL style, import directions
+	@echo "==> lint"
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+	@cargo fmt --check --manifest-path ingest/native/Cargo.toml --all
+	@cargo clippy --release --locked --manifest-path ingest/native/Cargo.toml --all-targets -- -D warnings
+	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
+
+.PHONY: test-unit
+test-unit: ## Fast tests: Rust, Python packages, Superset adapter
+	@echo "==> unit tests"
+	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
+	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
+	@dashboards/.venv/bin/pytest -q dashboards/tests
+
+.PHONY: test-integration
+test-integration: ## From real files to HTTP answers, against figures computed independently
+	@echo "==> integration tests"
+	@.venv/bin/pytest -q -m integration ingest/tests transforms/tests api/tests tests/integration
+
+.PHONY: test-browser
+test-browser: ## The dashboard in a real browser; saves the screenshot of the README
+	@echo "==> browser tests"
+	@.venv/bin/python tests/browser/with_servers.py
+
+.PHONY: format
+format: ## Format Python, Rust and SQL
+	@.venv/bin/ruff check --fix-only .
+	@.venv/bin/ruff format .
+	@cargo fmt --manifest-path ingest/native/Cargo.toml --all
+	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
+
+.PHONY: docs
+docs: ## Write the generated parts of the documentation anew
+	@.venv/bin/python -m sojourn_transforms.documentation
+
+.PHONY: clean
+clean: ## Remove the lake, warehouse, snapshots and logs (says what it would remove; YES=1 removes)
+	@infra/setup/clean.sh "$(SOJOURN_VAR)" "$(YES)"

@@ -1,0 +1,50 @@
+"""Fixtures that every package's tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent
+
+
+def require(path: Path) -> Path:
+    """Return ``path``; where it is missing, fail under CI and skip elsewhere."""
+    if not path.exists():
+        message = f"{path} is missing; set SOJOURN_SHARED to the folder with the reference data"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Return the root of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def sample(repository: Path) -> Path:
+    """Return the bundled sample's runs."""
+    return repository / "ingest" / "sample" / "runs"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of reference data that tests read in place."""
+    return require(Path(os.environ.get("SOJOURN_SHARED") or ROOT.parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def testbed(shared: Path) -> Path:
+    """Return the testbed runs with their independently computed figures."""
+    return require(shared / "data" / "testbed")
+
+
+@pytest.fixture(scope="session")
+def tma23(shared: Path) -> Path:
+    """Return the published tables of the TMA'23 study."""
+    return require(shared / "data" / "public" / "laurenzfg__instant-messaging-meets-video-conferencing" / "data")

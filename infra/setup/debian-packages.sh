@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs the commands that tests need, each named after its Debian package, where they are missing.
+set -euo pipefail
+
+missing=()
+for package in "$@"; do
+  command -v "$package" >/dev/null 2>&1 || missing+=("$package")
+done
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; then
+  echo "missing: ${missing[*]} — install them (Debian: sudo apt-get install ${missing[*]}) and run again" >&2
+  exit 1
+fi
+echo "==> installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

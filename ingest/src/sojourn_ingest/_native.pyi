@@ -1,0 +1,74 @@
+"""The decoder in Rust: checksums and sniffing, captures, queue logs; Arrow crosses the boundary."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+class DecodeError(Exception):
+    """A fault in an input; ``args`` is ``(message, offset)``, the byte offset in the plain content or None."""
+
+class UnrecognisedFormatError(DecodeError):
+    """The content is not of the format that was asked for."""
+
+class TruncatedError(DecodeError):
+    """The content ends inside a record or header."""
+
+class CorruptRecordError(DecodeError):
+    """A record contradicts the format, such as a length no record can have."""
+
+class UnsupportedLinkTypeError(DecodeError):
+    """The capture's link type has no decoder."""
+
+class CompressionError(DecodeError):
+    """The compressed stream is damaged."""
+
+class SourceReadError(DecodeError):
+    """The operating system refused to read the file."""
+
+class Fingerprint:
+    """Identity of a file by its plain content."""
+
+    sha256: str
+    plain_bytes: int
+    compression: str
+    head: bytes
+    fault: DecodeError | None
+
+def fingerprint(path: str, head_bytes: int = 65536) -> Fingerprint:
+    """Hash the plain content of a file, decompressing as needed, in bounded memory and without the GIL.
+
+    Raises SourceReadError if the file cannot be opened or read. A damaged compressed stream does not
+    raise: ``fault`` says what happened, and the hash covers what could be decompressed.
+    """
+
+class Summary:
+    """What a finished decoder saw. ``fault`` is the first fault, or None when the input was whole."""
+
+    records_read: int
+    refused: dict[str, int]
+    fault: DecodeError | None
+
+class CaptureDecoder:
+    """Iterator over ``(table, batch)`` of one capture; tables are flow, flow_interval and rtp_stream.
+
+    Batches hold the declared columns without provenance; endpoints are plain addresses in
+    ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. Records before a fault are yielded,
+    then the iteration ends and ``summary().fault`` tells of it. Construction raises
+    UnrecognisedFormatError, TruncatedError or UnsupportedLinkTypeError where nothing can be decoded.
+    """
+
+    def __init__(self, path: str, *, interval_ms: int = 100, batch_rows: int = 65536) -> None: ...
+    def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
+    def __next__(self) -> tuple[str, pa.RecordBatch]: ...
+    def summary(self) -> Summary: ...
+
+class QueueLogDecoder:
+    """Iterator over ``(table, batch)`` of one bpftrace text queue log; tables are queue_event and queue_log."""
+
+    def __init__(self, path: str, *, batch_rows: int = 65536) -> None: ...
+    def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
+    def __next__(self) -> tuple[str, pa.RecordBatch]: ...
+    def summary(self) -> Summary: ...
+
+def core_version() -> str:
+    """Version of the decoder core, which changes whenever decoded facts may change."""

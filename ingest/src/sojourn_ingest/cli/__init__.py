@@ -1,0 +1,54 @@
+"""The ``sojourn`` command; each package of the project adds its own sub-commands."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib.metadata import entry_points
+from typing import Annotated
+
+import typer
+
+from sojourn_ingest import __version__
+
+COMMAND_GROUP = "sojourn.commands"
+
+
+def _version(requested: bool) -> None:
+    if requested:
+        typer.echo(f"sojourn {__version__}")
+        raise typer.Exit
+
+
+def application() -> typer.Typer:
+    """Return the command line application with the sub-commands of every installed package."""
+    app = typer.Typer(
+        name="sojourn",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help="How long do packets wait, who gets the bandwidth, who is harmed, and does anyone notice?\n\n"
+        "The usual order is [bold]sojourn ingest[/bold] (files into the lake), [bold]sojourn build[/bold] "
+        "(lake into marts, published as a snapshot), [bold]sojourn serve[/bold] (the snapshot over HTTP).",
+        rich_markup_mode="rich",
+    )
+
+    @app.callback()
+    def main_options(
+        version: Annotated[
+            bool,
+            typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop."),
+        ] = False,
+    ) -> None:
+        logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
+
+    # ingest, build, serve: the order in which people use them.
+    order = {"ingest": 0, "build": 1, "serve": 2}
+    for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
+        entry.load()(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line."""
+    application()()

@@ -1,0 +1,1 @@
+"""One module per input format; ``recognise`` finds the one a content belongs to."""

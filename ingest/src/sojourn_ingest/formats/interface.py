@@ -1,0 +1,89 @@
+"""What every input format offers: recognition by content, and reading into facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from sojourn_ingest.addresses import Pseudonymiser
+
+
+class InputError(Exception):
+    """An input that cannot be read, or only in part.
+
+    ``reason`` is one word for counting; ``offset`` is the byte offset of the fault in the plain content.
+    """
+
+    def __init__(self, reason: str, message: str, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.offset = offset
+
+
+@dataclass
+class Reading:
+    """What reading one source has come to so far; the reader updates it as it goes."""
+
+    records_read: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    fault: InputError | None = None
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count records that were seen but not decoded."""
+        if count:
+            self.refused[reason] = self.refused.get(reason, 0) + count
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to read: its path, how it is compressed, and the first bytes of its plain content."""
+
+    path: Path
+    compression: str
+    head: bytes
+    plain_bytes: int
+
+    @property
+    def plain_name(self) -> str:
+        """File name without a compression suffix."""
+        name = self.path.name
+        for suffix in (".gz", ".zst", ".xz"):
+            name = name.removesuffix(suffix)
+        return name
+
+
+@dataclass(frozen=True)
+class Context:
+    """What readers need beside the file."""
+
+    pseudonymiser: Pseudonymiser
+    fingerprint: Callable[[Path], str]
+
+
+Facts = Iterator[tuple[str, pa.RecordBatch]]
+
+
+class Format(Protocol):
+    """An input format.
+
+    ``read`` yields ``(table, batch)`` with all declared columns but the provenance, and keeps ``reading``
+    up to date. It raises InputError where nothing can be read; a fault after some facts goes into
+    ``reading.fault`` and ends the iteration, so that what came before the damage is kept.
+    """
+
+    name: str
+
+    @property
+    def version(self) -> str:
+        """Version of the reader, which changes whenever its facts may change."""
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content is of this format, from its first bytes."""
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the facts of one source."""

@@ -1,0 +1,47 @@
+"""Sources decoded in Rust: captures and queue logs share one way from the decoder to facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+from sojourn_ingest import _native
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading
+
+REASONS: dict[type[_native.DecodeError], str] = {
+    _native.UnrecognisedFormatError: "unrecognised_format",
+    _native.TruncatedError: "truncated",
+    _native.CorruptRecordError: "corrupt_record",
+    _native.UnsupportedLinkTypeError: "unsupported_link_type",
+    _native.CompressionError: "compression",
+    _native.SourceReadError: "unreadable",
+}
+
+
+class NativeDecoder(Protocol):
+    """What CaptureDecoder and QueueLogDecoder have in common."""
+
+    def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
+
+    def summary(self) -> _native.Summary:
+        """Return what was seen, once the iteration has ended."""
+
+
+def input_error(error: _native.DecodeError) -> InputError:
+    """Return a decode error as an InputError with its one-word reason."""
+    message, offset = error.args
+    return InputError(REASONS.get(type(error), "decode_error"), str(message), offset)
+
+
+def facts(decoder: NativeDecoder, context: Context, reading: Reading) -> Facts:
+    """Yield the decoder's batches with addresses replaced, then note what it saw."""
+    for table, batch in decoder:
+        yield table, context.pseudonymiser.replace_addresses(batch)
+    summary = decoder.summary()
+    reading.records_read = summary.records_read
+    for reason, count in summary.refused.items():
+        reading.refuse(reason, count)
+    if summary.fault is not None:
+        reading.fault = input_error(summary.fault)

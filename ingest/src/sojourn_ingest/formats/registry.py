@@ -1,0 +1,77 @@
+"""All formats, in the order in which they are asked whether a content is theirs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.interface import Format, InputError, Source
+from sojourn_ingest.formats.plain_text import head_lines
+from sojourn_ingest.formats.queue_log import BpftraceQueueLog
+from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.ss_polls import SsPolls
+from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
+from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
+
+CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
+
+
+class Registry:
+    """The formats of one ingest: the fixed ones, and the tables of the studies whose descriptions are at hand."""
+
+    def __init__(self, described: Iterable[Path] = ()) -> None:
+        self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
+        own = {study.description.study_id: study for study in self.studies}
+        for path in described:
+            # A description that lies with the data wins over the bundled one of the same study.
+            study = KnownStudy.load(path)
+            own[study.description.study_id] = study
+        self.studies = list(own.values())
+        self.formats: Sequence[Format] = (
+            Capture(),
+            RunManifest(),
+            StudyDescriptionFile(),
+            SsPolls(),
+            BpftraceQueueLog(),
+            *tables_of(self.studies),
+        )
+
+    def study(self, study_id: str) -> KnownStudy | None:
+        """Return the description of one study, if it is at hand."""
+        return next((study for study in self.studies if study.description.study_id == study_id), None)
+
+    def recognise(self, source: Source) -> Format:
+        """Return the format of a content.
+
+        Raises
+        ------
+        InputError
+            ``empty`` or ``unrecognised_format``, with what the content looks like.
+        """
+        if source.plain_bytes == 0:
+            raise InputError("empty", "file is empty; nothing to read", 0)
+        for candidate in self.formats:
+            if candidate.recognises(source):
+                return candidate
+        raise InputError("unrecognised_format", self._describe(source), 0)
+
+    def _describe(self, source: Source) -> str:
+        printable = _looks_like_text(source.head)
+        if source.plain_name.lower().endswith(CAPTURE_SUFFIXES):
+            kind = "text" if printable else f"bytes {source.head[:4].hex(' ')}"
+            return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
+        if not printable:
+            return f"no reader knows a content that begins with bytes {source.head[:8].hex(' ')}"
+        lines = head_lines(source, limit=1)
+        header = next(csv.reader([lines[0].decode("utf-8", errors="replace")]), []) if lines else []
+        hint = header_hint(header, self.studies)
+        if hint is not None:
+            return f"a table like {hint}, but its header differs; describe it in a study description ({MARKER})"
+        return "text that no reader knows"
+
+
+def _looks_like_text(head: bytes) -> bool:
+    sample = head[:1024]
+    return b"\0" not in sample and sum(byte < 9 or 13 < byte < 32 for byte in sample) <= len(sample) // 50

@@ -1,0 +1,220 @@
+"""Run manifests (JSON or YAML, schema testbed-manifest/1): run, run_flow, run_source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.plain_text import open_plain
+from sojourn_ingest.formats.validation import one_line
+from sojourn_ingest.schema import table
+
+SCHEMA = "testbed-manifest/1"
+MAX_BYTES = 16 * 2**20
+SECOND_NS = 10**9
+
+# What a file of a run's folder measures, by its name without a compression suffix.
+MEASUREMENTS = {
+    "before.pcap": "capture_before",
+    "after.pcap": "capture_after",
+    "queue_bpftrace.txt": "queue_log",
+    "ss_raw.jsonl": "tcp_polls",
+}
+
+AQM_NAMES = {"bfifo": "tail-drop", "pfifo": "tail-drop", "pfifo_fast": "tail-drop"}
+
+
+class _Model(BaseModel):
+    # A manifest may say more than Sojourn reads.
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Queue(_Model):
+    discipline: str
+    size_bdp: float | None = None
+    size_bytes: int | None = None
+    size_packets: int | None = None
+    aqm_parameters: dict[str, Any] | None = None
+
+
+class _Instant(_Model):
+    epoch_s: float
+
+
+class _Window(_Model):
+    start_epoch_s: float
+    end_epoch_s: float
+
+
+class _Flow(_Model):
+    role: str
+    proto: Literal["tcp", "udp"]
+    src: str
+    sport: int
+    dst: str
+    dport: int
+    cc: str | None = None
+    app: str | None = None
+    ssrc: int | None = None
+    rtp_payload_type: int | None = None
+    planned_start_s: float | None = None
+
+
+class _Clock(_Model):
+    mono_to_realtime_offset_ns: int
+
+
+class _File(_Model):
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class Manifest(_Model):
+    """A manifest as written by the testbed; fields are named there, columns of ``run`` here."""
+
+    run_id: str = Field(min_length=1)
+    study: str = Field(min_length=1)
+    direction: str | None = None
+    bandwidth_bps: int = Field(gt=0)
+    rtt_ms: float = Field(ge=0)
+    queue: _Queue
+    cc: str | None = None
+    app: str | None = None
+    order: Literal["solo", "app_first", "tcp_first"]
+    workload: str = "call"
+    repetition: int | None = None
+    t0: _Instant | None = None
+    window: _Window | None = None
+    flows: list[_Flow] = []
+    clock: _Clock | None = None
+    files: dict[str, _File] = {}
+    exclusion_reason: str | None = None
+
+
+def _ns(seconds: float) -> int:
+    # Whole microseconds first: a double holds today's epoch to a quarter of a microsecond, not to a nanosecond.
+    return round(seconds * 1_000_000) * 1000
+
+
+def _load(source: Source) -> dict[str, Any]:
+    with open_plain(source) as handle:
+        text = handle.read(MAX_BYTES)
+    try:
+        content = json.loads(text) if text.lstrip().startswith(b"{") else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise InputError("corrupt_record", f"manifest is not valid JSON or YAML: {one_line(error)}") from error
+    if not isinstance(content, dict):
+        raise InputError("corrupt_record", "manifest is not a JSON or YAML object")
+    return content
+
+
+class RunManifest:
+    """The description of one run, in the folder that holds the run's files."""
+
+    name = "run_manifest"
+    version = "run-manifest-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content names the manifest's schema near its start."""
+        return source.plain_bytes <= MAX_BYTES and SCHEMA.encode() in source.head[:4096]
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the run, its flows, and the hashes that bind its files to it."""
+        try:
+            manifest = Manifest.model_validate(_load(source))
+        except ValidationError as error:
+            raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
+        reading.records_read = 1
+        run_key = {"study_id": manifest.study, "run_id": manifest.run_id}
+        yield _batch("run", [run_key | self._run(manifest)])
+        if manifest.exclusion_reason:
+            yield _batch("run_exclusion", [run_key | {"exclusion_reason": manifest.exclusion_reason}])
+        if manifest.flows:
+            yield _batch("run_flow", [run_key | row for row in self._flows(manifest, context)])
+        measured = self._measurements(manifest, source.path.parent, context)
+        if measured:
+            yield _batch("run_source", [run_key | row for row in measured])
+
+    @staticmethod
+    def _run(manifest: Manifest) -> dict[str, Any]:
+        queue = manifest.queue
+        return {
+            "start_order": manifest.order,
+            "workload": manifest.workload,
+            "direction": manifest.direction,
+            "bandwidth_bps": manifest.bandwidth_bps,
+            "rtt_ms": manifest.rtt_ms,
+            "aqm": AQM_NAMES.get(queue.discipline, queue.discipline),
+            "queue_discipline": queue.discipline,
+            "queue_size_bytes": queue.size_bytes,
+            "queue_size_packets": queue.size_packets,
+            "queue_size_bdp": queue.size_bdp,
+            "aqm_parameters": None
+            if queue.aqm_parameters is None
+            else json.dumps(queue.aqm_parameters, sort_keys=True),
+            "congestion_control": manifest.cc,
+            "application": manifest.app,
+            "repetition": manifest.repetition,
+            "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
+            "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),
+            "window_end_ns": None if manifest.window is None else _ns(manifest.window.end_epoch_s),
+            "monotonic_offset_ns": None if manifest.clock is None else manifest.clock.mono_to_realtime_offset_ns,
+        }
+
+    @staticmethod
+    def _flows(manifest: Manifest, context: Context) -> list[dict[str, Any]]:
+        rows = []
+        for number, flow in enumerate(manifest.flows):
+            try:
+                source_keys, destination_keys = (
+                    context.pseudonymiser.keys(flow.src),
+                    context.pseudonymiser.keys(flow.dst),
+                )
+            except ValueError as error:
+                raise InputError("corrupt_record", f"manifest: flow {number}: {error}") from error
+            rows.append(
+                {
+                    "flow_number": number,
+                    "role": flow.role,
+                    "protocol": flow.proto,
+                    "source_host_key": source_keys[0],
+                    "source_prefix_key": source_keys[1],
+                    "source_port": flow.sport,
+                    "destination_host_key": destination_keys[0],
+                    "destination_prefix_key": destination_keys[1],
+                    "destination_port": flow.dport,
+                    "congestion_control": flow.cc,
+                    "application": flow.app,
+                    "ssrc": flow.ssrc,
+                    "rtp_payload_type": flow.rtp_payload_type,
+                    "planned_start_ms": None if flow.planned_start_s is None else flow.planned_start_s * 1000,
+                }
+            )
+        return rows
+
+    @staticmethod
+    def _measurements(manifest: Manifest, folder: Path, context: Context) -> list[dict[str, Any]]:
+        rows = []
+        for file_name, measurement in MEASUREMENTS.items():
+            declared = manifest.files.get(file_name)
+            if declared is not None:
+                content_hash = declared.sha256
+            else:
+                # The manifest does not list the file: what lies beside it under that name belongs to the run.
+                present = [p for p in (folder / file_name, folder / f"{file_name}.gz") if p.is_file()]
+                if not present:
+                    continue
+                content_hash = context.fingerprint(present[0])
+            rows.append({"measurement": measurement, "file_name": file_name, "measurement_hash": content_hash})
+        return rows
+
+
+def _batch(name: str, rows: list[dict[str, Any]]) -> tuple[str, pa.RecordBatch]:
+    provenance = ("source_hash", "decoder_version")
+    schema = pa.schema([column for column in table(name).arrow_schema() if column.name not in provenance])
+    return name, pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -1,0 +1,76 @@
+"""A commit: the one small file whose appearance makes a source's facts visible.
+
+Facts become visible by writing one object under a name that is new, never by renaming data: the same
+holds on a local disk and on an object store, where a rename is a copy. A commit can replace earlier ones
+(a newer decoder, a file that changed); what is live is every commit that no other one replaces, so the
+order in which commits are read does not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One Parquet file of a commit; ``path`` is relative to the lake."""
+
+    table: str
+    path: str
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The facts of one content (or, of a duplicate or rejected one, just its outcome)."""
+
+    source_path: str
+    content_hash: str
+    decoder_version: str
+    size_bytes: int
+    modified_ns: int
+    format: str | None
+    status: str
+    holds_facts: bool
+    reason: str | None
+    message: str | None
+    records_read: int
+    files: tuple[DataFile, ...]
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the commit: one path with one content as one decoder version saw it, after what it replaces.
+
+        What it replaces is part of the name, so that a file which changes and later changes back gets a new
+        commit and not that of the one replaced before.
+        """
+        text = "\0".join((self.source_path, self.content_hash, self.decoder_version, *self.replaces))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def to_json(self) -> str:
+        """Return the commit as JSON."""
+        return json.dumps({"version": FORMAT_VERSION, **asdict(self)}, indent=1, sort_keys=True) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Commit:
+        """Return the commit that ``text`` holds.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a commit of a version this release reads.
+        """
+        content: dict[str, Any] = json.loads(text)
+        version = content.pop("version", None)
+        if version != FORMAT_VERSION:
+            raise ValueError(f"commit version {version!r}; this release reads version {FORMAT_VERSION}")
+        content["files"] = tuple(DataFile(**item) for item in content["files"])
+        content["replaces"] = tuple(content["replaces"])
+        return cls(**content)

@@ -1,0 +1,108 @@
+"""Streaming Parquet writer of one source's facts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn_ingest.lake.commit import DataFile
+from sojourn_ingest.schema import table
+
+ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
+
+
+class FactWriter:
+    """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
+
+    Use as a context manager; on an exception everything written is removed.
+    """
+
+    def __init__(self, lake_root: Path, source_hash: str, decoder_version: str) -> None:
+        self._root = lake_root
+        self._source_hash = source_hash
+        self._decoder_version = decoder_version
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._pending: dict[str, list[pa.RecordBatch]] = {}
+        self._pending_rows: dict[str, int] = {}
+        self._paths: dict[str, Path] = {}
+        self._rows: dict[str, int] = {}
+        self._finished: tuple[DataFile, ...] | None = None
+
+    def __enter__(self) -> FactWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._finished is None:
+            for writer in self._writers.values():
+                writer.close()
+            for path in self._paths.values():
+                path.unlink(missing_ok=True)
+
+    def write(self, name: str, batch: pa.RecordBatch) -> None:
+        """Append ``batch``, which lacks only the provenance columns, to table ``name``.
+
+        Raises
+        ------
+        ValueError
+            If the batch does not have exactly the declared columns, in any order.
+        """
+        if batch.num_rows == 0:
+            return
+        self._pending.setdefault(name, []).append(self._complete(name, batch))
+        self._pending_rows[name] = self._pending_rows.get(name, 0) + batch.num_rows
+        if self._pending_rows[name] >= ROW_GROUP_ROWS:
+            self._flush(name)
+
+    def _complete(self, name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+        schema = table(name).arrow_schema()
+        constants = {"source_hash": self._source_hash, "decoder_version": self._decoder_version}
+        given = set(batch.schema.names)
+        wanted = set(schema.names) - set(constants)
+        if given != wanted:
+            raise ValueError(
+                f"table {name}: a reader gave columns {sorted(given - wanted)} too many, {sorted(wanted - given)} too few"
+            )
+        arrays = []
+        for column in schema:
+            if column.name in constants:
+                arrays.append(pa.repeat(pa.scalar(constants[column.name], pa.string()), batch.num_rows))
+            else:
+                arrays.append(batch.column(column.name).cast(column.type))
+            if not column.nullable and arrays[-1].null_count:
+                raise ValueError(f"table {name}: a reader gave null in column {column.name}, which never is")
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _flush(self, name: str) -> None:
+        if name not in self._writers:
+            path = self._root / "data" / name / f"{self._source_hash[:24]}-{self._file_tag()}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._paths[name] = path
+            self._writers[name] = pq.ParquetWriter(path, table(name).arrow_schema(), compression="zstd")
+        rows = pa.Table.from_batches(self._pending.pop(name), schema=table(name).arrow_schema())
+        self._rows[name] = self._rows.get(name, 0) + rows.num_rows
+        self._pending_rows[name] = 0
+        self._writers[name].write_table(rows, row_group_size=ROW_GROUP_ROWS)
+
+    def _file_tag(self) -> str:
+        return "".join(c if c.isalnum() or c in ".-" else "_" for c in self._decoder_version)
+
+    def finish(self) -> tuple[DataFile, ...]:
+        """Close and flush every file to disk, and return them for the commit."""
+        for name in list(self._pending):
+            self._flush(name)
+        for name, writer in self._writers.items():
+            writer.close()
+            # The commit must never reach the disk before what it promises.
+            with self._paths[name].open("rb") as handle:
+                os.fsync(handle.fileno())
+        self._finished = tuple(
+            DataFile(name, str(path.relative_to(self._root)), self._rows[name], path.stat().st_size)
+            for name, path in sorted(self._paths.items())
+        )
+        return self._finished

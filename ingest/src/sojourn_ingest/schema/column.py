@@ -1,0 +1,55 @@
+"""What a lake column and a lake table are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a lake table.
+
+    ``unit`` is empty for counts, names and flags; otherwise it is what the name's suffix says
+    (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``).
+    """
+
+    name: str
+    type: pa.DataType
+    description: str
+    unit: str = ""
+    nullable: bool = True
+    source: str = ""
+
+    def arrow_field(self) -> pa.Field:
+        """Return the Arrow field, with unit, meaning and source as its metadata."""
+        metadata = {"description": self.description}
+        if self.unit:
+            metadata["unit"] = self.unit
+        if self.source:
+            metadata["source"] = self.source
+        return pa.field(self.name, self.type, nullable=self.nullable, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the lake: its grain in words, its key, its columns, and who produces it."""
+
+    name: str
+    producer: str
+    grain: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            raise ValueError(f"table {self.name} declares a column twice")
+        missing = set(self.key) - set(names)
+        if missing:
+            raise ValueError(f"table {self.name}: key columns {sorted(missing)} are not declared")
+
+    def arrow_schema(self) -> pa.Schema:
+        """Return the schema that every Parquet file of this table has."""
+        return pa.schema([column.arrow_field() for column in self.columns])

@@ -1,0 +1,65 @@
+"""Keys and passwords of one installation, generated at first use and never in the repository."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+ADDRESS_KEY = "SOJOURN_ADDRESS_KEY"
+
+GENERATORS: dict[str, Callable[[], str]] = {
+    # 256 bits each: HMAC key of the address pseudonyms, signing key of Superset's sessions.
+    ADDRESS_KEY: lambda: secrets.token_hex(32),
+    "SUPERSET_SECRET_KEY": lambda: secrets.token_urlsafe(48),
+    "SUPERSET_ADMIN_USER": lambda: "admin",
+    "SUPERSET_ADMIN_PASSWORD": lambda: secrets.token_urlsafe(15),
+}
+
+
+def read_secrets(path: Path) -> dict[str, str]:
+    """Return the settings in ``path``, a file of KEY=VALUE lines; empty if there is none.
+
+    Raises
+    ------
+    ValueError
+        If a line is neither blank, a comment nor KEY=VALUE.
+    """
+    if not path.exists():
+        return {}
+    settings: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, separator, value = line.partition("=")
+        if not separator:
+            raise ValueError(
+                f"{path}:{number}: expected KEY=VALUE; mend the line or remove the file to have it made anew"
+            )
+        settings[name.strip()] = value.strip()
+    return settings
+
+
+def ensure_secrets(path: Path) -> dict[str, str]:
+    """Return the settings in ``path``, generating those that are missing; the file is readable by its owner only."""
+    settings = read_secrets(path)
+    missing = [name for name in GENERATORS if name not in settings]
+    if not missing:
+        return settings
+    settings |= {name: GENERATORS[name]() for name in missing}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    body = "# Generated at first start. Keep it: the address key makes pseudonyms comparable between ingests.\n"
+    body += "".join(f"{name}={value}\n" for name, value in settings.items())
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        handle.write(body)
+    temporary.replace(path)
+    return settings
+
+
+def address_key(path: Path) -> bytes:
+    """Return the HMAC key of the address pseudonyms, from $SOJOURN_ADDRESS_KEY or the secrets file."""
+    value = os.environ.get(ADDRESS_KEY) or ensure_secrets(path)[ADDRESS_KEY]
+    return value.encode("utf-8")

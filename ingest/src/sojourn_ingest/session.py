@@ -1,0 +1,276 @@
+"""One ingest: every file under the given paths is tried, and every attempt ends in a recorded outcome."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sojourn_ingest import __version__, _native
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
+from sojourn_ingest.formats.native_decoder import input_error
+from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
+from sojourn_ingest.lake import Commit, FactWriter, Lake, Outcome
+
+logger = logging.getLogger(__name__)
+
+UNRECOGNISED_VERSION = f"sojourn-ingest-{__version__}"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What became of one file: its commit, and whether this ingest made it or found it."""
+
+    path: Path
+    commit: Commit
+    disposition: Literal["new", "unchanged"]
+    refused: int = 0
+
+
+def files_below(paths: Iterable[Path]) -> list[Path]:
+    """Return every regular file below the paths, sorted, each once; hidden files and folders are left out.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a path does not exist.
+    """
+    found: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no such file or folder")
+        if path.is_file():
+            found.add(path.resolve())
+            continue
+        base = path.resolve()
+        for item in base.rglob("*"):
+            hidden = any(part.startswith(".") for part in item.relative_to(base).parts)
+            if not hidden and item.is_file():
+                found.add(item)
+    return sorted(found)
+
+
+def _description_files(files: Iterable[Path]) -> Iterator[Path]:
+    for path in files:
+        if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if any(line.strip() == MARKER for line in text[:4096].splitlines()):
+                yield path
+
+
+class IngestSession:
+    """Reads files into a lake. Use :meth:`run` within ``lake.writing()``."""
+
+    def __init__(self, lake: Lake, pseudonymiser: Pseudonymiser, workers: int = 2) -> None:
+        self.lake = lake
+        self._workers = workers
+        self._context = Context(pseudonymiser=pseudonymiser, fingerprint=_plain_hash)
+        self._registry = Registry()
+
+    def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
+        """Try every file, several at a time, and return what became of each, in the order of ``files``.
+
+        ``on_done`` is called in this thread as each file ends. A description of a study that a file belongs
+        to is ingested with it.
+        """
+        self._registry = self._with_descriptions(files)
+        attempts: dict[Path, Attempt] = {}
+        with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
+            pending: set[Future[Attempt]] = {pool.submit(self.attempt, path) for path in files}
+            try:
+                while pending:
+                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        attempt = future.result()
+                        attempts[attempt.path] = attempt
+                        on_done(attempt)
+            except BaseException:
+                # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
+                pool.shutdown(cancel_futures=True)
+                raise
+        ordered = [attempts[path] for path in files]
+        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _with_descriptions(self, files: list[Path]) -> Registry:
+        described = []
+        for path in _description_files(files):
+            try:
+                Registry([path])
+            except InputError as error:
+                # The file's own attempt records this; it must not stop the others.
+                logger.warning("%s: %s", path, error.message)
+            else:
+                described.append(path)
+        return Registry(described)
+
+    def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
+        studies: set[str] = set()
+        for attempt in attempts:
+            name = attempt.commit.format or ""
+            if name.startswith("study_table:"):
+                studies.add(name.removeprefix("study_table:").partition("/")[0])
+            elif name == RunManifest.name:
+                studies |= self.lake.studies_of_runs(attempt.commit)
+        known = [self._registry.study(study_id) for study_id in sorted(studies)]
+        return [study.path for study in known if study is not None]
+
+    def recognise(self, path: Path) -> tuple[Format, Source]:
+        """Return the format of one file, without reading it whole into the lake.
+
+        Raises
+        ------
+        InputError
+            If no format recognises it, or it cannot be read.
+        """
+        source, _, fault = self._open(path)
+        if fault is not None and source.plain_bytes == 0:
+            raise fault
+        return self._registry.recognise(source), source
+
+    def attempt(self, path: Path) -> Attempt:
+        """Try one file. Whatever goes wrong becomes the outcome's message; only faults of the lake are raised."""
+        started_ns = time.time_ns()
+        clock = time.perf_counter()
+        try:
+            state = path.stat()
+            size_bytes, modified_ns = state.st_size, state.st_mtime_ns
+        except OSError as error:
+            draft = _Draft(path, 0, 0, started_ns, clock)
+            return self._reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+        draft = _Draft(path, size_bytes, modified_ns, started_ns, clock)
+        found = self._unchanged(draft)
+        if found is not None:
+            return Attempt(path, found, "unchanged")
+        try:
+            source, draft.content_hash, fault = self._open(path)
+        except InputError as error:
+            return self._reject(draft, error)
+        draft.compression = source.compression
+        try:
+            if fault is not None and source.plain_bytes == 0:
+                raise fault
+            chosen = self._registry.recognise(source)
+        except InputError as error:
+            return self._reject(draft, error)
+        with self.lake.deciding(draft.content_hash):
+            return self._read(draft, source, chosen)
+
+    def _unchanged(self, draft: _Draft) -> Commit | None:
+        for commit in self.lake.at_path(str(draft.path)):
+            same = commit.size_bytes == draft.size_bytes and commit.modified_ns == draft.modified_ns
+            if same and commit.decoder_version in self._versions():
+                return commit
+        return None
+
+    def _versions(self) -> set[str]:
+        return {UNRECOGNISED_VERSION} | {candidate.version for candidate in self._registry.formats}
+
+    def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
+        try:
+            mark = _native.fingerprint(str(path))
+        except _native.DecodeError as error:
+            raise input_error(error) from error
+        source = Source(path=path, compression=mark.compression, head=mark.head, plain_bytes=mark.plain_bytes)
+        return source, mark.sha256, None if mark.fault is None else input_error(mark.fault)
+
+    def _read(self, draft: _Draft, source: Source, chosen: Format) -> Attempt:
+        draft.format, draft.version = chosen.name, chosen.version
+        for commit in self.lake.at_path(str(draft.path)):
+            if commit.content_hash == draft.content_hash and commit.decoder_version == draft.version:
+                return Attempt(draft.path, commit, "unchanged")
+        holder = self.lake.facts_of(draft.content_hash, draft.version)
+        if holder is not None:
+            return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
+        reading = Reading()
+        with FactWriter(self.lake.root, draft.content_hash, draft.version) as writer:
+            try:
+                for name, batch in chosen.read(source, self._context, reading):
+                    writer.write(name, batch)
+            except InputError as error:
+                return self._reject(draft, error, reading)
+            except MemoryError:
+                raise
+            except Exception as error:
+                logger.exception("%s: reader %s failed", draft.path, chosen.name)
+                text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
+                return self._reject(draft, InputError("internal_error", text), reading)
+            files = writer.finish()
+            refused = sum(reading.refused.values())
+            return Attempt(draft.path, self.lake.commit(draft.read(reading), files), "new", refused)
+
+    def _reject(self, draft: _Draft, error: InputError, reading: Reading | None = None) -> Attempt:
+        outcome = draft.rejected(error, reading or Reading())
+        for commit in self.lake.at_path(outcome.source_path):
+            if (
+                commit.content_hash == outcome.content_hash
+                and commit.decoder_version == outcome.decoder_version
+                and commit.reason == outcome.reason
+            ):
+                return Attempt(draft.path, commit, "unchanged")
+        return Attempt(draft.path, self.lake.commit(outcome, ()), "new")
+
+
+@dataclass
+class _Draft:
+    """An outcome in the making."""
+
+    path: Path
+    size_bytes: int
+    modified_ns: int
+    started_ns: int
+    clock: float
+    content_hash: str = ""
+    compression: str = "none"
+    format: str | None = None
+    version: str = UNRECOGNISED_VERSION
+
+    def _outcome(
+        self, status: Literal["ok", "partial", "rejected"], reading: Reading, **more: str | int | None
+    ) -> Outcome:
+        fault = reading.fault
+        return Outcome(
+            source_path=str(self.path),
+            content_hash=self.content_hash,
+            decoder_version=self.version,
+            size_bytes=self.size_bytes,
+            modified_ns=self.modified_ns,
+            compression=self.compression,
+            format=self.format,
+            status=status,
+            records_read=reading.records_read,
+            refused=dict(reading.refused),
+            reason=None if fault is None else fault.reason,
+            message=None if fault is None else fault.message,
+            fault_offset_bytes=None if fault is None else fault.offset,
+            started_ns=self.started_ns,
+            duration_ms=(time.perf_counter() - self.clock) * 1000,
+            **more,  # type: ignore[arg-type]
+        )
+
+    def read(self, reading: Reading) -> Outcome:
+        return self._outcome("ok" if reading.fault is None else "partial", reading)
+
+    def duplicate(self, holder: Commit) -> Outcome:
+        fault = None if holder.reason is None else InputError(holder.reason, holder.message or "")
+        reading = Reading(records_read=holder.records_read, fault=fault)
+        status: Literal["ok", "partial"] = "ok" if holder.status == "ok" else "partial"
+        return self._outcome(status, reading, duplicate_of=holder.source_path)
+
+    def rejected(self, error: InputError, reading: Reading) -> Outcome:
+        reading.fault = error
+        return self._outcome("rejected", reading)
+
+
+def _plain_hash(path: Path) -> str:
+    try:
+        mark = _native.fingerprint(str(path))
+    except _native.DecodeError as error:
+        raise input_error(error) from error
+    return mark.sha256

@@ -1,0 +1,1 @@
+"""Descriptions of the studies that Sojourn knows."""

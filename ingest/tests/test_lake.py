@@ -1,0 +1,141 @@
+"""A source is in the lake whole or not at all, and what is live is what no later commit replaces."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sojourn_ingest.lake import FactWriter, Lake, LakeBusyError, Outcome
+from sojourn_ingest.schema import table
+
+
+def score_batch(*scores: float) -> pa.RecordBatch:
+    rows = [{"study_id": "s", "run_id": f"r{i}", "metric": "brisque", "score": score} for i, score in enumerate(scores)]
+    return pa.RecordBatch.from_pylist(rows)
+
+
+def put(lake: Lake, path: str, content: str, version: str = "v1", scores: tuple[float, ...] = (1.0,)) -> None:
+    outcome = Outcome(
+        source_path=path, content_hash=content, decoder_version=version, size_bytes=1, modified_ns=1,
+        compression="none", format="test", status="ok", records_read=len(scores),
+    )  # fmt: skip
+    with FactWriter(lake.root, content, version) as writer:
+        writer.write("qoe_score", score_batch(*scores))
+        lake.commit(outcome, writer.finish())
+
+
+def scores(lake: Lake) -> list[float]:
+    return sorted(
+        score for path in lake.files("qoe_score") for score in pq.read_table(path).column("score").to_pylist()
+    )
+
+
+def test_facts_are_visible_only_once_committed(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with FactWriter(lake.root, "c1", "v1") as writer:
+        writer.write("qoe_score", score_batch(1.0, 2.0))
+        writer.finish()
+        assert Lake(tmp_path).files("qoe_score") == []
+    put(lake, "/a", "c1", scores=(1.0, 2.0))
+    assert scores(Lake(tmp_path)) == [1.0, 2.0]
+
+
+def test_files_have_the_declared_schema_and_provenance(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "c1")
+    (path,) = lake.files("qoe_score")
+    assert pq.read_schema(path).equals(table("qoe_score").arrow_schema(), check_metadata=True)
+    assert pq.read_table(path).column("source_hash").to_pylist() == ["c1"]
+
+
+def test_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:
+    def write_and_fail() -> None:
+        with FactWriter(tmp_path, "c1", "v1") as writer:
+            writer.write("qoe_score", score_batch(1.0))
+            writer._flush("qoe_score")
+            assert list(tmp_path.rglob("*.parquet"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_and_fail()
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def test_writer_refuses_columns_that_are_not_declared(tmp_path: Path) -> None:
+    with (
+        FactWriter(tmp_path, "c1", "v1") as writer,
+        pytest.raises(ValueError, match=r"\['extra'\] too many, \['score'\] too few"),
+    ):
+        writer.write(
+            "qoe_score",
+            pa.RecordBatch.from_pylist([{"study_id": "s", "run_id": "r", "metric": "m", "extra": 1}]),
+        )
+
+
+def test_writer_refuses_null_where_there_is_none(tmp_path: Path) -> None:
+    row = {"study_id": "s", "run_id": None, "metric": "m", "score": 1.0}
+    batch = pa.RecordBatch.from_pylist([row], schema=score_batch(1.0).schema)
+    with FactWriter(tmp_path, "c1", "v1") as writer, pytest.raises(ValueError, match="null in column run_id"):
+        writer.write("qoe_score", batch)
+
+
+def test_changed_content_replaces_and_changing_back_restores(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "old", scores=(1.0,))
+    put(lake, "/a", "new", scores=(2.0,))
+    assert scores(lake) == scores(Lake(tmp_path)) == [2.0]
+    put(lake, "/a", "old", scores=(1.0,))
+    assert scores(lake) == scores(Lake(tmp_path)) == [1.0]
+    put(lake, "/a", "new", scores=(2.0,))
+    assert scores(lake) == scores(Lake(tmp_path)) == [2.0]
+
+
+def test_a_newer_decoder_replaces_what_an_older_one_made(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "c", "v1", (1.0,))
+    put(lake, "/b", "c", "v2", (1.5,))
+    assert scores(Lake(tmp_path)) == [1.5]
+
+
+def test_facts_stay_while_another_path_has_the_same_content(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "c", scores=(1.0,))
+    duplicate = Outcome(
+        source_path="/copy", content_hash="c", decoder_version="v1", size_bytes=1, modified_ns=1,
+        compression="none", format="test", status="ok", duplicate_of="/a",
+    )  # fmt: skip
+    lake.commit(duplicate, ())
+    put(lake, "/a", "other", scores=(2.0,))
+    assert scores(Lake(tmp_path)) == [1.0, 2.0]
+
+
+def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "c", scores=(1.0,))
+    orphan = tmp_path / "data" / "qoe_score" / "orphan.parquet"
+    orphan.write_bytes(b"cut short")
+    unfinished = tmp_path / "commits" / "x.tmp"
+    unfinished.write_text("{")
+    with lake.writing():
+        assert not orphan.exists()
+        assert not unfinished.exists()
+    assert scores(lake) == [1.0]
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with (
+        Lake(tmp_path).writing(),
+        pytest.raises(LakeBusyError, match="another process"),
+        Lake(tmp_path).writing(),
+    ):
+        pass
+
+
+def test_fingerprint_changes_with_the_facts_only(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "c1")
+    before = lake.fingerprint()
+    assert Lake(tmp_path).fingerprint() == before
+    put(lake, "/b", "c2")
+    assert lake.fingerprint() != before

@@ -1,0 +1,214 @@
+"""Every attempt has an outcome, nothing stops the others, and repeating adds nothing."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.schema import TABLES
+from sojourn_ingest.session import Attempt, IngestSession, files_below
+
+sys.path.insert(0, str(Path(__file__).parent))
+from captures import udp_frame, write_pcap
+
+
+def ingest(var: Path, *paths: Path) -> dict[str, Attempt]:
+    lake = Lake(var / "lake")
+    with lake.writing():
+        attempts = IngestSession(lake, Pseudonymiser(b"key")).run(files_below(paths), lambda _: None)
+    return {attempt.path.name: attempt for attempt in attempts}
+
+
+def rows(var: Path, name: str) -> list[dict[str, object]]:
+    files = Lake(var / "lake").files(name)
+    return [row for path in files for row in pq.read_table(path).to_pylist()]
+
+
+def counts(var: Path) -> dict[str, int]:
+    return {name: len(rows(var, name)) for name in TABLES}
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    return folder
+
+
+def test_bad_inputs_each_give_an_outcome_and_stop_nothing(tmp_path: Path, inputs: Path) -> None:
+    whole = write_pcap(inputs / "whole.pcap", [udp_frame(b"x" * 20) for _ in range(10)])
+    content = whole.read_bytes()
+    (inputs / "cut.pcap").write_bytes(content[:-7])
+    (inputs / "text.pcap").write_text("this is not a capture\n")
+    (inputs / "empty.pcap").write_bytes(b"")
+    (inputs / "cut.pcap.gz").write_bytes(gzip.compress(content + content[24:], mtime=0)[:-12])
+    (inputs / "notes.txt").write_text("hello\n")
+    attempts = ingest(tmp_path, inputs)
+    outcomes = {Path(str(row["source_path"])).name: row for row in rows(tmp_path, "ingest_outcome")}
+    assert set(outcomes) == set(attempts) == {p.name for p in inputs.iterdir()}
+    assert outcomes["whole.pcap"]["status"] == "ok"
+    assert outcomes["whole.pcap"]["records_read"] == 10
+    assert outcomes["cut.pcap"]["status"] == "partial"
+    assert outcomes["cut.pcap"]["records_read"] == 9
+    assert outcomes["cut.pcap"]["reason"] == "truncated"
+    record_bytes = (len(content) - 24) // 10
+    assert outcomes["cut.pcap"]["fault_offset_bytes"] == 24 + 9 * record_bytes
+    assert outcomes["cut.pcap.gz"]["status"] == "partial"
+    assert outcomes["cut.pcap.gz"]["reason"] == "compression"
+    assert outcomes["text.pcap"]["status"] == "rejected"
+    assert outcomes["text.pcap"]["reason"] == "unrecognised_format"
+    assert "named like a capture, but begins with text" in str(outcomes["text.pcap"]["message"])
+    assert outcomes["empty.pcap"]["reason"] == "empty"
+    assert "empty" in str(outcomes["empty.pcap"]["message"])
+    assert outcomes["notes.txt"]["reason"] == "unrecognised_format"
+    for row in outcomes.values():
+        assert "\n" not in str(row["message"])
+
+
+def test_repeating_adds_no_row_and_decodes_nothing(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+    (inputs / "bad.pcap").write_text("text")
+    first = ingest(tmp_path, inputs)
+    before = counts(tmp_path)
+    assert {attempt.disposition for attempt in first.values()} == {"new"}
+    again = ingest(tmp_path, inputs)
+    assert {attempt.disposition for attempt in again.values()} == {"unchanged"}
+    # Also when only the times of the files changed, as after a fresh clone.
+    for path in inputs.iterdir():
+        os.utime(path, ns=(1, 1))
+    assert {attempt.disposition for attempt in ingest(tmp_path, inputs).values()} == {"unchanged"}
+    assert counts(tmp_path) == before
+
+
+def test_same_content_is_kept_once_compressed_or_not(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")] * 3)
+    write_pcap(inputs / "b.pcap.gz", [udp_frame(b"x")] * 3)
+    ingest(tmp_path, inputs)
+    assert len(rows(tmp_path, "flow")) == 1
+    outcomes = rows(tmp_path, "ingest_outcome")
+    assert len(outcomes) == 2
+    holders = [row["source_path"] for row in outcomes if row["duplicate_of"] is None]
+    assert [row["duplicate_of"] for row in outcomes if row["duplicate_of"]] == holders
+
+
+def test_a_file_that_changed_replaces_its_facts(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+    ingest(tmp_path, inputs)
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x"), udp_frame(b"y")])
+    ingest(tmp_path, inputs)
+    assert [row["fwd_packets"] for row in rows(tmp_path, "flow")] == [2]
+
+
+def test_no_public_address_reaches_the_lake(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x", ("198.18.0.1", 1), ("93.184.216.34", 443))])
+    ingest(tmp_path, inputs)
+    (flow,) = rows(tmp_path, "flow")
+    assert str(flow["responder_host_key"]).startswith("hk-")
+    for path in (tmp_path / "lake").rglob("*"):
+        if path.is_file():
+            assert b"93.184.216" not in path.read_bytes()
+            if path.suffix == ".parquet":
+                assert "93.184.216" not in str(pq.read_table(path).to_pylist())
+
+
+def test_a_manifest_brings_the_description_of_its_study(tmp_path: Path, sample: Path) -> None:
+    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    ingest(tmp_path, run)
+    assert [row["study_id"] for row in rows(tmp_path, "study")] == ["vca-fairness-vm-2026"]
+    assert {row["role"] for row in rows(tmp_path, "demand_rule")} == {"app", "tcp"}
+    bound = {row["measurement_hash"] for row in rows(tmp_path, "run_source")}
+    assert {row["source_hash"] for row in rows(tmp_path, "queue_event")} <= bound
+    assert {row["source_hash"] for row in rows(tmp_path, "flow")} <= bound
+
+
+def test_a_broken_study_description_is_an_outcome(tmp_path: Path, inputs: Path) -> None:
+    (inputs / "study.yaml").write_text("sojourn_study: 1\nstudy_id: Bad Name\n")
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+    attempts = ingest(tmp_path, inputs)
+    assert attempts["study.yaml"].commit.status == "rejected"
+    assert "study_id" in str(attempts["study.yaml"].commit.message)
+    assert attempts["a.pcap"].commit.status == "ok"
+
+
+def test_unreadable_reader_bug_is_recorded_not_raised(
+    tmp_path: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sojourn_ingest.formats import capture
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(capture.Capture, "read", broken)
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+    (inputs / "notes.txt").write_text("hello\n")
+    attempts = ingest(tmp_path, inputs)
+    assert attempts["a.pcap"].commit.reason == "internal_error"
+    assert "ZeroDivisionError: planted" in str(attempts["a.pcap"].commit.message)
+    assert attempts["notes.txt"].commit.reason == "unrecognised_format"
+
+
+def test_same_input_gives_same_bytes_with_any_number_of_workers(tmp_path: Path, sample: Path) -> None:
+    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+    contents = []
+    for workers in (1, 4):
+        var = tmp_path / str(workers)
+        lake = Lake(var / "lake")
+        with lake.writing():
+            IngestSession(lake, Pseudonymiser(b"key"), workers).run(files_below([run]), lambda _: None)
+        contents.append(
+            {
+                path.relative_to(var): path.read_bytes()
+                for path in sorted((var / "lake" / "data").rglob("*.parquet"))
+                if "ingest_outcome" not in path.parts
+            }
+        )
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.integration
+def test_kill_in_the_middle_leaves_a_lake_that_the_next_run_completes(tmp_path: Path, sample: Path) -> None:
+    command = [
+        str(Path(sys.executable).parent / "sojourn"),
+        "ingest",
+        str(sample),
+        "--var",
+        str(tmp_path / "killed"),
+    ]
+    commits = tmp_path / "killed" / "lake" / "commits"
+    total = len(files_below([sample]))
+    for wanted in (3, total // 3, 2 * total // 3):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list(commits.glob("*.json"))) < wanted:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, "the ingest ended before it could be killed"
+        lake = Lake(tmp_path / "killed" / "lake")
+        assert wanted <= len(lake.live()) < total
+        for name in TABLES:
+            for path in lake.files(name):
+                pq.read_table(path)  # what is visible is whole
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command[:4], str(tmp_path / "whole")], check=True, stdout=subprocess.DEVNULL)
+    for name in TABLES:
+        assert _sorted_table(tmp_path / "killed", name).equals(_sorted_table(tmp_path / "whole", name)), name
+    named = {str(file) for name in TABLES for file in Lake(tmp_path / "killed" / "lake").files(name)}
+    present = {str(path) for path in (tmp_path / "killed" / "lake" / "data").rglob("*") if path.is_file()}
+    assert present == named
+
+
+def _sorted_table(var: Path, name: str) -> pa.Table:
+    files = Lake(var / "lake").files(name)
+    empty = TABLES[name].arrow_schema().empty_table()
+    whole = pa.concat_tables([empty, *(pq.read_table(path) for path in files)])
+    if name == "ingest_outcome":
+        whole = whole.drop_columns(["started_ns", "duration_ms"])
+    return whole.sort_by([(column, "ascending") for column in TABLES[name].key if column in whole.column_names])

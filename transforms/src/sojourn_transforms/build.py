@@ -1,0 +1,202 @@
+"""One build: the lake's live facts through dbt into marts, tested, and published as a snapshot."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from dbt.artifacts.schemas.run import RunExecutionResult
+from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.paths import Paths
+from sojourn_transforms import __version__
+from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.snapshot import current_build, publish
+from sojourn_transforms.warehouse import register_lake
+
+PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
+
+
+class BuildError(RuntimeError):
+    """The build stopped; the message says at what, and what would mend it."""
+
+
+@dataclass
+class BuildReport:
+    """What a build did."""
+
+    build_id: str
+    built: bool
+    models: int = 0
+    tests_passed: int = 0
+    warnings: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+def find_project(start: Path | None = None) -> Path:
+    """Return the dbt project: $SOJOURN_MODELS, or the folder ``models`` here or above.
+
+    Raises
+    ------
+    BuildError
+        If there is none.
+    """
+    named = os.environ.get("SOJOURN_MODELS")
+    if named:
+        candidates = [Path(named)]
+    else:
+        here = (start or Path.cwd()).resolve()
+        candidates = [folder / "models" for folder in (here, *here.parents)]
+    for candidate in candidates:
+        if (candidate / "dbt_project.yml").is_file():
+            return candidate.resolve()
+    raise BuildError("no dbt project found: run inside the repository, or set SOJOURN_MODELS to its models folder")
+
+
+def fingerprint(lake: Lake, project: Path) -> str:
+    """Return a hash of everything a build depends on: live facts, the dbt project, this package."""
+    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}".encode())
+    for pattern in PROJECT_FILES:
+        for path in sorted(project.rglob(pattern)):
+            if "target" not in path.relative_to(project).parts:
+                digest.update(str(path.relative_to(project)).encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> BuildReport:
+    """Build, test and publish; do nothing when what is being served was built from the same facts and models.
+
+    ``on_step`` is told, in a few words, what is being done.
+
+    Raises
+    ------
+    BuildError
+        If a model or test failed, or the lake is empty.
+    """
+    project = find_project()
+    lake = Lake(paths.lake)
+    if not lake.live():
+        raise BuildError(f"the lake {paths.lake} is empty: run `sojourn ingest PATH…` first")
+    mark = fingerprint(lake, project)
+    served = current_build(paths.snapshots)
+    if served is not None and served["fingerprint"] == mark and not force:
+        return BuildReport(build_id=served["build_id"], built=False)
+    on_step("registering the lake's files")
+    register_lake(paths.warehouse, lake)
+    results = _run_dbt(project, paths, on_step)
+    report = BuildReport(build_id="", built=True)
+    _judge(results, report)
+    manifest = json.loads((_target(paths) / "manifest.json").read_text(encoding="utf-8"))
+    marts = marts_in(manifest)
+    on_step("publishing the snapshot")
+    description = {
+        "engine": "duckdb",
+        "sojourn_version": __version__,
+        "fingerprint": mark,
+        "studies": _studies(lake),
+        "inputs": _inputs(lake),
+        "dbt": {"models": report.models, "tests_passed": report.tests_passed},
+    }
+    report.build_id, _ = publish(paths.warehouse, MART_LAYER, marts, description, paths.snapshots)
+    catalog = json.loads((paths.snapshots / report.build_id / "catalog.json").read_text(encoding="utf-8"))
+    report.rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
+    return report
+
+
+def _target(paths: Paths) -> Path:
+    return paths.var / "dbt" / "target"
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    # dbt reads its profile's settings from the environment and nowhere else.
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _run_dbt(project: Path, paths: Paths, on_step: Callable[[str], None]) -> list[Any]:
+    done = 0
+
+    def note(event: Any) -> None:
+        nonlocal done
+        if event.info.name == "NodeFinished":
+            done += 1
+            on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
+
+    arguments = [
+        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(paths.var / "dbt" / "logs"),
+        "build", "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(_target(paths)),
+    ]  # fmt: skip
+    with _environment(SOJOURN_WAREHOUSE=str(paths.warehouse)):
+        try:
+            result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
+        finally:
+            # dbt keeps its connection open in this process, with a configuration of its own.
+            DuckDBConnectionManager.close_all_connections()
+    if result.exception is not None:
+        raise BuildError(f"dbt stopped: {_first_line(str(result.exception))}") from result.exception
+    if not isinstance(result.result, RunExecutionResult):
+        raise BuildError("dbt returned no results; see the log below " + str(paths.var / "dbt" / "logs"))
+    return list(result.result.results)
+
+
+def _judge(results: list[Any], report: BuildReport) -> None:
+    failures = []
+    for result in results:
+        name, status = result.node.name, str(result.status)
+        if status in ("error", "fail", "runtime error"):
+            failures.append(f"{name}: {_first_line(result.message or status)}")
+        elif status == "warn":
+            report.warnings.append(f"{name}: {_first_line(result.message or status)}")
+        if result.node.resource_type == "model":
+            report.models += 1
+        elif status == "pass":
+            report.tests_passed += 1
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise BuildError(f"{failures[0]}{more}; nothing was published, the build before is still served")
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:3])
+
+
+def _studies(lake: Lake) -> list[str]:
+    names: set[str] = set()
+    for path in lake.files("run"):
+        names |= set(pq.read_table(path, columns=["study_id"]).column("study_id").to_pylist())
+    return sorted(names)
+
+
+def _inputs(lake: Lake) -> list[dict[str, Any]]:
+    inputs = [
+        {
+            "source_path": commit.source_path,
+            "content_hash": commit.content_hash,
+            "format": commit.format,
+            "status": commit.status,
+            "records_read": commit.records_read,
+        }
+        for commit in lake.live()
+        if commit.status != "rejected"
+    ]
+    return sorted(inputs, key=lambda item: (str(item["source_path"]), str(item["content_hash"])))

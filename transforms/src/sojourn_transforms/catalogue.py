@@ -1,0 +1,99 @@
+"""What the marts are, taken from the dbt manifest: grain, key, and each column's type, unit and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+MART_LAYER = "marts"
+
+
+@dataclass(frozen=True)
+class MartColumn:
+    """One column of a mart; ``type`` is DuckDB's name of it."""
+
+    name: str
+    type: str
+    unit: str | None
+    description: str
+    nullable: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the column as the catalogue has it."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "unit": self.unit,
+            "description": self.description,
+            "nullable": self.nullable,
+        }
+
+
+@dataclass(frozen=True)
+class Mart:
+    """One mart: its grain in words, the columns that identify a row, and its columns in order."""
+
+    name: str
+    description: str
+    grain: str
+    key: tuple[str, ...]
+    columns: tuple[MartColumn, ...]
+
+    def as_dict(self, rows: int) -> dict[str, Any]:
+        """Return the mart as the catalogue has it."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "grain": self.grain,
+            "key": list(self.key),
+            "rows": rows,
+            "columns": [column.as_dict() for column in self.columns],
+        }
+
+
+def _meta(node: dict[str, Any]) -> dict[str, Any]:
+    return dict(node.get("config", {}).get("meta") or node.get("meta") or {})
+
+
+def _is_required(column: dict[str, Any]) -> bool:
+    return any(constraint.get("type") == "not_null" for constraint in column.get("constraints") or [])
+
+
+def marts_in(manifest: dict[str, Any]) -> list[Mart]:
+    """Return the marts that a dbt manifest declares, by name.
+
+    Raises
+    ------
+    ValueError
+        If a mart lacks its grain, its key, or a column's data type.
+    """
+    marts = []
+    for node in manifest["nodes"].values():
+        if node["resource_type"] != "model" or node["schema"] != MART_LAYER:
+            continue
+        meta = _meta(node)
+        if not meta.get("grain") or not meta.get("key"):
+            raise ValueError(f"mart {node['name']}: config.meta needs grain and key")
+        columns = []
+        for column in node["columns"].values():
+            if not column.get("data_type"):
+                raise ValueError(f"mart {node['name']}: column {column['name']} has no data_type")
+            columns.append(
+                MartColumn(
+                    name=column["name"],
+                    type=str(column["data_type"]).upper(),
+                    unit=_meta(column).get("unit"),
+                    description=" ".join(column["description"].split()),
+                    nullable=not (column["name"] in meta["key"] or _is_required(column)),
+                )
+            )
+        marts.append(
+            Mart(
+                name=node["name"],
+                description=" ".join(node["description"].split()),
+                grain=meta["grain"],
+                key=tuple(meta["key"]),
+                columns=tuple(columns),
+            )
+        )
+    return sorted(marts, key=lambda mart: mart.name)

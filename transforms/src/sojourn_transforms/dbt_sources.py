@@ -1,0 +1,225 @@
+"""The dbt YAML of the lake, derived from the lake's own schema.
+
+The lake's tables are declared once, in :mod:`sojourn_ingest.schema`. dbt needs them twice more: as source tables and as
+the staging models that stand one to one over them. Both files are written from the declarations; a test fails when they
+differ. Regenerate with ``python -m sojourn_transforms.dbt_sources models``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import yaml
+
+from sojourn_ingest.schema import TABLES
+from sojourn_ingest.schema.column import Column, Table
+
+HEADER: Final = (
+    "# Written by `python -m sojourn_transforms.dbt_sources models` from sojourn_ingest.schema; do not edit by hand.\n"
+)
+SOURCES_FILE: Final = Path("staging/_lake__sources.yml")
+STAGING_FILE: Final = Path("staging/_lake__models.yml")
+
+#: Columns that staging renames, so that one name means one quantity in the whole warehouse.
+RENAMED: Final[dict[tuple[str, str], str]] = {
+    ("qoe_score", "metric"): "qoe_metric",
+    ("qoe_score", "score"): "qoe_score",
+}
+
+#: Columns of the lake that hold codes, and the codes.
+CODES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("run", "start_order"): ("solo", "app_first", "tcp_first"),
+    ("run", "direction"): ("downlink", "uplink"),
+    ("demand_rule", "role"): ("app", "tcp"),
+    ("run_flow", "role"): ("app", "tcp", "tcp_control"),
+    ("run_flow", "protocol"): ("tcp", "udp"),
+    ("run_source", "measurement"): ("capture_before", "capture_after", "queue_log", "tcp_polls"),
+    ("run_measurement", "role"): ("app", "tcp"),
+    ("flow_interval", "direction"): ("fwd", "rev"),
+    ("rtp_stream", "direction"): ("fwd", "rev"),
+    ("queue_event", "fate"): ("dequeued", "dropped_at_enqueue", "dropped_in_queue", "queued_at_end"),
+    ("queue_event", "clock"): ("monotonic", "utc"),
+    ("queue_event", "drop_kind"): ("overlimit", "aqm"),
+    ("queue_log", "clock"): ("monotonic", "utc"),
+    ("ingest_outcome", "status"): ("ok", "partial", "rejected"),
+}
+
+#: Columns of the lake that name a row of another table: (table, column) to the staging model that has it.
+PARENTS: Final[dict[tuple[str, str], str]] = {
+    ("run", "study_id"): "stg_lake__study",
+    ("demand_rule", "study_id"): "stg_lake__study",
+    ("rate_profile", "study_id"): "stg_lake__study",
+}
+
+#: Tables whose every row belongs to a run.
+OF_A_RUN: Final = ("run_exclusion", "run_flow", "run_source", "run_measurement", "qoe_score")
+
+_TYPES: Final[dict[pa.DataType, str]] = {
+    pa.string(): "string",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Indents lists below their key, as the hand-written files do."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def staging_column(table: str, column: str) -> str:
+    """Return the name that a lake column has in its staging model."""
+    return RENAMED.get((table, column), column)
+
+
+def staging_columns(table: Table) -> list[str]:
+    """Return the columns of the staging model over one lake table, in order."""
+    return [staging_column(table.name, column.name) for column in table.columns]
+
+
+def _column(name: str, column: Column) -> dict[str, Any]:
+    declared: dict[str, Any] = {
+        "name": name,
+        "data_type": _TYPES[column.type],
+        "description": column.description,
+    }
+    meta = {key: value for key, value in (("unit", column.unit), ("source", column.source)) if value}
+    if meta:
+        declared["config"] = {"meta": meta}
+    return declared
+
+
+def _source_table(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "description": f"{table.grain}, from: {table.producer}",
+        "config": {"meta": {"grain": table.grain, "key": list(table.key)}},
+        "columns": [_column(column.name, column) for column in table.columns],
+    }
+
+
+def _staging_model(table: Table) -> dict[str, Any]:
+    key = [staging_column(table.name, column) for column in table.key]
+    tests: list[dict[str, Any]] = [{"unique_key": {"arguments": {"columns": key}}}]
+    if table.name in OF_A_RUN:
+        tests.append(
+            {
+                "refers_to": {
+                    "arguments": {"columns": ["study_id", "run_id"], "to": "ref('stg_lake__run')"},
+                    # A row of an unknown run is left out of the marts; it does not stop the other studies.
+                    "config": {"severity": "warn"},
+                }
+            }
+        )
+    columns = []
+    for column in table.columns:
+        name = staging_column(table.name, column.name)
+        declared = _column(name, column)
+        column_tests: list[dict[str, Any]] = []
+        if codes := CODES.get((table.name, column.name)):
+            column_tests.append({"accepted_values": {"arguments": {"values": list(codes)}}})
+        if parent := PARENTS.get((table.name, column.name)):
+            column_tests.append({"relationships": {"arguments": {"to": f"ref('{parent}')", "field": name}}})
+        if column_tests:
+            declared["data_tests"] = column_tests
+        columns.append(declared)
+    return {
+        "name": f"stg_lake__{table.name}",
+        "description": f"The lake's {table.name}, as it is: {table.grain}.",
+        "config": {"meta": {"grain": table.grain, "key": key}},
+        "data_tests": tests,
+        "columns": columns,
+    }
+
+
+def _render(document: dict[str, Any]) -> str:
+    body = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140)
+    return HEADER + body
+
+
+def render_sources() -> str:
+    """Return the dbt source file of the lake."""
+    source = {
+        "name": "lake",
+        "schema": "lake",
+        "description": "Facts as decoded, one table per kind; sojourn ingest writes them and never judges them.",
+        "tables": [_source_table(table) for table in TABLES.values()],
+    }
+    return _render({"version": 2, "sources": [source]})
+
+
+def render_staging_models() -> str:
+    """Return the dbt property file of the staging models over the lake."""
+    return _render({"version": 2, "models": [_staging_model(table) for table in TABLES.values()]})
+
+
+def render_staging_sql(table: Table) -> str:
+    """Return the SQL of the staging model over one lake table.
+
+    The name of a column in the lake comes first where staging renames it.
+    """
+    columns = ",\n".join(
+        f"        {column.name}"
+        if column.name == staging_column(table.name, column.name)
+        else f"        {column.name} as {staging_column(table.name, column.name)}"
+        for column in table.columns
+    )
+    return (
+        "with\n\n"
+        "source as (\n"
+        f"    select * from {{{{ source('lake', '{table.name}') }}}}\n"
+        "),\n\n"
+        "final as (\n"
+        f"    select\n{columns}\n"
+        "    from source\n"
+        ")\n\n"
+        "select * from final\n"
+    )
+
+
+def rendered_files() -> dict[Path, str]:
+    """Return every file that is derived from the lake's schema, by its path inside the dbt project."""
+    files = {SOURCES_FILE: render_sources(), STAGING_FILE: render_staging_models()}
+    for table in TABLES.values():
+        files[Path(f"staging/stg_lake__{table.name}.sql")] = render_staging_sql(table)
+    return files
+
+
+def regenerate(project: Path) -> list[Path]:
+    """Write the derived files into a dbt project and return those that changed or are gone.
+
+    Parameters
+    ----------
+    project
+        Folder of ``dbt_project.yml``.
+    """
+    changed = []
+    wanted = rendered_files()
+    for relative, text in wanted.items():
+        path = project / relative
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            changed.append(relative)
+    for path in sorted((project / "staging").glob("stg_lake__*.sql")):
+        relative = path.relative_to(project)
+        if relative not in wanted:
+            path.unlink()
+            changed.append(relative)
+    return changed
+
+
+if __name__ == "__main__":
+    for changed_file in regenerate(Path(sys.argv[1])):
+        print(changed_file)

@@ -1,0 +1,55 @@
+"""The DuckDB warehouse: the lake's live files as views, for dbt to read as its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.schema import TABLES, Table
+
+LAKE_SCHEMA = "lake"
+
+DUCKDB_TYPES: dict[pa.DataType, str] = {
+    pa.string(): "varchar",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def lake_view_sql(table: Table, files: list[Path]) -> str:
+    """Return the statement that makes one lake table a view: over its live files, or empty with the declared types."""
+    columns = ", ".join(f'"{column.name}"' for column in table.columns)
+    if files:
+        listing = ", ".join(_quoted(str(path)) for path in files)
+        # By name: a file of an older decoder may lack a column that was added since.
+        body = f"select {columns} from read_parquet([{listing}], union_by_name = true)"
+    else:
+        nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
+        body = f"select {nulls} where false"
+    return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {body}'
+
+
+def register_lake(warehouse: Path, lake: Lake) -> None:
+    """Make every lake table a view in the warehouse, over the files that are live now.
+
+    Raises
+    ------
+    duckdb.IOException
+        If another process has the warehouse open.
+    """
+    warehouse.parent.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute(f"create schema if not exists {LAKE_SCHEMA}")
+        for table in TABLES.values():
+            connection.execute(lake_view_sql(table, lake.files(table.name)))
