@@ -11,7 +11,8 @@ from sojourn_ingest.formats.ss_polls import SsPolls, parse_socket
 
 ESTABLISHED = (
     "ESTAB 0 27512 10.0.1.2:40001 10.0.2.2:5201 timer:(on,44ms,0) ts sack cubic wscale:7,7 rto:304 rtt:100.118/22.589 "
-    "mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:5 ssthresh:2 bytes_sent:1016533 bytes_retrans:91224 bytes_acked:918070 "
+    "mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:5 ssthresh:2 bytes_sent:1016533 bytes_retrans:91224 "
+    "bytes_acked:918070 "
     "segs_out:705 send 578517bps lastsnd:12 pacing_rate 694216bps delivery_rate 389800bps delivered:636 busy:14776ms "
     "unacked:5 retrans:1/63 lost:2 rcv_space:14480 minrtt:50.054 snd_wnd:82304"
 )

@@ -38,7 +38,8 @@ def fingerprint(path: str, head_bytes: int = 65536) -> Fingerprint:
     """Hash the plain content of a file, decompressing as needed, in bounded memory and without the GIL.
 
     Raises SourceReadError if the file cannot be opened or read. A damaged compressed stream does not
-    raise: ``fault`` says what happened, and the hash covers what could be decompressed.
+    raise: ``fault`` says what happened, and the hash covers what could be decompressed. Of a compression
+    that is recognised but not read (zstd, xz), the stored bytes are hashed and ``fault`` says so.
     """
 
 class Summary:
@@ -53,8 +54,9 @@ class CaptureDecoder:
 
     Batches hold the declared columns without provenance; endpoints are plain addresses in
     ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. Records before a fault are yielded,
-    then the iteration ends and ``summary().fault`` tells of it. Construction raises
-    UnrecognisedFormatError, TruncatedError or UnsupportedLinkTypeError where nothing can be decoded.
+    then the iteration ends and ``summary().fault`` tells of it. Construction raises ValueError for an
+    ``interval_ms`` or ``batch_rows`` below 1, and a DecodeError where nothing can be decoded:
+    UnrecognisedFormatError, TruncatedError, UnsupportedLinkTypeError, CompressionError or SourceReadError.
     """
 
     def __init__(self, path: str, *, interval_ms: int = 100, batch_rows: int = 65536) -> None: ...

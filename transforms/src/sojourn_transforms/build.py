@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_ingest.lake import Lake
@@ -150,7 +150,7 @@ def _run_dbt(project: Path, paths: Paths, on_step: Callable[[str], None]) -> lis
             result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
         finally:
             # dbt keeps its connection open in this process, with a configuration of its own.
-            DuckDBConnectionManager.close_all_connections()
+            DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
     if result.exception is not None:
         raise BuildError(f"dbt stopped: {_first_line(str(result.exception))}") from result.exception
     if not isinstance(result.result, RunExecutionResult):

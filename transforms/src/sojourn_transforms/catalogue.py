@@ -10,19 +10,18 @@ MART_LAYER = "marts"
 
 @dataclass(frozen=True)
 class MartColumn:
-    """One column of a mart; ``type`` is DuckDB's name of it."""
+    """One column of a mart, as dbt declares it."""
 
     name: str
-    type: str
     unit: str | None
     description: str
     nullable: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the column as the catalogue has it."""
+    def as_dict(self, type_name: str) -> dict[str, Any]:
+        """Return the column as the catalogue has it; ``type_name`` is DuckDB's name of its type."""
         return {
             "name": self.name,
-            "type": self.type,
+            "type": type_name,
             "unit": self.unit,
             "description": self.description,
             "nullable": self.nullable,
@@ -39,15 +38,15 @@ class Mart:
     key: tuple[str, ...]
     columns: tuple[MartColumn, ...]
 
-    def as_dict(self, rows: int) -> dict[str, Any]:
-        """Return the mart as the catalogue has it."""
+    def as_dict(self, rows: int, types: dict[str, str]) -> dict[str, Any]:
+        """Return the mart as the catalogue has it; ``types`` are those of the published file, by column."""
         return {
             "name": self.name,
             "description": self.description,
             "grain": self.grain,
             "key": list(self.key),
             "rows": rows,
-            "columns": [column.as_dict() for column in self.columns],
+            "columns": [column.as_dict(types[column.name]) for column in self.columns],
         }
 
 
@@ -65,7 +64,7 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
     Raises
     ------
     ValueError
-        If a mart lacks its grain, its key, or a column's data type.
+        If a mart lacks its grain or its key.
     """
     marts = []
     for node in manifest["nodes"].values():
@@ -74,19 +73,15 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
         meta = _meta(node)
         if not meta.get("grain") or not meta.get("key"):
             raise ValueError(f"mart {node['name']}: config.meta needs grain and key")
-        columns = []
-        for column in node["columns"].values():
-            if not column.get("data_type"):
-                raise ValueError(f"mart {node['name']}: column {column['name']} has no data_type")
-            columns.append(
-                MartColumn(
-                    name=column["name"],
-                    type=str(column["data_type"]).upper(),
-                    unit=_meta(column).get("unit"),
-                    description=" ".join(column["description"].split()),
-                    nullable=not (column["name"] in meta["key"] or _is_required(column)),
-                )
+        columns = [
+            MartColumn(
+                name=column["name"],
+                unit=_meta(column).get("unit"),
+                description=" ".join(column["description"].split()),
+                nullable=not (column["name"] in meta["key"] or _is_required(column)),
             )
+            for column in node["columns"].values()
+        ]
         marts.append(
             Mart(
                 name=node["name"],

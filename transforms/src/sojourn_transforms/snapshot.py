@@ -60,7 +60,7 @@ def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _export(connection: duckdb.DuckDBPyConnection, schema: str, mart: Mart, path: Path) -> int:
+def _export(connection: duckdb.DuckDBPyConnection, schema: str, mart: Mart, path: Path) -> dict[str, Any]:
     columns = ", ".join(f'"{column.name}"' for column in mart.columns)
     order = ", ".join(f'"{name}" nulls first' for name in mart.key)
     result = connection.sql(f'select {columns} from {schema}."{mart.name}" order by {order}')
@@ -70,7 +70,8 @@ def _export(connection: duckdb.DuckDBPyConnection, schema: str, mart: Mart, path
         for batch in reader:
             rows += batch.num_rows
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
-    return rows
+    types = {name: str(kind) for name, kind in zip(result.columns, result.types, strict=True)}
+    return mart.as_dict(rows, types)
 
 
 def publish(
@@ -89,9 +90,7 @@ def publish(
         with duckdb.connect(str(warehouse), read_only=True) as connection:
             # One thread, so that equal rows come out in equal order and the file's bytes are the same each time.
             connection.execute("set threads = 1")
-            entries = [
-                mart.as_dict(_export(connection, schema, mart, staging / f"{mart.name}.parquet")) for mart in marts
-            ]
+            entries = [_export(connection, schema, mart, staging / f"{mart.name}.parquet") for mart in marts]
         _write_json(staging / "catalog.json", {"datasets": entries})
         digest = hashlib.sha256(json.dumps(build, sort_keys=True).encode())
         for path in sorted(staging.iterdir()):

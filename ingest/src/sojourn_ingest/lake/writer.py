@@ -66,7 +66,8 @@ class FactWriter:
         wanted = set(schema.names) - set(constants)
         if given != wanted:
             raise ValueError(
-                f"table {name}: a reader gave columns {sorted(given - wanted)} too many, {sorted(wanted - given)} too few"
+                f"table {name}: a reader gave columns {sorted(given - wanted)} too many, "
+                f"{sorted(wanted - given)} too few"
             )
         arrays = []
         for column in schema:

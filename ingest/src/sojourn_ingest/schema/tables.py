@@ -130,7 +130,7 @@ FLOW = Table(
         Column(
             "handshake_rtt_us",
             INT64,
-            "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless each was seen once",
+            "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each",
             "us",
         ),
         *_direction("fwd", "from initiator to responder"),
@@ -189,7 +189,7 @@ RTP_STREAM = Table(
         Column(
             "expected_packets",
             INT64,
-            "extended highest minus first sequence number plus 1",
+            "extended highest minus first sequence number plus 1, summed over restarts of the sequence",
             nullable=False,
             source="RFC 3550 A.3",
         ),
@@ -242,7 +242,7 @@ QUEUE_EVENT = Table(
         Column(
             "fate",
             STRING,
-            "dequeued, dropped_at_enqueue, dropped_in_queue, or queued_at_end (censored)",
+            "dequeued, dropped_at_enqueue, dropped_in_queue, or queued_at_end (censored: its end was not seen)",
             nullable=False,
         ),
         Column("enqueue_ns", INT64, "enqueue time in the log's clock; null: the enqueue was not seen", "ns"),
@@ -252,7 +252,7 @@ QUEUE_EVENT = Table(
         Column(
             "sojourn_ns",
             INT64,
-            "dequeue minus enqueue; null, never 0, when either was not seen",
+            "enqueue to dequeue, as the probe measured it where it says so; null, never 0, if either was not seen",
             "ns",
             source="RFC 8289",
         ),

@@ -129,9 +129,7 @@ def merge(indexes: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[Integers, Inte
     checked = _whole_numbers(indexes, "indexes", _LAST_INDEX)
     weights = _whole_numbers(counts, "counts", np.iinfo(np.int64).max)
     if checked.shape != weights.shape or checked.ndim != 1:
-        raise ValueError(
-            f"indexes {checked.shape} and counts {weights.shape} must have one and the same length"
-        )
+        raise ValueError(f"indexes {checked.shape} and counts {weights.shape} must have one and the same length")
     unique, position = np.unique(checked, return_inverse=True)
     total = np.zeros(unique.shape, dtype=np.int64)
     np.add.at(total, position, weights)
@@ -144,9 +142,7 @@ def histogram_of(values_us: npt.ArrayLike) -> tuple[Integers, Integers]:
     return indexes, counts.astype(np.int64)
 
 
-def coarsen(
-    indexes: npt.ArrayLike, counts: npt.ArrayLike, bins_per_octave: int
-) -> tuple[Integers, Integers, Integers]:
+def coarsen(indexes: npt.ArrayLike, counts: npt.ArrayLike, bins_per_octave: int) -> tuple[Integers, Integers, Integers]:
     """Join neighbouring bins, so that every [2^e, 2^(e+1)) µs keeps at most `bins_per_octave`.
 
     No bin is split: an interval of fewer than `bins_per_octave` integers keeps a bin for each, and 0 keeps

@@ -1,0 +1,42 @@
+//! What can be wrong with an input.
+
+/// Kind of a fault; each one is a named exception for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The content is not of the format that was asked for.
+    UnrecognisedFormat,
+    /// The content ends inside a record or header.
+    Truncated,
+    /// A record contradicts the format.
+    CorruptRecord,
+    /// The capture's link type has no decoder.
+    UnsupportedLinkType,
+    /// The compressed stream is damaged.
+    Compression,
+    /// The operating system refused to open or read the file.
+    SourceRead,
+    /// Decoded rows did not form an Arrow batch, which no input should bring about.
+    Batch,
+}
+
+/// A fault of an input: what is wrong in one line, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// Kind of the fault.
+    pub kind: FaultKind,
+    /// One line: layer, needed and actual length, offset, and what would mend it.
+    pub message: String,
+    /// Offset in the plain (decompressed) content, where there is one.
+    pub offset: Option<u64>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: FaultKind, message: impl Into<String>, offset: Option<u64>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            offset,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! One bidirectional flow.
+
+use crate::flow_interval::IntervalSeries;
+use crate::layers::{Endpoint, Packet, Transport};
+use crate::rtp_stream::{RtpDirection, RtpPacket};
+use crate::tcp::TcpConnection;
+
+/// Direction of a packet in its flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Direction {
+    /// From the sender of the first packet.
+    Fwd,
+    Rev,
+}
+
+impl Direction {
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Self::Fwd => Self::Rev,
+            Self::Rev => Self::Fwd,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fwd => "fwd",
+            Self::Rev => "rev",
+        }
+    }
+}
+
+/// A value for each direction.
+#[derive(Debug, Default)]
+pub(crate) struct PerDirection<T> {
+    pub(crate) fwd: T,
+    pub(crate) rev: T,
+}
+
+impl<T> PerDirection<T> {
+    pub(crate) fn get(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Fwd => &self.fwd,
+            Direction::Rev => &self.rev,
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, direction: Direction) -> &mut T {
+        match direction {
+            Direction::Fwd => &mut self.fwd,
+            Direction::Rev => &mut self.rev,
+        }
+    }
+}
+
+/// Counts that every protocol has.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) packets: i64,
+    pub(crate) bytes: i64,
+    pub(crate) payload_bytes: i64,
+    pub(crate) congestion_experienced_packets: i64,
+    pub(crate) intervals: IntervalSeries,
+}
+
+/// A flow with all that is kept of it.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) id: i64,
+    pub(crate) protocol: u8,
+    pub(crate) initiator: Endpoint,
+    pub(crate) responder: Endpoint,
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+    pub(crate) traffic: PerDirection<Traffic>,
+    /// `None` where the protocol is not TCP.
+    pub(crate) tcp: Option<Box<TcpConnection>>,
+    /// `None` until a packet looks like RTP.
+    pub(crate) rtp: Option<Box<PerDirection<RtpDirection>>>,
+}
+
+impl Flow {
+    pub(crate) fn new(id: i64, first: &Packet<'_>, time_ns: i64) -> Self {
+        Self {
+            id,
+            protocol: first.protocol,
+            initiator: first.source,
+            responder: first.destination,
+            first_ns: time_ns,
+            last_ns: time_ns,
+            traffic: PerDirection::default(),
+            tcp: matches!(first.transport, Transport::Tcp(_)).then(Box::default),
+            rtp: None,
+        }
+    }
+
+    pub(crate) fn ip_version(&self) -> i8 {
+        if self.initiator.address.is_ipv4() { 4 } else { 6 }
+    }
+
+    pub(crate) fn direction_of(&self, packet: &Packet<'_>) -> Direction {
+        if packet.source == self.initiator {
+            Direction::Fwd
+        } else {
+            Direction::Rev
+        }
+    }
+
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32, interval_ns: i64) {
+        let direction = self.direction_of(packet);
+        self.first_ns = self.first_ns.min(time_ns);
+        self.last_ns = self.last_ns.max(time_ns);
+        let traffic = self.traffic.get_mut(direction);
+        traffic.packets += 1;
+        traffic.bytes += i64::from(wire_bytes);
+        traffic.payload_bytes += i64::from(packet.payload_bytes);
+        traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced);
+        traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
+        match packet.transport {
+            Transport::Tcp(segment) => {
+                if let Some(tcp) = &mut self.tcp {
+                    tcp.packet(direction, &segment, packet.payload_bytes, time_ns);
+                }
+            }
+            Transport::Udp(payload) => {
+                if let Some(rtp) = RtpPacket::parse(payload, packet.payload_bytes, time_ns) {
+                    self.rtp.get_or_insert_default().get_mut(direction).packet(&rtp);
+                }
+            }
+            Transport::Other => {}
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Decoder core of Sojourn: bytes of packet captures and queue logs in, Arrow batches of facts out.
+//!
+//! The crate knows nothing of Python and writes no files. It never panics on input: whatever the bytes
+//! are, decoding ends with a [`Summary`] that counts every record as read or refused and names the first
+//! fault with its offset in the plain content.
+
+#![forbid(unsafe_code)]
+// A test may panic: that is how it fails.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
+
+mod bytes;
+mod capture_decoder;
+mod capture_reader;
+mod columns;
+mod fault;
+mod fingerprint;
+mod flow;
+mod flow_batch;
+mod flow_interval;
+mod flow_table;
+mod layers;
+mod link;
+mod queue_batch;
+mod queue_event;
+mod queue_log_decoder;
+mod queue_pairing;
+mod rtp_clock;
+mod rtp_sequence;
+mod rtp_stream;
+mod source;
+mod summary;
+mod tcp;
+mod tcp_rtt;
+#[cfg(test)]
+mod test_capture;
+
+pub use capture_decoder::{CaptureDecoder, CaptureOptions};
+pub use fault::{Fault, FaultKind};
+pub use fingerprint::{Fingerprint, fingerprint};
+pub use queue_log_decoder::QueueLogDecoder;
+pub use summary::Summary;
+
+/// Version of the decoded facts: it changes whenever the same input may give other rows.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

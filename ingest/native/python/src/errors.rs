@@ -1,0 +1,90 @@
+//! Faults of the core as Python exceptions, one for each kind.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use sojourn_decode::{Fault, FaultKind};
+
+create_exception!(
+    sojourn_ingest._native,
+    DecodeError,
+    PyException,
+    "A fault in an input; args is (message, offset), the byte offset in the plain content or None."
+);
+create_exception!(
+    sojourn_ingest._native,
+    UnrecognisedFormatError,
+    DecodeError,
+    "The content is not of the format that was asked for."
+);
+create_exception!(
+    sojourn_ingest._native,
+    TruncatedError,
+    DecodeError,
+    "The content ends inside a record or header."
+);
+create_exception!(
+    sojourn_ingest._native,
+    CorruptRecordError,
+    DecodeError,
+    "A record contradicts the format, such as a length no record can have."
+);
+create_exception!(
+    sojourn_ingest._native,
+    UnsupportedLinkTypeError,
+    DecodeError,
+    "The capture's link type has no decoder."
+);
+create_exception!(
+    sojourn_ingest._native,
+    CompressionError,
+    DecodeError,
+    "The compressed stream is damaged."
+);
+create_exception!(
+    sojourn_ingest._native,
+    SourceReadError,
+    DecodeError,
+    "The operating system refused to read the file."
+);
+
+/// The exception of a fault, not yet raised.
+pub(crate) fn to_exception(fault: &Fault) -> PyErr {
+    let arguments = (fault.message.clone(), fault.offset);
+    match fault.kind {
+        FaultKind::UnrecognisedFormat => UnrecognisedFormatError::new_err(arguments),
+        FaultKind::Truncated => TruncatedError::new_err(arguments),
+        FaultKind::CorruptRecord => CorruptRecordError::new_err(arguments),
+        FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
+        FaultKind::Compression => CompressionError::new_err(arguments),
+        FaultKind::SourceRead => SourceReadError::new_err(arguments),
+        FaultKind::Batch => DecodeError::new_err(arguments),
+    }
+}
+
+pub(crate) fn require_positive(name: &str, value: i64) -> PyResult<()> {
+    if value < 1 {
+        return Err(PyValueError::new_err(format!(
+            "{name} must be at least 1, is {value}"
+        )));
+    }
+    Ok(())
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("DecodeError", py.get_type::<DecodeError>())?;
+    module.add(
+        "UnrecognisedFormatError",
+        py.get_type::<UnrecognisedFormatError>(),
+    )?;
+    module.add("TruncatedError", py.get_type::<TruncatedError>())?;
+    module.add("CorruptRecordError", py.get_type::<CorruptRecordError>())?;
+    module.add(
+        "UnsupportedLinkTypeError",
+        py.get_type::<UnsupportedLinkTypeError>(),
+    )?;
+    module.add("CompressionError", py.get_type::<CompressionError>())?;
+    module.add("SourceReadError", py.get_type::<SourceReadError>())?;
+    Ok(())
+}

@@ -1,0 +1,89 @@
+"""One real build and one real server for all integration tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+SOJOURN = Path(sys.executable).parent / "sojourn"
+SERVER_READY_S = 60
+
+
+@dataclass
+class Service:
+    """A running API over a build of the bundled sample and the TMA'23 tables."""
+
+    var: Path
+    client: httpx.Client
+
+    def sojourn(self, *arguments: str | Path) -> str:
+        """Run a sojourn command against this installation and return what it printed."""
+        done = subprocess.run(
+            [str(SOJOURN), *map(str, arguments), "--var", str(self.var)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def rows(self, dataset: str, **parameters: str | int) -> list[dict[str, object]]:
+        """Return all rows of a dataset under filters; fails when one page does not hold them."""
+        answer = self.client.get(f"/v1/datasets/{dataset}/rows", params={"limit": 10_000, **parameters})
+        assert answer.status_code == 200, answer.text
+        content = answer.json()
+        assert content["next_cursor"] is None
+        return list(content["rows"])
+
+
+def free_port() -> int:
+    """Return a loopback port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
+    var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test")
+    shutil.rmtree(var, ignore_errors=True)
+    port = free_port()
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        running = Service(var, client)
+        running.sojourn("ingest", sample, tma23)
+        running.sojourn("build")
+        server = subprocess.Popen(
+            [str(SOJOURN), "serve", "--port", str(port)],
+            env={**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_SNAPSHOTS": str(var / "snapshots")},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            _wait(client, server)
+            yield running
+        finally:
+            server.terminate()
+            status = server.wait(timeout=30)
+        assert status in (0, -15), status
+
+
+def _wait(client: httpx.Client, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + SERVER_READY_S
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            assert server.stderr is not None
+            pytest.fail(f"the server ended: {server.stderr.read().decode()}")
+        try:
+            if client.get("/healthz").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    pytest.fail("the server did not answer")
