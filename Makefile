@@ -104,7 +104,12 @@ format: ## Format Python, Rust and SQL
 
 .PHONY: docs
 docs: ## Write the generated parts of the documentation anew
+	@.venv/bin/python -m sojourn_transforms.dbt_sources models
 	@.venv/bin/python -m sojourn_transforms.documentation
+
+.PHONY: screenshot
+screenshot: test-browser ## Take the README's picture of the dashboard anew
+	@mkdir -p docs/images && cp var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
 
 .PHONY: clean
 clean: ## Remove the lake, warehouse, snapshots and logs (says what it would remove; YES=1 removes)

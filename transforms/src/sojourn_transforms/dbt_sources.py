@@ -137,7 +137,7 @@ def _staging_model(table: Table) -> dict[str, Any]:
     return {
         "name": f"stg_lake__{table.name}",
         "description": f"The lake's {table.name}, as it is: {table.grain}.",
-        "config": {"meta": {"grain": table.grain, "key": key}},
+        "config": {"materialized": "view", "meta": {"grain": table.grain, "key": key}},
         "data_tests": tests,
         "columns": columns,
     }
