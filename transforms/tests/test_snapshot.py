@@ -103,5 +103,5 @@ def test_a_mart_without_grain_or_key_is_refused() -> None:
         "config": {"meta": {"grain": "one run"}},
         "columns": {},
     }
-    with pytest.raises(ValueError, match="mart delay: .* needs grain and key"):
+    with pytest.raises(ValueError, match=r"mart delay: .* needs grain and key"):
         marts_in({"nodes": {"model.sojourn.delay": node}})
