@@ -1,0 +1,34 @@
+with
+
+source as (
+    select * from {{ source('lake', 'run') }}
+),
+
+final as (
+    select
+        source_hash,
+        decoder_version,
+        study_id,
+        run_id,
+        start_order,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_discipline,
+        queue_size_bytes,
+        queue_size_packets,
+        queue_size_bdp,
+        aqm_parameters,
+        congestion_control,
+        application,
+        repetition,
+        start_ns,
+        window_start_ns,
+        window_end_ns,
+        monotonic_offset_ns
+    from source
+)
+
+select * from final

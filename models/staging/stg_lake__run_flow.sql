@@ -1,0 +1,30 @@
+with
+
+source as (
+    select * from {{ source('lake', 'run_flow') }}
+),
+
+final as (
+    select
+        source_hash,
+        decoder_version,
+        study_id,
+        run_id,
+        flow_number,
+        role,
+        protocol,
+        source_host_key,
+        source_prefix_key,
+        source_port,
+        destination_host_key,
+        destination_prefix_key,
+        destination_port,
+        congestion_control,
+        application,
+        ssrc,
+        rtp_payload_type,
+        planned_start_ms
+    from source
+)
+
+select * from final
