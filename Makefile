@@ -112,7 +112,8 @@ docs: ## Write the generated parts of the documentation anew
 
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew
-	@mkdir -p docs/images && cp var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
+	@mkdir -p docs/images
+	@dashboards/.venv/bin/python infra/setup/crop.py var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
 
 .PHONY: clean
 clean: ## Remove the lake, warehouse, snapshots and logs (says what it would remove; YES=1 removes)
