@@ -22,12 +22,15 @@ mod capture_reader;
 mod columns;
 mod fault;
 mod fingerprint;
+mod fragments;
 mod flow;
 mod flow_batch;
 mod flow_interval;
 mod flow_table;
 mod layers;
 mod link;
+mod packet_batch;
+mod pcapng;
 mod queue_batch;
 mod queue_event;
 mod queue_log_decoder;
@@ -38,9 +41,12 @@ mod rtp_stream;
 mod source;
 mod summary;
 mod tcp;
+mod tcp_options;
 mod tcp_rtt;
 #[cfg(test)]
 mod test_capture;
+mod tunnel;
+mod zstd_frames;
 
 pub use capture_decoder::{CaptureDecoder, CaptureOptions};
 pub use fault::{Fault, FaultKind};

@@ -100,15 +100,32 @@ struct CaptureDecoder(Mutex<sojourn_decode::CaptureDecoder>);
 #[pymethods]
 impl CaptureDecoder {
     #[new]
-    #[pyo3(signature = (path, *, interval_ms = 100, batch_rows = 65536))]
-    fn new(py: Python<'_>, path: PathBuf, interval_ms: i32, batch_rows: usize) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, continued = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 100_000))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        continued: Vec<PathBuf>,
+        interval_ms: i32,
+        batch_rows: usize,
+        packets: bool,
+        idle_ms: i64,
+        open_flows: usize,
+    ) -> PyResult<Self> {
         errors::require_positive("interval_ms", i64::from(interval_ms))?;
         errors::require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
+        errors::require_positive("idle_ms", idle_ms)?;
+        errors::require_positive("open_flows", i64::try_from(open_flows).unwrap_or(i64::MAX))?;
         let options = sojourn_decode::CaptureOptions {
             interval_ms,
             batch_rows,
+            packets,
+            idle_ms,
+            open_flows,
         };
-        py.detach(|| sojourn_decode::CaptureDecoder::open(&path, options))
+        let mut paths = vec![path];
+        paths.extend(continued);
+        py.detach(|| sojourn_decode::CaptureDecoder::open(&paths, options))
             .map(|decoder| Self(Mutex::new(decoder)))
             .map_err(|fault| to_exception(&fault))
     }

@@ -64,6 +64,18 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             nullable=False,
         ),
         Column(
+            f"{prefix}_active_intervals",
+            INT64,
+            f"intervals of flow_interval in which a packet passed {who}",
+            nullable=False,
+        ),
+        Column(
+            f"{prefix}_unique_payload_bytes",
+            INT64,
+            f"TCP payload bytes {who}, each sequence number once; null if not TCP",
+            "bytes",
+        ),
+        Column(
             f"{prefix}_tcp_flags",
             INT16,
             f"bitwise or of the TCP flags {who}; null if not TCP",
@@ -75,9 +87,32 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             f"data segments {who} that repeat sequence space; null if not TCP",
         ),
         Column(
+            f"{prefix}_spurious_retransmitted_packets",
+            INT64,
+            f"retransmitted segments {who} of which all had been acknowledged; null if not TCP",
+        ),
+        Column(
             f"{prefix}_out_of_order_packets",
             INT64,
             f"data segments {who} that fill a hole within the reordering time; null if not TCP",
+        ),
+        Column(
+            f"{prefix}_duplicate_acknowledgements",
+            INT64,
+            f"segments {who} that acknowledge nothing new while data is outstanding; null if not TCP",
+            source="RFC 5681",
+        ),
+        Column(
+            f"{prefix}_sack_packets",
+            INT64,
+            f"segments {who} with a selective acknowledgement; null if not TCP",
+            source="RFC 2018",
+        ),
+        Column(
+            f"{prefix}_dsack_packets",
+            INT64,
+            f"segments {who} that report data received twice; null if not TCP",
+            source="RFC 2883",
         ),
         Column(f"{prefix}_zero_windows", INT64, f"segments {who} that advertise a zero window; null if not TCP"),
         Column(
@@ -85,6 +120,18 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             INT64,
             f"packets {who} marked congestion experienced",
             nullable=False,
+            source="RFC 3168",
+        ),
+        Column(
+            f"{prefix}_ecn_ece_packets",
+            INT64,
+            f"segments {who} that echo congestion, SYN left out; null if not TCP",
+            source="RFC 3168",
+        ),
+        Column(
+            f"{prefix}_ecn_cwr_packets",
+            INT64,
+            f"segments {who} that say the congestion window was reduced, SYN left out; null if not TCP",
             source="RFC 3168",
         ),
         Column(
@@ -110,13 +157,36 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             source="RFC 6298",
         ),
         Column(f"{prefix}_srtt_max_us", FLOAT, f"largest smoothed RTT of data {who}", "us", source="RFC 6298"),
+        Column(
+            f"{prefix}_timestamp_rtt_samples",
+            INT64,
+            f"RTT samples of data {who} by TCP timestamps and their first echo; null if not TCP",
+            source="RFC 7323",
+        ),
+        Column(
+            f"{prefix}_timestamp_rtt_min_us",
+            INT64,
+            f"smallest RTT of data {who} by TCP timestamps",
+            "us",
+            source="RFC 7323",
+        ),
+        Column(
+            f"{prefix}_timestamp_rtt_avg_us", FLOAT, f"mean RTT of data {who} by TCP timestamps", "us", source="RFC 7323"
+        ),
+        Column(
+            f"{prefix}_timestamp_rtt_max_us",
+            INT64,
+            f"largest RTT of data {who} by TCP timestamps",
+            "us",
+            source="RFC 7323",
+        ),
     )
 
 
 FLOW = Table(
     "flow",
     "capture decoder",
-    "one bidirectional flow of one capture; forward is from the sender of its first packet",
+    "one bidirectional flow of one recording; forward is from the sender of its first packet",
     ("source_hash", "flow_id"),
     (
         *PROVENANCE,
@@ -127,6 +197,22 @@ FLOW = Table(
         *_endpoint("responder", "receiver of the first packet"),
         Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
         Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
+        Column(
+            "tunnel",
+            STRING,
+            "encapsulation the flow was in: ip-in-ip, gre, vxlan or gtp-u; null: none",
+        ),
+        Column(
+            "end_reason",
+            STRING,
+            "why the record ends: capture_end, idle, ports_reused, or evicted (too many open flows)",
+            nullable=False,
+        ),
+        Column(
+            "starts_in_mid_flow",
+            BOOL,
+            "no SYN passed, so the connection is older than the record; null if not TCP",
+        ),
         Column(
             "handshake_rtt_us",
             INT64,
@@ -157,6 +243,35 @@ FLOW_INTERVAL = Table(
         Column("interval_ms", INT32, "length of the interval", "ms", nullable=False),
         Column("packets", INT64, "packets in the interval", nullable=False),
         Column("bytes", INT64, "frame bytes in the interval, original length", "bytes", nullable=False),
+    ),
+)
+
+PACKET = Table(
+    "packet",
+    "capture decoder, on request (--packets)",
+    "one packet of one recording",
+    ("source_hash", "packet_index"),
+    (
+        *PROVENANCE,
+        Column("packet_index", INT64, "number of the record in its recording, refused ones counted, from 0", nullable=False),
+        Column("flow_id", INT64, "flow of the same recording", nullable=False),
+        Column("direction", STRING, "fwd or rev, of the flow", nullable=False),
+        Column("packet_ns", INT64, "capture time, UTC epoch", "ns", nullable=False),
+        Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),
+        Column("payload_bytes", INT64, "transport payload, original length", "bytes", nullable=False),
+        Column("hop_limit", INT16, "time to live, or hop limit", nullable=False, source="RFC 791, RFC 8200"),
+        Column(
+            "ip_identification",
+            INT64,
+            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            nullable=False,
+            source="RFC 791, RFC 8200",
+        ),
+        Column("congestion_experienced", BOOL, "marked congestion experienced", source="RFC 3168"),
+        Column("tcp_sequence", INT64, "TCP sequence number; null if not TCP", source="RFC 9293"),
+        Column("tcp_acknowledgement", INT64, "TCP acknowledgement number; null if not TCP", source="RFC 9293"),
+        Column("tcp_flags", INT16, "TCP flags; null if not TCP", source="RFC 9293"),
+        Column("tcp_window", INT32, "TCP window field, not scaled; null if not TCP", source="RFC 9293"),
     ),
 )
 
@@ -586,6 +701,7 @@ TABLES: dict[str, Table] = {
         RATE_PROFILE,
         FLOW,
         FLOW_INTERVAL,
+        PACKET,
         RTP_STREAM,
         QUEUE_EVENT,
         QUEUE_LOG,
