@@ -127,6 +127,7 @@ pub(crate) struct PairedPacket {
     pub(crate) ip_id: u32,
     pub(crate) transport_word: Option<u32>,
     pub(crate) wire_bytes: u32,
+    /// Number in its capture while packets are matched, in the pair thereafter.
     pub(crate) index: i64,
     pub(crate) before_ns: Option<i64>,
     pub(crate) after_ns: Option<i64>,
@@ -481,6 +482,9 @@ impl PairDecoder {
         // end says nothing about a drop.
         self.sums.after_end_ns = after.last_ns;
         rows.sort_by_key(|packet| (packet.before_ns.is_none(), packet.index));
+        for (number, packet) in rows.iter_mut().enumerate() {
+            packet.index = number as i64;
+        }
         self.flow_sums = vec![FlowSums::default(); self.matcher.flow_list.len()];
         for packet in &rows {
             let fate = self.sums.fate(packet);

@@ -61,16 +61,18 @@ fn counts<R>(columns: &mut Columns<'_, R>, sums: impl Fn(&R) -> &FlowSums) {
 }
 
 pub(crate) fn flows(rows: &[(DirectedFlow, FlowSums)]) -> Result<RecordBatch, Fault> {
-    let mut columns = Columns::over(rows);
-    ends(&mut columns, |row| &row.0);
-    counts(&mut columns, |row| &row.1);
+    let rows: Vec<_> = rows.iter().enumerate().collect();
+    let mut columns = Columns::over(&rows);
+    columns.int32("flow_number", |row| i32::try_from(row.0).unwrap_or(i32::MAX));
+    ends(&mut columns, |row| &row.1.0);
+    counts(&mut columns, |row| &row.1.1);
     columns.into_batch()
 }
 
 pub(crate) fn pair(sums: &PairSums) -> Result<RecordBatch, Fault> {
     let rows = [sums.clone()];
     let mut columns = Columns::over(&rows);
-    columns.int64("rate_bps", |row| row.rate_bps);
+    columns.int64("bandwidth_bps", |row| row.rate_bps);
     columns.int64("before_packets", |row| row.before_packets);
     columns.int64("after_packets", |row| row.after_packets);
     counts(&mut columns, |row| &row.all);

@@ -57,6 +57,9 @@ def ingest(
     ] = "pseudonymise",
     workers: Annotated[int, typer.Option(min=1, help="Files decoded at a time; each uses one core.")] = os.cpu_count()
     or 1,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,
@@ -89,7 +92,9 @@ def ingest(
         raise typer.BadParameter(str(error), param_hint="PATH") from error
     # What Sojourn itself generated is not input, even when the folder around it is given.
     files = [path for path in files if paths.var not in path.parents]
-    session = IngestSession(Lake(paths.lake), Pseudonymiser(address_key(paths.secrets), policy), workers)
+    session = IngestSession(
+        Lake(paths.lake), Pseudonymiser(address_key(paths.secrets), policy), workers, packets=packets
+    )
     if dry_run:
         _print_formats(console, session, files)
         return
