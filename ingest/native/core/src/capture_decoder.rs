@@ -74,7 +74,11 @@ impl CaptureDecoder {
     /// A fault where nothing can be decoded: no such file, no capture, or cut in its header.
     pub fn open(paths: &[PathBuf], options: CaptureOptions) -> Result<Self, Fault> {
         let Some((first, continued)) = paths.split_first() else {
-            return Err(Fault::new(FaultKind::SourceRead, "capture: no file was given", None));
+            return Err(Fault::new(
+                FaultKind::SourceRead,
+                "capture: no file was given",
+                None,
+            ));
         };
         let mut decoder = Self::new(PlainReader::open(first)?, options)?;
         decoder.continued = continued.iter().rev().cloned().collect();
@@ -197,9 +201,7 @@ impl CaptureDecoder {
                     match self.layers.decode(&captured) {
                         Ok(packet) => {
                             self.summary.records_read += 1;
-                            let placement =
-                                self.table
-                                    .packet(&packet, captured.time_ns, captured.wire_bytes);
+                            let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
                             if self.options.packets {
                                 let (time_ns, wire_bytes) = (captured.time_ns, captured.wire_bytes);
                                 self.packets

@@ -247,7 +247,9 @@ impl Matcher {
 
     fn sighted(&mut self, key: PacketKey, sighting: Sighting) {
         if let Some(queue) = self.waiting.get_mut(&key)
-            && queue.front().is_some_and(|waiting| waiting.point != sighting.point)
+            && queue
+                .front()
+                .is_some_and(|waiting| waiting.point != sighting.point)
             && let Some(other) = queue.pop_front()
         {
             if queue.is_empty() {
@@ -291,7 +293,9 @@ impl Matcher {
         let Some((key, index, point)) = self.oldest_first.pop_front() else {
             return;
         };
-        let Some(queue) = self.waiting.get_mut(&key) else { return };
+        let Some(queue) = self.waiting.get_mut(&key) else {
+            return;
+        };
         let waits = |waiting: &Sighting| waiting.index == index && waiting.point == point;
         if !queue.front().is_some_and(waits) {
             return;
@@ -623,7 +627,10 @@ mod tests {
             let (first, second) = if towards { (64, 63) } else { (63, 64) };
             // The second clock is an hour behind.
             matcher.sighted(key(number, towards), sighting(Point::Before, 0, 0, first));
-            matcher.sighted(key(number, towards), sighting(Point::After, 0, -3_600_000 * MS, second));
+            matcher.sighted(
+                key(number, towards),
+                sighting(Point::After, 0, -3_600_000 * MS, second),
+            );
         }
         assert_eq!(matcher.directions(), [true, false]);
     }

@@ -136,7 +136,11 @@ impl PcapReader {
             big_endian: header.is_bigendian(),
             fraction_ns: if header.is_nanosecond_precision() { 1 } else { 1000 },
             record_header_bytes: if header.is_modified_format() { 24 } else { 16 },
-            minor_version: if header.version_major == 2 { header.version_minor } else { u16::MAX },
+            minor_version: if header.version_major == 2 {
+                header.version_minor
+            } else {
+                u16::MAX
+            },
             held_bytes: 0,
             source: {
                 source.consume(FILE_HEADER_BYTES);

@@ -108,7 +108,10 @@ mod tests {
         let starts: Vec<_> = series.take_all_but(2).map(|i| i.start_ns).collect();
         assert_eq!(starts, [0, 100]);
         assert!(!series.add(7, 10, 100));
-        assert_eq!((series.as_slice()[0].start_ns, series.as_slice()[0].packets), (200, 2));
+        assert_eq!(
+            (series.as_slice()[0].start_ns, series.as_slice()[0].packets),
+            (200, 2)
+        );
         assert_eq!(series.count(), 4);
     }
 }

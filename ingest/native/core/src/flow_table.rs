@@ -5,6 +5,9 @@
 //! is silent for longest is known without a search: the flows stand in two lists by the time of their last
 //! packets, one for those that are over. A packet moves its flow to the end of its list.
 
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+
 use hashbrown::HashMap;
 
 use crate::flow::{Direction, EndReason, Flow};
@@ -25,12 +28,26 @@ pub(crate) struct Bounds {
 }
 
 /// Both ends in an order that does not depend on the direction of the packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FlowKey {
     lower: Endpoint,
     upper: Endpoint,
     protocol: u8,
     tunnel: Option<Tunnel>,
+}
+
+/// In few writes of whole words, since every packet is hashed; what is left out of it equality still tells.
+impl Hash for FlowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match (self.lower.address, self.upper.address) {
+            (IpAddr::V4(lower), IpAddr::V4(upper)) => {
+                state.write_u64(u64::from(lower.to_bits()) << 32 | u64::from(upper.to_bits()));
+            }
+            (lower, upper) => (lower, upper).hash(state),
+        }
+        let ports = u64::from(self.lower.port) << 16 | u64::from(self.upper.port);
+        state.write_u64(ports << 8 | u64::from(self.protocol));
+    }
 }
 
 impl FlowKey {
@@ -114,7 +131,11 @@ impl FlowTable {
         let key = FlowKey::of(packet);
         let known = self.open.get(&key).copied();
         let place = match known {
-            Some(place) if self.slot(place).is_some_and(|slot| is_succeeded_by(&slot.flow, packet)) => {
+            Some(place)
+                if self
+                    .slot(place)
+                    .is_some_and(|slot| is_succeeded_by(&slot.flow, packet)) =>
+            {
                 self.end(place, EndReason::PortsReused);
                 self.begin(key, packet, time_ns)
             }
@@ -153,7 +174,12 @@ impl FlowTable {
 
     fn begin(&mut self, key: FlowKey, packet: &Packet<'_>, time_ns: i64) -> u32 {
         if self.open.len() >= self.bounds.flows {
-            let oldest = self.lists.iter().rev().map(|list| list.oldest).find(|oldest| *oldest != NONE);
+            let oldest = self
+                .lists
+                .iter()
+                .rev()
+                .map(|list| list.oldest)
+                .find(|oldest| *oldest != NONE);
             if let Some(oldest) = oldest {
                 self.end(oldest, EndReason::Evicted);
             }
@@ -180,7 +206,10 @@ impl FlowTable {
     }
 
     fn end_idle(&mut self) {
-        for (list, idle_ns) in [(0, self.bounds.idle_ns), (1, self.bounds.idle_ns.min(CLOSED_IDLE_NS))] {
+        for (list, idle_ns) in [
+            (0, self.bounds.idle_ns),
+            (1, self.bounds.idle_ns.min(CLOSED_IDLE_NS)),
+        ] {
             while let Some(oldest) = self.lists.get(list).map(|list| list.oldest)
                 && let Some(slot) = self.slot(oldest)
                 && self.newest_ns.saturating_sub(slot.touched_ns) > idle_ns
@@ -211,7 +240,9 @@ impl FlowTable {
     }
 
     fn append(&mut self, place: u32, over: bool) {
-        let Some(list) = self.lists.get_mut(usize::from(over)) else { return };
+        let Some(list) = self.lists.get_mut(usize::from(over)) else {
+            return;
+        };
         let before = list.newest;
         list.newest = place;
         if before == NONE {
@@ -387,10 +418,17 @@ mod tests {
         table.packet(&from_port(2, 0), 900, 64);
         table.packet(&from_port(2, 0), 1001, 64);
         table.packet(&from_port(1, 0), 1002, 64);
-        let found: Vec<_> = flows(table).iter().map(|flow| (flow.id, flow.end_reason)).collect();
+        let found: Vec<_> = flows(table)
+            .iter()
+            .map(|flow| (flow.id, flow.end_reason))
+            .collect();
         assert_eq!(
             found,
-            [(0, EndReason::Idle), (1, EndReason::CaptureEnd), (2, EndReason::CaptureEnd)]
+            [
+                (0, EndReason::Idle),
+                (1, EndReason::CaptureEnd),
+                (2, EndReason::CaptureEnd)
+            ]
         );
     }
 

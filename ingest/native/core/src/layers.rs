@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use etherparse::{Ipv6ExtensionSlice, LaxIpSlice};
+use etherparse::{Ipv6ExtensionSlice, Ipv6FragmentHeaderSlice, LaxIpSlice};
 
 use crate::bytes::{be_u16, be_u32};
 use crate::capture_reader::CapturedPacket;
@@ -14,6 +14,7 @@ use crate::tunnel::{Inner, inner};
 
 pub(crate) const PROTOCOL_TCP: u8 = 6;
 pub(crate) const PROTOCOL_UDP: u8 = 17;
+const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const TCP_HEADER_BYTES: usize = 20;
 const UDP_HEADER_BYTES: usize = 8;
@@ -114,6 +115,7 @@ pub(crate) fn has_ports(protocol: u8) -> bool {
     matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP)
 }
 
+#[derive(Debug)]
 struct Network<'p> {
     source: IpAddr,
     destination: IpAddr,
@@ -191,14 +193,19 @@ impl LayerDecoder {
     }
 
     fn ip<'p>(&mut self, bytes: &'p [u8], wire_bytes: usize) -> Result<Packet<'p>, Cow<'static, str>> {
-        let network = network(bytes, wire_bytes)?;
+        let network = match plain_ipv4(bytes, wire_bytes) {
+            Some(network) => network,
+            None => network(bytes, wire_bytes)?,
+        };
         if network.later_fragment {
             return self.later_fragment(&network);
         }
         let packet = transport(&network)?;
         if network.fragmented && has_ports(network.protocol) {
-            self.fragments
-                .remember(network.fragment_key(), (packet.source.port, packet.destination.port));
+            self.fragments.remember(
+                network.fragment_key(),
+                (packet.source.port, packet.destination.port),
+            );
         }
         Ok(packet)
     }
@@ -213,6 +220,58 @@ impl LayerDecoder {
         };
         Ok(packet(network, ports, 0, Transport::Fragment))
     }
+}
+
+/// IPv4 without options and fragments over TCP or UDP, which nearly every packet is; anything else, and anything
+/// odd, is left to [`network`]. It takes a fifth of the time there.
+fn plain_ipv4(bytes: &[u8], wire_bytes: usize) -> Option<Network<'_>> {
+    let (header, rest) = bytes.split_first_chunk::<IPV4_HEADER_BYTES>()?;
+    let [
+        0x45,
+        class,
+        total_high,
+        total_low,
+        id_high,
+        id_low,
+        fragment_high,
+        fragment_low,
+        hop_limit,
+        protocol @ (PROTOCOL_TCP | PROTOCOL_UDP),
+        _,
+        _,
+        s0,
+        s1,
+        s2,
+        s3,
+        d0,
+        d1,
+        d2,
+        d3,
+    ] = *header
+    else {
+        return None;
+    };
+    let total_bytes = usize::from(u16::from_be_bytes([total_high, total_low]));
+    if fragment_high & 0x3f != 0
+        || fragment_low != 0
+        || total_bytes < IPV4_HEADER_BYTES
+        || total_bytes > wire_bytes
+    {
+        return None;
+    }
+    let payload_bytes = total_bytes - IPV4_HEADER_BYTES;
+    Some(Network {
+        source: [s0, s1, s2, s3].into(),
+        destination: [d0, d1, d2, d3].into(),
+        protocol,
+        congestion_experienced: class & 3 == 3,
+        hop_limit,
+        fragmented: false,
+        later_fragment: false,
+        id: u16::from_be_bytes([id_high, id_low]).into(),
+        payload: rest.get(..payload_bytes).unwrap_or(rest),
+        payload_bytes,
+    })
 }
 
 fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, str>> {
@@ -262,10 +321,14 @@ fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, 
             let fragment = payload
                 .fragmented
                 .then(|| {
-                    slice.extensions().clone().into_iter().find_map(|extension| match extension {
-                        Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
-                        _ => None,
-                    })
+                    slice
+                        .extensions()
+                        .clone()
+                        .into_iter()
+                        .find_map(|extension| match extension {
+                            Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
+                            _ => None,
+                        })
                 })
                 .flatten();
             Network {
@@ -274,11 +337,15 @@ fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, 
                 protocol: payload.ip_number.0,
                 congestion_experienced: header.traffic_class() & 3 == 3,
                 hop_limit: header.hop_limit(),
-                fragmented: fragment.as_ref().is_some_and(|fragment| fragment.more_fragments()),
+                fragmented: fragment
+                    .as_ref()
+                    .is_some_and(Ipv6FragmentHeaderSlice::more_fragments),
                 later_fragment: fragment
                     .as_ref()
                     .is_some_and(|fragment| fragment.fragment_offset().value() != 0),
-                id: fragment.as_ref().map_or(0, |fragment| fragment.identification()),
+                id: fragment
+                    .as_ref()
+                    .map_or(0, Ipv6FragmentHeaderSlice::identification),
                 payload: payload.payload,
                 payload_bytes: whole.saturating_sub(slice.extensions().slice().len()),
             }
@@ -350,7 +417,12 @@ fn transport<'p>(network: &Network<'p>) -> Result<Packet<'p>, Cow<'static, str>>
         }
         _ => (0, 0, 0, Transport::Other),
     };
-    Ok(packet(network, (source_port, destination_port), header_bytes, transport))
+    Ok(packet(
+        network,
+        (source_port, destination_port),
+        header_bytes,
+        transport,
+    ))
 }
 
 fn packet<'p>(
@@ -464,6 +536,33 @@ mod tests {
         let mut frame = tcp_frame(1, 100);
         frame[16..18].fill(0);
         assert_eq!(payload_bytes(&frame, 70_000), 70_000 - 54);
+    }
+
+    #[test]
+    fn the_short_way_and_the_whole_parser_agree() {
+        let mut frame = tcp_frame(1, 100);
+        frame[15] = 3;
+        for (place, value) in [
+            (0, 0),
+            (15, 1),
+            (17, 39),
+            (17, 200),
+            (20, 0x40),
+            (22, 9),
+            (23, 17),
+        ] {
+            let mut changed = frame.clone();
+            changed[place] = value;
+            for captured_bytes in [34, 50, 60, changed.len()] {
+                let bytes = &changed[14..captured_bytes];
+                if let Some(short) = plain_ipv4(bytes, changed.len() - 14) {
+                    assert_eq!(
+                        format!("{short:?}"),
+                        format!("{:?}", network(bytes, changed.len() - 14).unwrap())
+                    );
+                }
+            }
+        }
     }
 
     #[test]

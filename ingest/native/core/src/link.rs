@@ -34,15 +34,18 @@ pub(crate) enum LinkType {
     BsdLoopback,
     /// PPP, with or without its HDLC address and control bytes.
     Ppp,
-    /// A PPPoE session packet without the Ethernet header.
+    /// A `PPPoE` session packet without the Ethernet header.
     PppOverEthernet,
+    /// Cisco HDLC: address, control, Ethernet type.
+    CiscoHdlc,
     /// A type of the registry that has no decoder.
     Other(u32),
 }
 
 impl LinkType {
     /// The supported types, as messages name them.
-    pub(crate) const SUPPORTED: &'static str = "ethernet, linux_sll, linux_sll2, raw, null, loop, ppp, pppoe";
+    pub(crate) const SUPPORTED: &'static str =
+        "ethernet, linux_sll, linux_sll2, raw, null, loop, ppp, pppoe, c_hdlc";
 
     /// The type of a number of the tcpdump registry.
     pub(crate) fn from_number(number: u32) -> Self {
@@ -54,6 +57,7 @@ impl LinkType {
             12 | 14 | 101 | 228 | 229 => Self::RawIp,
             0 | 108 => Self::BsdLoopback,
             9 | 50 => Self::Ppp,
+            104 => Self::CiscoHdlc,
             51 => Self::PppOverEthernet,
             other => Self::Other(other),
         }
@@ -67,6 +71,7 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, Cow<'stat
         LinkType::RawIp => Ok(0),
         LinkType::Ppp => after_ppp(frame, 0),
         LinkType::PppOverEthernet => after_pppoe(frame, 0),
+        LinkType::CiscoHdlc => after_ethertype(frame, 4, be_u16(frame, 2).ok_or(CUT)?),
         LinkType::Other(number) => Err(format!("link_type_{number}").into()),
         LinkType::BsdLoopback => {
             let family = be_u32(frame, 0).ok_or(CUT)?;
@@ -79,6 +84,7 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, Cow<'stat
         }
         LinkType::LinuxSll => after_ethertype(frame, SLL_HEADER_BYTES, be_u16(frame, 14).ok_or(CUT)?),
         LinkType::LinuxSll2 => after_ethertype(frame, SLL2_HEADER_BYTES, be_u16(frame, 0).ok_or(CUT)?),
+        LinkType::Ethernet if matches!(frame, [_, _, _, _, _, _, _, _, _, _, _, _, 8, 0, ..]) => Ok(14),
         LinkType::Ethernet => {
             let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).map_err(|_| CUT)?;
             after_ethertype(frame, ethernet.header_len(), ethernet.ether_type().0)
@@ -103,7 +109,7 @@ fn after_ethertype(frame: &[u8], mut offset: usize, mut ethertype: u16) -> Resul
     }
 }
 
-/// RFC 2516: six bytes of PPPoE, of which code 0 carries PPP, then the PPP protocol number.
+/// RFC 2516: six bytes of `PPPoE`, of which code 0 carries PPP, then the PPP protocol number.
 fn after_pppoe(frame: &[u8], offset: usize) -> Result<usize, Cow<'static, str>> {
     match frame.get(offset + 1) {
         None => Err("link_header_cut".into()),

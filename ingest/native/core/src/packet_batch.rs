@@ -65,7 +65,11 @@ pub(crate) fn packets(rows: &[PacketRow]) -> Result<RecordBatch, Fault> {
     columns.optional_int64("tcp_acknowledgement", |row| {
         row.segment.map(|segment| i64::from(segment.acknowledgement))
     });
-    columns.optional_int16("tcp_flags", |row| row.segment.map(|segment| segment.flags.cast_signed()));
-    columns.optional_int32("tcp_window", |row| row.segment.map(|segment| i32::from(segment.window)));
+    columns.optional_int16("tcp_flags", |row| {
+        row.segment.map(|segment| segment.flags.cast_signed())
+    });
+    columns.optional_int32("tcp_window", |row| {
+        row.segment.map(|segment| i32::from(segment.window))
+    });
     columns.into_batch()
 }

@@ -12,9 +12,8 @@ type PacketRow = (PairedPacket, DirectedFlow);
 
 fn ends<R>(columns: &mut Columns<'_, R>, flow: impl Fn(&R) -> &DirectedFlow) {
     columns.string("protocol", |row| protocol_name(flow(row).protocol));
-    let end = |source: bool, row: &DirectedFlow| -> Endpoint {
-        if source { row.source } else { row.destination }
-    };
+    let end =
+        |source: bool, row: &DirectedFlow| -> Endpoint { if source { row.source } else { row.destination } };
     for (prefix, source) in [("source", true), ("destination", false)] {
         columns.optional_string(format!("{prefix}_address"), |row| {
             Some(end(source, flow(row)).address.to_string())
@@ -55,9 +54,13 @@ fn counts<R>(columns: &mut Columns<'_, R>, sums: impl Fn(&R) -> &FlowSums) {
     columns.int64("dropped_packets", |row| sums(row).dropped);
     columns.int64("in_flight_at_end_packets", |row| sums(row).in_flight_at_end);
     columns.int64("not_seen_before_packets", |row| sums(row).not_seen_before);
-    columns.optional_int64("queuing_delay_min_us", |row| sums(row).delay_min_ns.map(microseconds));
+    columns.optional_int64("queuing_delay_min_us", |row| {
+        sums(row).delay_min_ns.map(microseconds)
+    });
     columns.optional_float64("queuing_delay_avg_us", |row| sums(row).delay_mean_us());
-    columns.optional_int64("queuing_delay_max_us", |row| sums(row).delay_max_ns.map(microseconds));
+    columns.optional_int64("queuing_delay_max_us", |row| {
+        sums(row).delay_max_ns.map(microseconds)
+    });
 }
 
 pub(crate) fn flows(rows: &[(DirectedFlow, FlowSums)]) -> Result<RecordBatch, Fault> {

@@ -80,8 +80,17 @@ impl ClockEstimate {
         let least = towards.iter().map(|point| point.1).min();
         // Packets back pass the second point first: their differences are negative, the greatest is the quickest.
         let quickest_back = back.iter().map(|point| point.1).max();
-        let mirrored: Vec<_> = back.iter().map(|(time, difference)| (*time, -difference)).collect();
-        let edges = [edge(&towards), edge(&mirrored).map(|edge| Edge { slope: -edge.slope, ..edge })];
+        let mirrored: Vec<_> = back
+            .iter()
+            .map(|(time, difference)| (*time, -difference))
+            .collect();
+        let edges = [
+            edge(&towards),
+            edge(&mirrored).map(|edge| Edge {
+                slope: -edge.slope,
+                ..edge
+            }),
+        ];
         let straighter = edges
             .into_iter()
             .flatten()

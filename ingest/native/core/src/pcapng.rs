@@ -37,7 +37,7 @@ struct Interface {
     offset_s: i64,
 }
 
-/// Units per second of an if_tsresol option: a power of 10, or of 2 where the highest bit is set.
+/// Units per second of an `if_tsresol` option: a power of 10, or of 2 where the highest bit is set.
 fn units_per_second(resolution: u8) -> Option<u64> {
     if resolution & 0x80 == 0 {
         10u64.checked_pow(u32::from(resolution))
@@ -111,7 +111,13 @@ impl PcapngReader {
     }
 
     fn short_field(&self, bytes: &[u8], offset: usize) -> Option<u16> {
-        be_u16(bytes, offset).map(|field| if self.big_endian { field } else { field.swap_bytes() })
+        be_u16(bytes, offset).map(|field| {
+            if self.big_endian {
+                field
+            } else {
+                field.swap_bytes()
+            }
+        })
     }
 
     /// Take the byte order of a section from its header, which is readable in either.
@@ -234,7 +240,8 @@ impl PcapngReader {
         let mut place = 16;
         let end = block_bytes - 4;
         while place + 4 <= end
-            && let (Some(code), Some(length)) = (self.short_field(block, place), self.short_field(block, place + 2))
+            && let (Some(code), Some(length)) =
+                (self.short_field(block, place), self.short_field(block, place + 2))
             && code != 0
         {
             let start = place + 4;
@@ -248,8 +255,11 @@ impl PcapngReader {
                 }
                 (OPTION_TIME_OFFSET, Some(value)) => {
                     if let Ok(value) = <[u8; 8]>::try_from(value) {
-                        interface.offset_s =
-                            if self.big_endian { i64::from_be_bytes(value) } else { i64::from_le_bytes(value) };
+                        interface.offset_s = if self.big_endian {
+                            i64::from_be_bytes(value)
+                        } else {
+                            i64::from_le_bytes(value)
+                        };
                     }
                 }
                 _ => {}
@@ -284,7 +294,11 @@ impl PcapngReader {
             .ok_or("packet block: names an interface that the section does not describe")?;
         let data_bytes = block_bytes.saturating_sub(data_start + 4);
         let captured_bytes = if time.is_none() {
-            let snapped = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
+            let snapped = if interface.snap_bytes == 0 {
+                u32::MAX
+            } else {
+                interface.snap_bytes
+            };
             (wire_bytes.min(snapped) as usize).min(data_bytes)
         } else {
             captured_bytes as usize
@@ -326,11 +340,19 @@ mod tests {
         }
 
         fn number(&self, value: u32) -> [u8; 4] {
-            if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+            if self.big_endian {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            }
         }
 
         fn short(&self, value: u16) -> [u8; 2] {
-            if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+            if self.big_endian {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            }
         }
 
         fn block(&mut self, kind: u32, body: &[u8]) -> &mut Self {
@@ -424,7 +446,7 @@ mod tests {
         let resolution = |value: u8| (9, vec![value]);
         blocks
             .interface(1, 0, &[resolution(9)])
-            .interface(1, 0, &[resolution(0x80 | 10)])
+            .interface(1, 0, &[resolution(0x8a)])
             .interface(1, 0, &[resolution(0), (14, 100i64.to_le_bytes().to_vec())])
             .interface(1, 0, &[resolution(0xff), (14, i64::MAX.to_le_bytes().to_vec())]);
         for (interface, units) in [(0, 7), (1, 1536), (2, 3), (3, u64::MAX)] {

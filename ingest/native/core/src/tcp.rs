@@ -108,18 +108,17 @@ impl TcpDirection {
         }
         let start = segment.sequence;
         let end = start.wrapping_add(length);
-        let next = match self.next_sequence {
-            Some(next) => next,
-            None => {
-                if !segment.has(TcpSegment::SYN) {
-                    self.open_hole(Hole {
-                        start: start.wrapping_sub(BELOW_FIRST_SEGMENT_BYTES),
-                        end: start,
-                        seen_ns: time_ns,
-                    });
-                }
-                start
+        let next = if let Some(next) = self.next_sequence {
+            next
+        } else {
+            if !segment.has(TcpSegment::SYN) {
+                self.open_hole(Hole {
+                    start: start.wrapping_sub(BELOW_FIRST_SEGMENT_BYTES),
+                    end: start,
+                    seen_ns: time_ns,
+                });
             }
+            start
         };
         let ahead = distance(next, start);
         if ahead >= 0 {
@@ -550,7 +549,10 @@ mod tests {
         data(&mut connection, 100, 50, 25);
         data(&mut connection, 150, 50, 26);
         let fwd = &connection.directions.fwd;
-        assert_eq!((fwd.retransmitted_packets, fwd.spurious_retransmitted_packets), (2, 1));
+        assert_eq!(
+            (fwd.retransmitted_packets, fwd.spurious_retransmitted_packets),
+            (2, 1)
+        );
         assert_eq!(fwd.unique_payload_bytes, 100);
     }
 
@@ -609,7 +611,10 @@ mod tests {
         }
         let fwd = &connection.directions.fwd;
         assert_eq!(fwd.rtt.samples(), 0);
-        assert_eq!((fwd.timestamp_rtt.samples(), fwd.timestamp_rtt.min_us()), (1, Some(30_000)));
+        assert_eq!(
+            (fwd.timestamp_rtt.samples(), fwd.timestamp_rtt.min_us()),
+            (1, Some(30_000))
+        );
     }
 
     #[test]

@@ -75,11 +75,14 @@ fn timestamps(value: &[u8]) -> Option<Timestamps> {
 fn is_duplicate(acknowledgement: u32, blocks: &[u8]) -> bool {
     let block = |place: usize| Some((be_u32(blocks, place)?, be_u32(blocks, place + 4)?));
     let not_after = |first: u32, second: u32| second.wrapping_sub(first).cast_signed() >= 0;
-    let Some((start, end)) = block(0) else { return false };
+    let Some((start, end)) = block(0) else {
+        return false;
+    };
     if not_after(end, acknowledgement) {
         return true;
     }
-    block(8).is_some_and(|(outer_start, outer_end)| not_after(outer_start, start) && not_after(end, outer_end))
+    block(8)
+        .is_some_and(|(outer_start, outer_end)| not_after(outer_start, start) && not_after(end, outer_end))
 }
 
 #[cfg(test)]

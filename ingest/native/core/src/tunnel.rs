@@ -63,10 +63,9 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
     let offset = 4 + field(has(0x8000)) + field(has(0x2000)) + field(has(0x1000));
     match (flags & 7, protocol) {
         (0, 0x0800 | 0x86dd) => Some(Inner::Ip(offset)),
-        (0, 0x6558) => Some(Inner::Ethernet(offset)),
         // ERSPAN: type II has eight bytes of its own and always a sequence number, type I neither.
         (0, 0x88be) if has(0x1000) => Some(Inner::Ethernet(offset + 8)),
-        (0, 0x88be) => Some(Inner::Ethernet(offset)),
+        (0, 0x6558 | 0x88be) => Some(Inner::Ethernet(offset)),
         // An acknowledgement without a payload has no sequence number.
         (1, 0x880b) if has(0x1000) => Some(Inner::Ppp(offset + field(flags & 0x0080 != 0))),
         _ => None,
@@ -76,7 +75,7 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
 /// RFC 7348: the flag of a valid network identifier, reserved bits zero.
 fn vxlan(bytes: &[u8]) -> Option<Inner> {
     let (flags, network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
-    (flags & 0xff00_0000 == 0x0800_0000 && network & 0xff == 0).then_some(Inner::Ethernet(8))
+    (flags & 0xff00_0000 == 0x0800_0000 && network.trailing_zeros() >= 8).then_some(Inner::Ethernet(8))
 }
 
 /// 3GPP TS 29.281: version 1, protocol type GTP, a G-PDU; optional fields and extension headers are passed.

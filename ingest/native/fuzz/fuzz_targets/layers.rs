@@ -48,5 +48,8 @@ fuzz_target!(|input: &[u8]| {
     let summary = decoder.summary();
     // Every record is accounted for, as a packet of a flow or as refused.
     assert_eq!(packets as u64, summary.records_read);
-    assert_eq!(summary.records_read + summary.refused.values().sum::<u64>(), records);
+    assert_eq!(
+        summary.records_read + summary.refused.values().sum::<u64>(),
+        records
+    );
 });
