@@ -63,19 +63,13 @@ class Servers:
                 raise LaunchError(f"port {port} is in use by another program; choose one with make run {setting}=…")
         serve = [str(ROOT / ".venv/bin/sojourn"), "serve", "--port", str(self._api_port)]
         superset = str(ROOT / "dashboards/.venv/bin/sojourn-superset")
-        self._start("api", serve)
-        say("starting the API, preparing Superset")
-        prepare = self._begin("superset-prepare", [superset, "prepare"])
+        say("starting the API")
+        self._begin("api", serve)
         self._wait_for("api", f"{self.api_url}/healthz", API_READY_S)
-        say(f"API answers at {self.api_url}")
-        self._finish("superset-prepare", prepare)
-        say("importing the dashboard")
-        self._finish(
-            "superset-import",
-            self._begin("superset-import", [superset, "import-assets", "--api", self.api_url]),
-        )
+        say(f"API answers at {self.api_url}; preparing Superset and its dashboard")
+        self._finish("superset-prepare", [superset, "prepare", "--api", self.api_url])
         say("starting Superset")
-        self._start("superset", [superset, "serve", "--port", str(self._superset_port)])
+        self._begin("superset", [superset, "serve", "--port", str(self._superset_port)])
         self._wait_for("superset", f"{self.superset_url}/health", SUPERSET_READY_S)
 
     def _begin(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
@@ -92,10 +86,8 @@ class Servers:
         self._processes.append((name, process))
         return process
 
-    def _start(self, name: str, command: list[str]) -> None:
-        self._begin(name, command)
-
-    def _finish(self, name: str, process: subprocess.Popen[bytes]) -> None:
+    def _finish(self, name: str, command: list[str]) -> None:
+        process = self._begin(name, command)
         if process.wait() != 0:
             raise LaunchError(self.failure(name))
         self._processes = [item for item in self._processes if item[1] is not process]
@@ -182,6 +174,8 @@ def launch(servers: Servers, ready: Callable[[Servers], int]) -> int:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    # Also SIGINT: a shell that starts this in the background has it ignored.
+    signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
     try:
         servers.start()

@@ -5,16 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-from dbt.artifacts.schemas.run import RunExecutionResult
-from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
@@ -93,11 +89,15 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> 
         return BuildReport(build_id=served["build_id"], built=False)
     on_step("registering the lake's files")
     register_lake(paths.warehouse, lake)
-    results = _run_dbt(project, paths, on_step)
-    report = BuildReport(build_id="", built=True)
-    _judge(results, report)
-    manifest = json.loads((_target(paths) / "manifest.json").read_text(encoding="utf-8"))
-    marts = marts_in(manifest)
+    # Importing dbt takes seconds, which a build that has nothing to do must not cost.
+    from sojourn_transforms.dbt_build import DbtError, run_dbt
+
+    dbt = paths.var / "dbt"
+    try:
+        report = run_dbt(project, paths.warehouse, dbt / "target", dbt / "logs", on_step)
+    except DbtError as error:
+        raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+    marts = marts_in(json.loads((dbt / "target" / "manifest.json").read_text(encoding="utf-8")))
     on_step("publishing the snapshot")
     description = {
         "engine": "duckdb",
@@ -107,77 +107,10 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> 
         "inputs": _inputs(lake),
         "dbt": {"models": report.models, "tests_passed": report.tests_passed},
     }
-    report.build_id, _ = publish(paths.warehouse, MART_LAYER, marts, description, paths.snapshots)
-    catalog = json.loads((paths.snapshots / report.build_id / "catalog.json").read_text(encoding="utf-8"))
-    report.rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
-    return report
-
-
-def _target(paths: Paths) -> Path:
-    return paths.var / "dbt" / "target"
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    # dbt reads its profile's settings from the environment and nowhere else.
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _run_dbt(project: Path, paths: Paths, on_step: Callable[[str], None]) -> list[Any]:
-    done = 0
-
-    def note(event: Any) -> None:
-        nonlocal done
-        if event.info.name == "NodeFinished":
-            done += 1
-            on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
-
-    arguments = [
-        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(paths.var / "dbt" / "logs"),
-        "build", "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(_target(paths)),
-    ]  # fmt: skip
-    with _environment(SOJOURN_WAREHOUSE=str(paths.warehouse)):
-        try:
-            result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
-        finally:
-            # dbt keeps its connection open in this process, with a configuration of its own.
-            DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
-    if result.exception is not None:
-        raise BuildError(f"dbt stopped: {_first_line(str(result.exception))}") from result.exception
-    if not isinstance(result.result, RunExecutionResult):
-        raise BuildError("dbt returned no results; see the log below " + str(paths.var / "dbt" / "logs"))
-    return list(result.result.results)
-
-
-def _judge(results: list[Any], report: BuildReport) -> None:
-    failures = []
-    for result in results:
-        name, status = result.node.name, str(result.status)
-        if status in ("error", "fail", "runtime error"):
-            failures.append(f"{name}: {_first_line(result.message or status)}")
-        elif status == "warn":
-            report.warnings.append(f"{name}: {_first_line(result.message or status)}")
-        if result.node.resource_type == "model":
-            report.models += 1
-        elif status == "pass":
-            report.tests_passed += 1
-    if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise BuildError(f"{failures[0]}{more}; nothing was published, the build before is still served")
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " ".join(lines[:3])
+    build_id, _ = publish(paths.warehouse, MART_LAYER, marts, description, paths.snapshots)
+    catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
+    rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
+    return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
 
 
 def _studies(lake: Lake) -> list[str]:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sojourn_ingest.paths import Paths
+from sojourn_transforms.build import BuildError, build
 
 
 def register(app: typer.Typer) -> None:
@@ -37,9 +38,6 @@ def build_command(
 
       sojourn build --force
     """
-    # dbt takes seconds to import; `sojourn --help` must not wait for it.
-    from sojourn_transforms.build import BuildError, build
-
     console = Console(stderr=True)
     logging.getLogger("dbt").setLevel(logging.ERROR)
     paths = Paths.from_environment(var)

@@ -92,6 +92,8 @@ def ingest(
         raise typer.BadParameter(str(error), param_hint="PATH") from error
     # What Sojourn itself generated is not input, even when the folder around it is given.
     files = [path for path in files if paths.var not in path.parents]
+    if not files:
+        raise typer.BadParameter("no file below the given folders", param_hint="PATH")
     session = IngestSession(
         Lake(paths.lake), Pseudonymiser(address_key(paths.secrets), policy), workers, packets=packets
     )

@@ -1,0 +1,77 @@
+"""Builds the FastAPI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio import CapacityLimiter
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.middleware.gzip import GZipMiddleware
+
+from sojourn_api import __version__, problems
+from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
+from sojourn_api.metrics import Metrics, MetricsMiddleware
+from sojourn_api.problems import ProblemError, problem_response
+from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.routers import catalogue, distributions, rows, service
+from sojourn_api.settings import Settings
+from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
+
+DESCRIPTION = """\
+Study aggregates of queuing delay, flow-rate fairness, harm and quality of experience.
+
+* Names carry units (`_ms`, `_us`, `_bytes`, `_bps`, `_ratio`); `/v1/datasets` describes every column.
+* Every result is of one immutable build, named in `build_id` and `X-Sojourn-Build`; aggregates carry their
+`n`. * Errors are RFC 9457 problem details. A query parameter that is not known is refused.
+"""
+
+
+def _on_snapshot_error(request: Request, error: Exception) -> Response:
+    # The error names folders of the server; its log has them, the client need not.
+    detail = "No build is published, or the published one cannot be opened; the service's log has the cause."
+    return problem_response(request, ProblemError("no-snapshot", detail, headers={"Retry-After": "5"}))
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Return the application.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Read from the environment unless given.
+    """
+    chosen = settings or Settings()
+    store = SnapshotStore(chosen.snapshots_folder, lambda folder: Snapshot.open(folder, chosen))
+    runner = QueryRunner(chosen.api_query_seconds, chosen.api_concurrent_queries)
+    measured = Metrics(runner)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        store.close()
+
+    app = FastAPI(
+        title="Sojourn",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        redoc_url=None,
+    )
+    app.state.settings = chosen
+    app.state.store = store
+    app.state.runner = runner
+    app.state.metrics = measured
+    # Threads of its own, so that a service busy with long queries still answers that it is alive.
+    app.state.health_threads = CapacityLimiter(2)
+    problems.install(app)
+    app.add_exception_handler(SnapshotError, _on_snapshot_error)
+    # From the outside in: metrics, gzip, zstd. A response that zstd has compressed passes gzip unchanged.
+    app.add_middleware(ZstdMiddleware)
+    app.add_middleware(GZipMiddleware, minimum_size=MINIMUM_BYTES, compresslevel=5)
+    app.add_middleware(MetricsMiddleware, metrics=measured)
+    for module in (service, catalogue, rows, distributions):
+        app.include_router(module.router)
+    return app

@@ -1,0 +1,39 @@
+"""Optional API keys. Without SOJOURN_API_KEYS the service is open."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+
+from sojourn_api.problems import ProblemError
+
+_bearer = HTTPBearer(auto_error=False, description="An API key, when the service is guarded")
+_header = APIKeyHeader(name="X-API-Key", auto_error=False, description="An API key, when it is guarded")
+
+
+def require_key(
+    request: Request,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    header: Annotated[str | None, Depends(_header)],
+) -> None:
+    """Refuse a request without a valid key, when keys are set."""
+    keys = request.app.state.settings.api_keys
+    if not keys:
+        return
+    given = [bearer.credentials if bearer else None, header]
+    # Every key is compared, and each in constant time, so that the time taken tells nothing about them.
+    matches = [
+        compare_digest(offered.encode(), key.get_secret_value().encode())
+        for offered in given
+        if offered is not None
+        for key in keys
+    ]
+    if not any(matches):
+        raise ProblemError(
+            "unauthorized",
+            "Send a valid key as 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )

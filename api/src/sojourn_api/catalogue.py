@@ -1,0 +1,131 @@
+"""The datasets of a build as its catalog.json describes them; identifiers in SQL come from here only."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from sojourn_api.problems import ProblemError, quoted
+
+ValueKind = Literal["integer", "real", "decimal", "text", "boolean", "timestamp", "date", "other"]
+
+INTEGER_RANGES: dict[str, tuple[int, int]] = {
+    "TINYINT": (-(2**7), 2**7 - 1),
+    "SMALLINT": (-(2**15), 2**15 - 1),
+    "INTEGER": (-(2**31), 2**31 - 1),
+    "BIGINT": (-(2**63), 2**63 - 1),
+    "HUGEINT": (-(2**127), 2**127 - 1),
+    "UTINYINT": (0, 2**8 - 1),
+    "USMALLINT": (0, 2**16 - 1),
+    "UINTEGER": (0, 2**32 - 1),
+    "UBIGINT": (0, 2**64 - 1),
+    "UHUGEINT": (0, 2**128 - 1),
+}
+_KINDS: dict[str, ValueKind] = {
+    **dict.fromkeys(INTEGER_RANGES, "integer"),
+    "FLOAT": "real",
+    "DOUBLE": "real",
+    "VARCHAR": "text",
+    "BOOLEAN": "boolean",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_S": "timestamp",
+    "TIMESTAMP_MS": "timestamp",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+    "DATE": "date",
+}
+_DECIMAL = re.compile(r"^DECIMAL\([0-9]+,[0-9]+\)$")
+_DATASET_NAME = re.compile(r"^[a-z][a-z0-9_]*$")
+
+
+def kind_of(duckdb_type: str) -> ValueKind:
+    """Return how values of a DuckDB type are compared; ``other`` for types without a simple order."""
+    if _DECIMAL.match(duckdb_type):
+        return "decimal"
+    return _KINDS.get(duckdb_type, "other")
+
+
+def identifier(name: str) -> str:
+    """Return a name as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Column(BaseModel):
+    """A column of a dataset."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(examples=["harm_ratio"])
+    type: str = Field(description="DuckDB type name", examples=["DOUBLE"])
+    unit: str | None = Field(default=None, examples=["ratio"])
+    description: str = Field(default="", examples=["(demand - performance) / demand; negative is a gain"])
+    nullable: bool = True
+
+    @property
+    def kind(self) -> ValueKind:
+        """How values of the column are parsed and compared."""
+        return kind_of(self.type)
+
+    @property
+    def sql(self) -> str:
+        """The column as a quoted SQL identifier."""
+        return identifier(self.name)
+
+
+class Dataset(BaseModel):
+    """A table of the build: what one row is, what identifies it, and its columns."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(examples=["run_harm"])
+    description: str = ""
+    grain: str = Field(examples=["one role of one run"])
+    key: tuple[str, ...] = Field(examples=[["study_id", "run_id", "role", "harm_metric"]])
+    rows: int
+    columns: tuple[Column, ...]
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_file_name(cls, name: str) -> str:
+        if not _DATASET_NAME.match(name):
+            raise ValueError(f"a dataset name is lower case letters, digits and _, got {name!r}")
+        return name
+
+    @model_validator(mode="after")
+    def _key_is_columns(self) -> Dataset:
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            raise ValueError(f"{self.name}: a column name occurs twice")
+        if not self.key or not set(self.key) <= set(names):
+            raise ValueError(f"{self.name}: the key {self.key} must be columns of the dataset")
+        return self
+
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        """The columns by name, in the order of the catalogue."""
+        return {column.name: column for column in self.columns}
+
+    @property
+    def sql(self) -> str:
+        """The dataset as a quoted SQL identifier."""
+        return identifier(self.name)
+
+
+class Catalogue(BaseModel):
+    """All datasets of a build."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    datasets: tuple[Dataset, ...]
+
+    def dataset(self, name: str) -> Dataset:
+        """Return the dataset of a name, or raise the problem that lists the known names."""
+        for dataset in self.datasets:
+            if dataset.name == name:
+                return dataset
+        known = sorted(dataset.name for dataset in self.datasets)
+        raise ProblemError(
+            "unknown-dataset", f"{quoted(name)} is not a dataset of this build", dataset=name[:200], known=known
+        )

@@ -1,0 +1,1 @@
+"""SQL over the datasets of a snapshot. No HTTP here."""

@@ -1,0 +1,103 @@
+"""Runs one query within the limits of the service: turn, time, memory and range."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sojourn_api.problems import ProblemError
+from sojourn_api.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_INTERRUPTS = 0.05
+
+
+@contextmanager
+def _interrupted_after(cursor: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    done = threading.Event()
+
+    def watch() -> None:
+        if done.wait(seconds):
+            return
+        cursor.interrupt()
+        # An interrupt that comes just before the query starts is lost, so it is repeated until the query has
+        # ended.
+        while not done.wait(_SECONDS_BETWEEN_INTERRUPTS):
+            cursor.interrupt()
+
+    watcher = threading.Thread(target=watch, name="sojourn-query-deadline", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+class QueryRunner:
+    """Runs queries, a limited number at a time and each for a limited time.
+
+    Parameters
+    ----------
+    seconds : float
+        Time that a query may take, the wait for its turn included.
+    concurrent : int
+        Queries that may run at one time.
+    """
+
+    def __init__(self, seconds: float, concurrent: int) -> None:
+        self._seconds = seconds
+        self._turns = threading.BoundedSemaphore(concurrent)
+        self._lock = threading.Lock()
+        self.running = 0
+
+    def run(self, snapshot: Snapshot, sql: str, parameters: list[Any]) -> pa.Table:
+        """Return the result of a query.
+
+        Raises
+        ------
+        ProblemError
+            503 when the turn, the time or the memory does not suffice, 422 when a result does not fit its
+            type.
+        """
+        deadline = time.monotonic() + self._seconds
+        if not self._turns.acquire(timeout=self._seconds):
+            raise ProblemError(
+                "busy", f"The query had no turn within {self._seconds:g} s.", headers={"Retry-After": "5"}
+            )
+        with self._lock:
+            self.running += 1
+        try:
+            cursor = snapshot.cursor()
+            try:
+                with _interrupted_after(cursor, deadline - time.monotonic()):
+                    return cursor.sql(sql, params=parameters).to_arrow_table()
+            finally:
+                cursor.close()
+        except duckdb.InterruptException:
+            raise ProblemError(
+                "query-timeout",
+                f"The query was stopped after {self._seconds:g} s. Filter more, or group by fewer columns.",
+            ) from None
+        except duckdb.OutOfMemoryException:
+            logger.warning("a query ran out of memory", exc_info=True)
+            raise ProblemError(
+                "query-memory", "Filter more, group by fewer columns or ask for a smaller page."
+            ) from None
+        except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+            logger.warning("a result is out of range: %s", error)
+            raise ProblemError(
+                "result-out-of-range", "A sum does not fit 64 bits. Filter more, or ask for the mean."
+            ) from None
+        finally:
+            with self._lock:
+                self.running -= 1
+            self._turns.release()

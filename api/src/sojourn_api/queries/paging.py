@@ -1,0 +1,119 @@
+"""Pages of a relation in a total order. A page starts after the order values of the row before it.
+
+Since the order is total and the snapshot immutable, pages join up to the whole, without loss or repeat, and a
+late page costs no more than the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from sojourn_api.catalogue import identifier, kind_of
+from sojourn_api.filters import placeholder
+from sojourn_api.formats import OutputColumn
+from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class OrderTerm:
+    """A column to order by; nulls come last in either direction."""
+
+    name: str
+    type: str
+    descending: bool = False
+
+    @property
+    def sql(self) -> str:
+        """The term in an order by clause."""
+        return f"{identifier(self.name)} {'desc' if self.descending else 'asc'} nulls last"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A query whose rows can be paged.
+
+    `sql` is a select with `parameters`, `columns` are those to return and `order` makes the order of rows
+    total.
+    """
+
+    sql: str
+    parameters: list[Any]
+    columns: tuple[OutputColumn, ...]
+    order: tuple[OrderTerm, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows, and the order values of the last of them when more rows follow."""
+
+    table: pa.Table
+    next_values: tuple[Any, ...] | None
+
+
+def orderable(duckdb_type: str) -> bool:
+    """Return whether a type has an order that a cursor can continue."""
+    return kind_of(duckdb_type) != "other"
+
+
+def _after(order: tuple[OrderTerm, ...], values: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """Return the condition, and its parameters, that a row comes after the row with these order values."""
+    alternatives: list[str] = []
+    parameters: list[Any] = []
+    equal_sql: list[str] = []
+    equal_parameters: list[Any] = []
+    for term, value in zip(order, values, strict=True):
+        column = identifier(term.name)
+        if value is None:
+            # Nothing comes after a null but other nulls, which the next terms tell apart.
+            equal_sql.append(f"{column} is null")
+            continue
+        marker = placeholder(term.type)
+        follows = f"({column} {'<' if term.descending else '>'} {marker} or {column} is null)"
+        alternatives.append(" and ".join([*equal_sql, follows]))
+        parameters += [*equal_parameters, value]
+        equal_sql.append(f"{column} = {marker}")
+        equal_parameters.append(value)
+    return " or ".join(f"({alternative})" for alternative in alternatives) or "false", parameters
+
+
+def _order_value(value: Any, term: OrderTerm) -> Any:
+    # Arrow has no 128-bit integers: DuckDB hands them over as decimals.
+    return int(value) if isinstance(value, Decimal) and kind_of(term.type) == "integer" else value
+
+
+def fetch_page(
+    runner: QueryRunner,
+    snapshot: Snapshot,
+    relation: Relation,
+    limit: int,
+    after: tuple[Any, ...] | None,
+) -> Page:
+    """Return at most `limit` rows of a relation, from the start or after the row with these order values."""
+    # Order values are fetched along under names that no column has, so that columns not selected can be
+    # ordered by.
+    selected = [identifier(column.name) for column in relation.columns]
+    hidden = [f"{identifier(term.name)} as {identifier(f'#{i}')}" for i, term in enumerate(relation.order)]
+    parameters = list(relation.parameters)
+    where = ""
+    if after is not None:
+        condition, values = _after(relation.order, after)
+        where = f"where {condition}"
+        parameters += values
+    order = f"order by {', '.join(term.sql for term in relation.order)}" if relation.order else ""
+    sql = (
+        f"select {', '.join([*selected, *hidden])} from ({relation.sql}) as relation {where} {order} limit {limit + 1}"
+    )
+    fetched = runner.run(snapshot, sql, parameters)
+    width = len(relation.columns)
+    table = fetched.select(range(width)).slice(0, limit)
+    if fetched.num_rows <= limit:
+        return Page(table, None)
+    last = tuple(
+        _order_value(fetched.column(width + i)[limit - 1].as_py(), term) for i, term in enumerate(relation.order)
+    )
+    return Page(table, last)

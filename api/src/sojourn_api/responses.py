@@ -1,0 +1,98 @@
+"""Responses of the data endpoints: the headers they share, and 304 where nothing has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pyarrow as pa
+from fastapi import Request
+from fastapi.responses import Response
+
+from sojourn_api import __version__
+from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode, json_bytes
+from sojourn_api.parameters import Items
+
+
+@dataclass(frozen=True)
+class Result:
+    """A table to answer with, and where its next page starts."""
+
+    table: pa.Table
+    columns: tuple[OutputColumn, ...]
+    envelope: dict[str, Any]
+    next_cursor: str | None = None
+
+
+def query_items(request: Request) -> Items:
+    """Return the query string of a request as names and values, in its order."""
+    return request.query_params.multi_items()
+
+
+def _etag(request: Request, *parts: str) -> str:
+    # Weak, because the same result may be sent with or without compression. The version is part of it, so
+    # that a service that answers differently is not taken for the old one.
+    seen = json.dumps([__version__, request.url.path, query_items(request), parts])
+    return f'W/"{hashlib.sha256(seen.encode()).hexdigest()[:32]}"'
+
+
+def _has_already(request: Request, etag: str) -> bool:
+    header = request.headers.get("if-none-match", "")
+    known = {tag.strip().removeprefix("W/") for tag in header.split(",")}
+    return header.strip() == "*" or etag.removeprefix("W/") in known
+
+
+def _shared_headers(request: Request, build_id: str, etag: str) -> dict[str, str]:
+    guarded = bool(request.app.state.settings.api_keys)
+    return {
+        "ETag": etag,
+        "Cache-Control": "private, no-cache" if guarded else "no-cache",
+        "Vary": "Accept, Authorization, X-API-Key" if guarded else "Accept",
+        "X-Sojourn-Build": build_id,
+    }
+
+
+def document(request: Request, build_id: str, body: Callable[[], Any], *parts: str) -> Response:
+    """Return a JSON document, or 304. `parts` is what it depends on beside the build and the address."""
+    etag = _etag(request, build_id, *parts)
+    headers = _shared_headers(request, build_id, etag)
+    if _has_already(request, etag):
+        return Response(status_code=304, headers=headers)
+    return Response(json_bytes(body()), headers=headers, media_type=MEDIA_TYPES["json"])
+
+
+def result(request: Request, build_id: str, format_name: str, fetch: Callable[[], Result]) -> Response:
+    """Return a result in a format, or 304 without running its query."""
+    etag = _etag(request, build_id, format_name)
+    headers = _shared_headers(request, build_id, etag)
+    if _has_already(request, etag):
+        return Response(status_code=304, headers=headers)
+    fetched = fetch()
+    if fetched.next_cursor:
+        items = [(name, value) for name, value in query_items(request) if name != "cursor"]
+        following = urlencode([*items, ("cursor", fetched.next_cursor)])
+        headers["X-Sojourn-Next-Cursor"] = fetched.next_cursor
+        headers["Link"] = f'<?{following}>; rel="next"'
+    content = encode(format_name, fetched.table, fetched.columns, fetched.envelope, fetched.next_cursor)
+    return Response(content, headers=headers, media_type=MEDIA_TYPES[format_name])
+
+
+def documented_formats(example: dict[str, Any], description: str) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of a result in all its formats."""
+    content: dict[str, Any] = {media_type: {} for media_type in MEDIA_TYPES.values()}
+    content[MEDIA_TYPES["json"]] = {"schema": {"type": "object"}, "example": example}
+    text = {"schema": {"type": "string"}}
+    headers = {
+        "ETag": {"description": "For If-None-Match: 304 while the result is the same", **text},
+        "Link": {"description": 'The next page, rel="next"', **text},
+        "X-Sojourn-Build": {"description": "The build that was answered from", **text},
+        "X-Sojourn-Next-Cursor": {"description": "Cursor of the next page, when there is one", **text},
+    }
+    return {
+        200: {"description": description, "content": content, "headers": headers},
+        304: {"description": "The result that the client has (If-None-Match) is current"},
+    }

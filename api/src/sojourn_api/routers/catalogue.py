@@ -1,0 +1,109 @@
+"""What is served: studies, the build and its datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict
+
+from sojourn_api.authentication import require_key
+from sojourn_api.catalogue import Dataset
+from sojourn_api.filters import Filters
+from sojourn_api.formats import rows_of
+from sojourn_api.parameters import refuse_parameters
+from sojourn_api.problems import documented
+from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.paging import fetch_page
+from sojourn_api.queries.rows import rows_relation
+from sojourn_api.responses import document
+from sojourn_api.snapshot import SnapshotStore
+
+router = APIRouter(prefix="/v1", tags=["catalogue"], dependencies=[Depends(require_key), Depends(refuse_parameters)])
+
+
+class Studies(BaseModel):
+    """The studies of the build, one row each of the dataset `study`."""
+
+    build_id: str
+    studies: list[dict[str, Any]]
+
+
+class Build(BaseModel):
+    """The build being served: its inputs, each with content hash and outcome, and when it was published."""
+
+    model_config = ConfigDict(extra="allow")
+
+    build_id: str
+    published_at: str
+
+
+class Datasets(BaseModel):
+    """The datasets of the build."""
+
+    build_id: str
+    datasets: list[Dataset]
+
+
+class OneDataset(Dataset):
+    """A dataset, and the build it is of."""
+
+    build_id: str
+
+
+_PROBLEMS = documented("unauthorized", "unknown-parameter", "no-snapshot")
+
+
+@router.get("/studies", summary="Studies", response_model=Studies, responses=_PROBLEMS)
+def studies(request: Request) -> Response:
+    """Return each study: title, citation, licence, number of runs."""
+    store: SnapshotStore = request.app.state.store
+    runner: QueryRunner = request.app.state.runner
+    with store.acquire() as served:
+        snapshot = served.snapshot
+        dataset = snapshot.catalogue.dataset("study")
+
+        def body() -> dict[str, Any]:
+            relation = rows_relation(dataset, [], Filters((), frozenset()))
+            page = fetch_page(runner, snapshot, relation, dataset.rows, None)
+            return {"build_id": snapshot.build_id, "studies": rows_of(page.table)}
+
+        return document(request, snapshot.build_id, body)
+
+
+@router.get("/builds", summary="The build being served", response_model=Build, responses=_PROBLEMS)
+def builds(request: Request) -> Response:
+    """Return what is being served, from which inputs, and since when."""
+    store: SnapshotStore = request.app.state.store
+    with store.acquire() as served:
+        body = {**served.snapshot.build, "published_at": served.published_at}
+        return document(request, served.snapshot.build_id, lambda: body, served.published_at)
+
+
+@router.get("/datasets", summary="Datasets", response_model=Datasets, responses=_PROBLEMS)
+def datasets(request: Request) -> Response:
+    """Return every dataset: grain, key, number of rows, and each column's type, unit and description."""
+    store: SnapshotStore = request.app.state.store
+    with store.acquire() as served:
+        snapshot = served.snapshot
+        return document(
+            request,
+            snapshot.build_id,
+            lambda: {"build_id": snapshot.build_id, **snapshot.catalogue.model_dump()},
+        )
+
+
+@router.get(
+    "/datasets/{name}",
+    summary="One dataset",
+    response_model=OneDataset,
+    responses=documented("unauthorized", "unknown-dataset", "unknown-parameter", "no-snapshot"),
+)
+def dataset(request: Request, name: str) -> Response:
+    """Return the catalogue entry of a dataset."""
+    store: SnapshotStore = request.app.state.store
+    with store.acquire() as served:
+        snapshot = served.snapshot
+        entry = snapshot.catalogue.dataset(name)
+        return document(request, snapshot.build_id, lambda: {"build_id": snapshot.build_id, **entry.model_dump()})

@@ -1,0 +1,97 @@
+"""The index, the health and the metrics of the service."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel, Field
+
+from sojourn_api import __version__
+from sojourn_api.authentication import require_key
+from sojourn_api.formats import MEDIA_TYPES, json_bytes
+from sojourn_api.metrics import Metrics
+from sojourn_api.parameters import refuse_parameters
+from sojourn_api.problems import documented
+from sojourn_api.snapshot import SnapshotError, SnapshotStore
+
+router = APIRouter(tags=["service"], dependencies=[Depends(refuse_parameters)])
+
+
+class Index(BaseModel):
+    """What there is, and where."""
+
+    service: str
+    version: str
+    links: dict[str, str]
+
+
+class HealthReport(BaseModel):
+    """Whether and what the service serves."""
+
+    status: Annotated[str, Field(description="`ok`, or `stale` while the published build cannot be opened")]
+    build_id: str
+
+
+@router.get("/", summary="Index", response_model=Index, responses=documented("unknown-parameter"))
+def index() -> Response:
+    """Return the addresses of the service."""
+    links = {
+        "studies": "/v1/studies",
+        "builds": "/v1/builds",
+        "datasets": "/v1/datasets",
+        "dataset": "/v1/datasets/{name}",
+        "rows": "/v1/datasets/{name}/rows",
+        "distributions": "/v1/distributions/{metric}",
+        "health": "/healthz",
+        "metrics": "/metrics",
+        "documentation": "/docs",
+        "openapi": "/openapi.json",
+    }
+    body = {"service": "sojourn", "version": __version__, "links": links}
+    return Response(json_bytes(body), media_type=MEDIA_TYPES["json"])
+
+
+@router.get(
+    "/healthz",
+    summary="Health",
+    response_model=HealthReport,
+    responses=documented("no-snapshot", "unknown-parameter"),
+)
+async def health(request: Request) -> Response:
+    """Return `ok` and the build being served; 503 when no build can be served."""
+    store: SnapshotStore = request.app.state.store
+    state = await to_thread.run_sync(store.health, limiter=request.app.state.health_threads)
+    body = {"status": "stale" if state.fault else "ok", "build_id": state.build_id}
+    return Response(json_bytes(body), headers={"Cache-Control": "no-store"}, media_type=MEDIA_TYPES["json"])
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics",
+    dependencies=[Depends(require_key)],
+    responses={
+        200: {"description": "Prometheus text format", "content": {"text/plain": {}}},
+        **documented("unauthorized", "unknown-parameter"),
+    },
+)
+def metrics(request: Request) -> Response:
+    """Return request counts and times, the build being served and the queries running."""
+    measured: Metrics = request.app.state.metrics
+    store: SnapshotStore = request.app.state.store
+    measured.build.clear()
+    try:
+        state = store.health()
+    except SnapshotError:
+        # No build is a state to report (no build_info sample, stale 1), not a reason to report nothing.
+        measured.stale.set(1)
+    else:
+        measured.build.labels(state.build_id).set(1)
+        measured.stale.set(1 if state.fault else 0)
+    return Response(
+        generate_latest(measured.registry),
+        headers={"Cache-Control": "no-store", "Content-Type": CONTENT_TYPE_LATEST},
+    )

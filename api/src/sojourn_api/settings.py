@@ -1,0 +1,64 @@
+"""Settings of the service, from environment variables that start with SOJOURN_."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+DEFAULT_PAGE_ROWS = 1000
+
+
+class Settings(BaseSettings):
+    """What an operator may set; docs/api.md lists the same names."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="SOJOURN_", env_ignore_empty=True, extra="ignore", frozen=True, validate_default=True
+    )
+
+    var: Path = Field(default=Path("var"), description="Folder of everything generated at run time.")
+    snapshots: Path | None = Field(
+        default=None, description="Folder of the published builds; SOJOURN_VAR/snapshots unless set."
+    )
+    api_max_rows: int = Field(default=100_000, ge=1, description="Most rows of one response.")
+    api_query_seconds: float = Field(default=30.0, gt=0, description="Seconds after which a query is stopped.")
+    api_memory: str = Field(
+        default="2GB",
+        pattern=r"^[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B$",
+        description="Memory that DuckDB may take for the snapshot and all its queries.",
+    )
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(), description="Comma-separated API keys. Without any, the service is open."
+    )
+    api_threads: int = Field(
+        default=1,
+        ge=1,
+        description="Threads of one query. With 1, concurrent requests share the cores among themselves.",
+    )
+    api_concurrent_queries: int = Field(
+        default=8, ge=1, description="Queries that run at one time; others wait their turn."
+    )
+    api_load_bytes: int = Field(
+        default=1024**2,
+        ge=0,
+        description="Datasets with a Parquet file of up to this size are held in memory.",
+    )
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _split_keys(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(key.strip() for key in value.split(",") if key.strip())
+        return value
+
+    @property
+    def snapshots_folder(self) -> Path:
+        """The folder that holds CURRENT and one folder a build."""
+        return (self.snapshots or self.var / "snapshots").expanduser().resolve()
+
+    @property
+    def default_rows(self) -> int:
+        """Rows of a page when the request names no limit."""
+        return min(DEFAULT_PAGE_ROWS, self.api_max_rows)

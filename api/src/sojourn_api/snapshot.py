@@ -1,0 +1,338 @@
+"""The published build that is served: immutable, and replaced as a whole when CURRENT names another.
+
+A request holds the snapshot it started with until it ends. A snapshot that is no longer current is closed
+when its last request has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from pydantic import BaseModel, Field, ValidationError
+
+from sojourn_api.catalogue import Catalogue, Dataset
+from sojourn_api.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+SECONDS_BEFORE_NEXT_TRY = 5.0
+
+
+class SnapshotError(Exception):
+    """A build that cannot be served, or no build at all."""
+
+
+class Pointer(BaseModel):
+    """What CURRENT says."""
+
+    build_id: str = Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$")
+    published_at: str
+
+
+def read_pointer(folder: Path) -> Pointer:
+    """Return what CURRENT in the folder of the published builds says.
+
+    Raises
+    ------
+    SnapshotError
+        When there is none, or it is damaged.
+    """
+    try:
+        return Pointer.model_validate_json((folder / "CURRENT").read_bytes())
+    except FileNotFoundError:
+        raise SnapshotError(f"no build published under {folder}: run `sojourn build`") from None
+    except (OSError, ValidationError) as error:
+        raise SnapshotError(f"{folder / 'CURRENT'} cannot be read: {error}") from error
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _glob_escaped(path: Path) -> str:
+    """Return the pattern that matches one path only, whatever glob characters are in it."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+
+
+class Snapshot:
+    """An open build: its catalogue, and a DuckDB database in memory over its Parquet files.
+
+    Small datasets are copied into memory: a filter on one takes half the time then. Larger ones are views over
+    their file, since a copy takes ten times its size in memory and aggregates of it are not faster.
+
+    The database can reach no file but those, and its configuration is locked.
+    """
+
+    def __init__(
+        self,
+        build_id: str,
+        catalogue: Catalogue,
+        build: dict[str, Any],
+        connection: duckdb.DuckDBPyConnection,
+    ) -> None:
+        self.build_id = build_id
+        self.catalogue = catalogue
+        self.build = build
+        self._connection = connection
+
+    @classmethod
+    def open(cls, folder: Path, settings: Settings) -> Snapshot:
+        """Open the build in a folder.
+
+        Raises
+        ------
+        SnapshotError
+            When a file is missing or damaged, or the catalogue and the Parquet files disagree.
+        """
+        try:
+            catalogue = Catalogue.model_validate_json((folder / "catalog.json").read_bytes())
+            build = json.loads((folder / "build.json").read_bytes())
+        except (OSError, ValueError) as error:
+            raise SnapshotError(f"build {folder.name}: {error}") from error
+        if not isinstance(build, dict) or build.get("build_id") != folder.name:
+            raise SnapshotError(f"build {folder.name}: build.json is not of this build")
+        connection = duckdb.connect(
+            ":memory:",
+            config={
+                "threads": settings.api_threads,
+                "memory_limit": settings.api_memory,
+                "temp_directory": "",
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "python_enable_replacements": False,
+            },
+        )
+        try:
+            _attach(connection, folder, catalogue, settings.api_load_bytes)
+        except (duckdb.Error, OSError) as error:
+            connection.close()
+            raise SnapshotError(f"build {folder.name}: {error}") from error
+        except SnapshotError:
+            connection.close()
+            raise
+        return cls(folder.name, catalogue, build, connection)
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own to the database, for one query in one thread."""
+        return self._connection.cursor()
+
+    def close(self) -> None:
+        """Close the database and give its memory back."""
+        self._connection.close()
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
+    views = False
+    for dataset in catalogue.datasets:
+        path = folder / f"{dataset.name}.parquet"
+        kind = "table" if path.stat().st_size <= load_bytes else "view"
+        views = views or kind == "view"
+        source = f"select * from read_parquet({_literal(_glob_escaped(path))})"
+        connection.execute(f"create {kind} {dataset.sql} as {source}")
+        _check_columns(connection, dataset)
+    if views:
+        # Both spellings, because DuckDB checks the pattern that it is given and then the file that it opens.
+        allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{_glob_escaped(folder)}/")}))
+        connection.execute(f"set allowed_directories = [{allowed}]")
+    connection.execute("set TimeZone = 'UTC'")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    # The first result of a process loads DuckDB's Arrow output, and pyarrow's way to NumPy imports pandas: a second
+    # that no request should have to wait for.
+    connection.sql("select 1 as one").to_arrow_table().column("one").to_numpy()
+
+
+def _check_columns(connection: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
+    described = connection.execute(f"describe {dataset.sql}").fetchall()
+    in_file = {str(row[0]): str(row[1]) for row in described}
+    in_catalogue = {column.name: column.type for column in dataset.columns}
+    if in_file != in_catalogue:
+        differing = sorted(
+            name for name in in_file.keys() | in_catalogue.keys() if in_file.get(name) != in_catalogue.get(name)
+        )
+        names = ", ".join(differing)
+        raise SnapshotError(f"{dataset.name}: catalog.json and the Parquet file disagree on {names}")
+
+
+@dataclass(frozen=True)
+class Served:
+    """The snapshot that answers one request."""
+
+    snapshot: Snapshot
+    published_at: str
+
+
+@dataclass(frozen=True)
+class Health:
+    """Which build is served, and why not the published one where they differ."""
+
+    build_id: str
+    fault: str | None
+
+
+class _Handle:
+    def __init__(self, snapshot: Snapshot, published_at: str) -> None:
+        self.snapshot = snapshot
+        self.published_at = published_at
+        self.requests = 0
+        self.retired = False
+
+
+class SnapshotStore:
+    """Opens what CURRENT names, and keeps each snapshot open for as long as a request uses it.
+
+    A published build that cannot be opened does not interrupt the service: the one before stays, the fault is
+    logged and shown by `health`, and opening is tried again after `SECONDS_BEFORE_NEXT_TRY`.
+    """
+
+    def __init__(self, folder: Path, open_snapshot: Callable[[Path], Snapshot]) -> None:
+        self._folder = folder
+        self._open_snapshot = open_snapshot
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._current: _Handle | None = None
+        self._fault: str | None = None
+        self._fault_at = 0.0
+        self._faulty_pointer: Pointer | None = None
+
+    def start(self) -> Pointer:
+        """Open the published build before the first request, and return what CURRENT says.
+
+        Raises
+        ------
+        SnapshotError
+            When there is none, or it cannot be opened.
+        """
+        pointer = read_pointer(self._folder)
+        snapshot = self._open_snapshot(self._folder / pointer.build_id)
+        with self._lock:
+            self._current = _Handle(snapshot, pointer.published_at)
+        return pointer
+
+    @contextmanager
+    def acquire(self) -> Iterator[Served]:
+        """Hold the current snapshot for the duration of a request.
+
+        Raises
+        ------
+        SnapshotError
+            When there is no snapshot to serve.
+        """
+        handle = self._hold()
+        try:
+            yield Served(handle.snapshot, handle.published_at)
+        finally:
+            self._let_go(handle)
+
+    def health(self) -> Health:
+        """Return which build is served.
+
+        Raises
+        ------
+        SnapshotError
+            When there is no snapshot to serve.
+        """
+        with self.acquire() as served:
+            return Health(served.snapshot.build_id, self._fault)
+
+    def close(self) -> None:
+        """Close the current snapshot as soon as no request uses it."""
+        with self._lock:
+            handle, self._current = self._current, None
+        if handle:
+            self._retire(handle)
+
+    def _hold(self) -> _Handle:
+        while True:
+            self._refresh()
+            with self._lock:
+                handle = self._current
+                if handle is not None and not handle.retired:
+                    handle.requests += 1
+                    return handle
+                fault = self._fault
+            if handle is None:
+                raise SnapshotError(fault or "the service is shutting down")
+
+    def _refresh(self) -> None:
+        if self._due() is None:
+            return
+        # While one request opens the new build, others go on with the old one; without an old one they wait.
+        if not self._opening.acquire(blocking=self._current is None):
+            return
+        try:
+            # CURRENT may have changed since, and going back to a build before it would be wrong.
+            pointer = self._due()
+            if pointer:
+                self._switch(pointer)
+        finally:
+            self._opening.release()
+
+    def _due(self) -> Pointer | None:
+        """Return what CURRENT says when it should be opened now."""
+        try:
+            pointer = read_pointer(self._folder)
+        except SnapshotError as error:
+            self._note_fault(str(error), None)
+            return None
+        return None if self._is_current(pointer) or self._failed_lately(pointer) else pointer
+
+    def _is_current(self, pointer: Pointer) -> bool:
+        with self._lock:
+            handle = self._current
+            if handle is None or handle.snapshot.build_id != pointer.build_id:
+                return False
+            handle.published_at = pointer.published_at
+            self._fault = None
+            return True
+
+    def _failed_lately(self, pointer: Pointer) -> bool:
+        return (
+            self._fault is not None
+            and self._faulty_pointer == pointer
+            and time.monotonic() - self._fault_at < SECONDS_BEFORE_NEXT_TRY
+        )
+
+    def _note_fault(self, fault: str, pointer: Pointer | None) -> None:
+        with self._lock:
+            repeated = self._fault == fault
+            self._fault, self._fault_at, self._faulty_pointer = fault, time.monotonic(), pointer
+        if not repeated:
+            logger.error("%s", fault)
+
+    def _switch(self, pointer: Pointer) -> None:
+        started = time.monotonic()
+        try:
+            snapshot = self._open_snapshot(self._folder / pointer.build_id)
+        except SnapshotError as error:
+            self._note_fault(str(error), pointer)
+            return
+        with self._lock:
+            old, self._current = self._current, _Handle(snapshot, pointer.published_at)
+            self._fault = None
+        logger.info("serving build %s, opened in %.2f s", pointer.build_id, time.monotonic() - started)
+        if old:
+            self._retire(old)
+
+    def _retire(self, handle: _Handle) -> None:
+        with self._lock:
+            handle.retired = True
+            unused = handle.requests == 0
+        if unused:
+            handle.snapshot.close()
+
+    def _let_go(self, handle: _Handle) -> None:
+        with self._lock:
+            handle.requests -= 1
+            unused = handle.retired and handle.requests == 0
+        if unused:
+            handle.snapshot.close()

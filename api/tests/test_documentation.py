@@ -1,0 +1,64 @@
+"""docs/api.md, the OpenAPI description and the code say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from sojourn_api import problems
+from sojourn_api.formats import MEDIA_TYPES
+from sojourn_api.queries.aggregation import AGGREGATES
+from sojourn_api.queries.distributions import METRICS, STATISTICS
+from sojourn_api.routers import distributions, rows
+from sojourn_api.settings import Settings
+
+TEXT = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+CODE = set(re.findall(r"`([^`\n]+)`", TEXT))
+
+
+def test_every_endpoint_is_documented(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert len(paths) >= 9
+    missing = [path for path in paths if f"`GET {path}`" not in TEXT]
+    assert missing == []
+
+
+def test_every_documented_endpoint_exists(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    documented = set(re.findall(r"`GET (/[^`]*)`", TEXT))
+    assert documented - set(paths) == {"/docs", "/openapi.json"}
+
+
+@pytest.mark.parametrize("name", [p.name for p in (*rows.PARAMETERS, *distributions.PARAMETERS)])
+def test_every_parameter_is_documented(name: str) -> None:
+    assert name in CODE
+
+
+def test_every_problem_setting_format_and_function_is_documented() -> None:
+    settings = [f"SOJOURN_{name.upper()}" for name in Settings.model_fields]
+    wanted = [*problems.KINDS, *settings, *MEDIA_TYPES, *MEDIA_TYPES.values(), *AGGREGATES, *STATISTICS, *METRICS]
+    assert [word for word in wanted if word not in CODE] == []
+    for kind, meaning in problems.KINDS.items():
+        assert re.search(rf"\| {meaning.status} \| `{kind}` \|", TEXT), kind
+
+
+def test_every_endpoint_has_a_summary_a_description_and_its_problems(client: TestClient) -> None:
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        assert set(methods) == {"get"}
+        operation = methods["get"]
+        assert operation["summary"]
+        assert operation["description"]
+        assert "422" in operation["responses"], path
+        if path.startswith("/v1"):
+            assert {"401", "503"} <= set(operation["responses"]), path
+
+
+def test_every_curl_example_works(client: TestClient) -> None:
+    examples = re.findall(r"curl (?:-s )?'?http://127\.0\.0\.1:8000(/[^\s']*)", TEXT)
+    assert len(examples) >= 6
+    for url in examples:
+        response = client.get(url)
+        assert response.status_code == 200, (url, response.text)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fastapi.testclient import TestClient
+
+URLS = [
+    "/v1/datasets/run_harm/rows?limit=20",
+    "/v1/datasets/run_harm/rows?group=aqm,role&aggregate=median:harm_ratio,sum:bandwidth_bps",
+    "/v1/distributions/queuing_delay?group=role",
+    "/v1/distributions/queuing_delay?statistic=pdf&bins_per_octave=2",
+]
+MEDIA_TYPES = {
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+def table_of(name: str, content: bytes) -> pa.Table:
+    if name == "arrow":
+        return pa.ipc.open_stream(content).read_all()
+    return pq.read_table(io.BytesIO(content))
+
+
+def without_nan(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_every_format_tells_the_same(client: TestClient, url: str) -> None:
+    expected = client.get(url).json()
+    rows = expected["rows"]
+    for name, media_type in MEDIA_TYPES.items():
+        response = client.get(f"{url}&format={name}")
+        assert response.headers["content-type"] == media_type
+        assert response.headers["X-Sojourn-Build"] == "b1"
+        # The cursor of one format continues in another; it is bound to the query only.
+        assert response.headers.get("X-Sojourn-Next-Cursor") == expected["next_cursor"]
+        if name == "json":
+            assert response.json() == expected
+        elif name == "ndjson":
+            assert [json.loads(line) for line in response.text.splitlines()] == rows
+        elif name == "csv":
+            read = list(csv.DictReader(io.StringIO(response.text)))
+            as_text = [{k: "" if v is None else csv_text(v) for k, v in row.items()} for row in rows]
+            assert [{k: number_text(v) for k, v in row.items()} for row in read] == as_text
+        else:
+            table = table_of(name, response.content)
+            assert without_nan(table.to_pylist()) == rows
+            assert table.schema.metadata[b"sojourn.build_id"] == b"b1"
+            units = {f.name: (f.metadata or {}).get(b"unit") for f in table.schema}
+            assert units == {c["name"]: c["unit"] and c["unit"].encode() for c in expected["columns"]}
+
+
+def csv_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(float(value)) if isinstance(value, int | float) else str(value)
+
+
+def number_text(value: str) -> str:
+    try:
+        return repr(float(value))
+    except ValueError:
+        return value
+
+
+def test_csv_quotes_text_and_tells_null_from_empty(client: TestClient) -> None:
+    text = client.get("/v1/datasets/types/rows?select=format,real,instant,refused&order=limit&format=csv").text
+    lines = text.split("\n")
+    assert lines[0] == '"format","real","instant","refused"'
+    assert lines[1] == '"pcap",0.1,"2026-11-21T01:02:00.000000Z","{""short"":0}"'
+    assert lines[2] == '"csv",,"2026-11-21T01:02:01.000000Z","{""short"":1}"'
+    assert lines[3].startswith('"",,')
+    assert lines[4].startswith(",,")
+    assert lines[5].startswith('"a,b",')
+    title = client.get("/v1/datasets/study/rows?select=title&format=csv").text
+    assert title == '"title"\n"First, with a comma"\n"Second ""quoted"""\n'
+
+
+def test_binary_formats_keep_types_and_extreme_values(client: TestClient) -> None:
+    for name in ("arrow", "parquet"):
+        table = table_of(name, client.get(f"/v1/datasets/types/rows?order=limit&format={name}").content)
+        assert table["id"].to_pylist()[:3] == [-(2**63), 2**63 - 1, 2**53 + 1]
+        assert table["unsigned"][0].as_py() == 2**64 - 1
+        assert math.isnan(table["real"][1].as_py())
+        assert table["numbers"].to_pylist()[3] is None
+        assert table.schema.field("day").type == pa.date32()
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        (None, "application/json"),
+        ("*/*", "application/json"),
+        ("text/csv", "text/csv; charset=utf-8"),
+        ("TEXT/CSV;q=0.5, application/json;q=0.4", "text/csv; charset=utf-8"),
+        ("application/*", "application/json"),
+        ("application/vnd.apache.parquet, */*;q=0.1", "application/vnd.apache.parquet"),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "application/json"),
+        ("application/json;q=0, */*", "application/x-ndjson"),
+    ],
+)
+def test_accept_decides_without_format(client: TestClient, accept: str | None, media_type: str) -> None:
+    headers = {"Accept": accept} if accept else {}
+    response = client.get(URLS[0], headers=headers)
+    assert response.headers["content-type"] == media_type
+    assert "Accept" in response.headers["vary"]
+    assert client.get(URLS[0] + "&format=json", headers={"Accept": "text/csv"}).json()["row_count"] == 20
+
+
+def test_nothing_acceptable_is_a_problem(client: TestClient) -> None:
+    for accept in ("image/png", "application/json;q=0", "nonsense"):
+        problem = client.get(URLS[0], headers={"Accept": accept}).json()
+        assert (problem["status"], problem["type"]) == (406, "urn:sojourn:problem:not-acceptable")
+        assert "text/csv" in problem["allowed"]
+
+
+@pytest.mark.parametrize("name", MEDIA_TYPES)
+@pytest.mark.parametrize("url", URLS)
+def test_same_request_same_bytes(serve: Any, url: str, name: str) -> None:
+    first, second = serve(), serve(api_threads=3, api_load_bytes=0)
+    contents = {c.get(f"{url}&format={name}").content for c in (first, first, second)}
+    assert len(contents) == 1

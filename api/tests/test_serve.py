@@ -1,0 +1,110 @@
+"""The command as it runs: a process of its own, and a real socket."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import typer; from sojourn_api.cli import register; app = typer.Typer(); app.callback()(lambda: None); "
+    "register(app); app()",
+    "serve",
+]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SOJOURN_")}
+    return {**inherited, "COLUMNS": "120", **extra}
+
+
+def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], env=environment(**extra), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def server(publish: Any, build: Any) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
+    folder = publish(build)
+    process = subprocess.Popen(
+        [*COMMAND, "--port", "0", "--snapshots", str(folder)],
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    first = process.stdout.readline()
+    found = re.search(r"http://127\.0\.0\.1:\d+", first)
+    if not found:
+        process.kill()
+        pytest.fail(f"{first}{process.communicate()[1]}")
+    yield process, found.group(), folder
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+def test_a_real_server_answers_switches_and_stops(
+    server: tuple[subprocess.Popen[str], str, Path], publish: Any, build: Any
+) -> None:
+    process, base, _ = server
+    with httpx.Client(base_url=base, timeout=10) as client:
+        assert client.get("/healthz").json() == {"status": "ok", "build_id": "b1"}
+        rows = client.get("/v1/datasets/run_harm/rows?limit=100000")
+        assert rows.json()["rows"] == build.rows("run_harm")
+        assert "server" not in rows.headers
+        assert client.get("/v1/distributions/queuing_delay?format=csv").text.startswith('"delay_basis","n","runs"')
+        publish(build, "b2")
+        assert client.get("/healthz").json()["build_id"] == "b2"
+        assert client.get("/v1/nope").json()["status"] == 404
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert "Traceback" not in errors
+    assert "leaked" not in errors
+
+
+def test_no_build_is_one_line(tmp_path: Path) -> None:
+    ended = run("--snapshots", str(tmp_path / "none"), "--port", "0")
+    assert ended.returncode == 1
+    assert ended.stderr == (f"sojourn serve: no build published under {tmp_path / 'none'}: run `sojourn build`\n")
+    from_var = run(SOJOURN_VAR=str(tmp_path))
+    assert from_var.stderr.startswith(f"sojourn serve: no build published under {tmp_path / 'snapshots'}")
+
+
+def test_a_port_in_use_is_one_line(example_folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run("--snapshots", str(example_folder), "--port", str(port))
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"sojourn serve: cannot listen on 127.0.0.1 port {port}: Address already in use (choose another with --port)\n"
+    )
+
+
+def test_an_unknown_host_and_a_bad_setting_are_one_line(example_folder: Path) -> None:
+    host = run("--snapshots", str(example_folder), "--host", "no.such.host.invalid")
+    assert (host.returncode, host.stderr.count("\n")) == (1, 1)
+    setting = run("--snapshots", str(example_folder), SOJOURN_API_MAX_ROWS="many")
+    assert (setting.returncode, setting.stderr.count("\n")) == (1, 1)
+    assert "SOJOURN_API_MAX_ROWS" in setting.stderr
+
+
+def test_help_teaches() -> None:
+    shown = run("--help")
+    assert shown.returncode == 0
+    for phrase in ("curl", "/docs", "SOJOURN_API_KEYS", "--port", "--snapshots"):
+        assert phrase in shown.stdout

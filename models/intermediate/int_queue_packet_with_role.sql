@@ -1,0 +1,81 @@
+with
+
+packets as (
+    select * from {{ ref('stg_lake__queue_event') }}
+),
+
+oriented_flows as (
+    select * from {{ ref('int_run_flow_oriented') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+queue_logs as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        is_usable
+        and measurement = 'queue_log'
+),
+
+timed as (
+    select
+        queue_logs.study_id,
+        queue_logs.run_id,
+        packets.packet_index,
+        packets.fate,
+        packets.drop_kind,
+        packets.packet_bytes,
+        packets.protocol,
+        packets.source_host_key,
+        packets.source_port,
+        packets.destination_host_key,
+        packets.destination_port,
+        packets.sojourn_ns,
+        runs.window_start_ns,
+        runs.window_end_ns,
+        -- An offset that is missing leaves the time unknown: such a packet is in no window.
+        case when packets.clock = 'monotonic' then runs.monotonic_offset_ns else 0 end as utc_offset_ns,
+        packets.enqueue_ns,
+        coalesce(packets.dequeue_ns, packets.drop_ns) as departure_ns
+    from packets
+    inner join queue_logs
+        on packets.source_hash = queue_logs.measurement_hash
+    inner join runs
+        on
+            queue_logs.study_id = runs.study_id
+            and queue_logs.run_id = runs.run_id
+),
+
+final as (
+    select
+        timed.study_id,
+        timed.run_id,
+        timed.packet_index,
+        coalesce(oriented_flows.role, 'other') as role,
+        timed.fate,
+        timed.drop_kind,
+        timed.packet_bytes,
+        timed.enqueue_ns is not null as is_enqueue_seen,
+        timed.enqueue_ns + timed.utc_offset_ns as enqueue_utc_ns,
+        timed.departure_ns + timed.utc_offset_ns as departure_utc_ns,
+        timed.sojourn_ns,
+        coalesce(
+            timed.departure_ns + timed.utc_offset_ns >= timed.window_start_ns
+            and timed.departure_ns + timed.utc_offset_ns < timed.window_end_ns,
+            false
+        ) as departs_in_window
+    from timed
+    left join oriented_flows
+        on
+            timed.study_id = oriented_flows.study_id
+            and timed.run_id = oriented_flows.run_id
+            and timed.protocol = oriented_flows.protocol
+            and timed.source_host_key = oriented_flows.sender_host_key
+            and timed.source_port = oriented_flows.sender_port
+            and timed.destination_host_key = oriented_flows.receiver_host_key
+            and timed.destination_port = oriented_flows.receiver_port
+)
+
+select * from final

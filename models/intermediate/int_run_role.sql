@@ -1,0 +1,46 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+present as (
+    select
+        study_id,
+        run_id,
+        application,
+        application is not null as runs_app,
+        -- A study may leave the name of a congestion control in its solo runs of an application: no TCP ran there.
+        congestion_control is not null and not (start_order = 'solo' and application is not null) as runs_tcp
+    from runs
+),
+
+app_roles as (
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        application,
+        runs_tcp as competes
+    from present
+    where runs_app
+),
+
+tcp_roles as (
+    select
+        study_id,
+        run_id,
+        'tcp' as role,
+        cast(null as string) as application,
+        runs_app as competes
+    from present
+    where runs_tcp
+),
+
+final as (
+    select * from app_roles
+    union all
+    select * from tcp_roles
+)
+
+select * from final

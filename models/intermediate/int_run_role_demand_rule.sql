@@ -1,0 +1,73 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+run_roles as (
+    select * from {{ ref('int_run_role') }}
+),
+
+demand_rules as (
+    select * from {{ ref('stg_lake__demand_rule') }}
+),
+
+-- A rule for the application itself comes before one for every application.
+ranked as (
+    select
+        run_roles.study_id,
+        run_roles.run_id,
+        run_roles.role,
+        run_roles.application,
+        demand_rules.selects,
+        demand_rules.reason,
+        {{ demand_rule_selection('demand_rules.bandwidth_rule', 'runs.bandwidth_bps') }} as bandwidth_selection,
+        {{ demand_rule_selection('demand_rules.rtt_rule', 'runs.rtt_ms') }} as rtt_selection,
+        {{ demand_rule_selection('demand_rules.queue_size_bdp_rule', 'round(runs.queue_size_bdp, 2)') }} as queue_size_bdp_selection,
+        {{ demand_rule_selection('demand_rules.aqm_rule', 'runs.aqm') }} as aqm_selection,
+        {{ demand_rule_selection('demand_rules.congestion_control_rule', 'runs.congestion_control') }} as congestion_control_selection,
+        {{ demand_rule_selection('demand_rules.workload_rule', 'runs.workload') }} as workload_selection,
+        row_number() over (
+            partition by run_roles.study_id, run_roles.run_id, run_roles.role
+            order by case when demand_rules.application = '*' then 1 else 0 end
+        ) as preference
+    from run_roles
+    inner join runs
+        on
+            run_roles.study_id = runs.study_id
+            and run_roles.run_id = runs.run_id
+    inner join demand_rules
+        on
+            run_roles.study_id = demand_rules.study_id
+            and run_roles.role = demand_rules.role
+            and (demand_rules.application = '*' or run_roles.application = demand_rules.application)
+    where run_roles.competes
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        role,
+        study_id
+        || '/' || coalesce(application, role)
+        || '/bandwidth_bps=' || bandwidth_selection
+        || '/rtt_ms=' || rtt_selection
+        || '/queue_size_bdp=' || queue_size_bdp_selection
+        || '/aqm=' || aqm_selection
+        || '/congestion_control=' || congestion_control_selection
+        || '/workload=' || workload_selection as demand_id,
+        application,
+        selects,
+        reason,
+        bandwidth_selection,
+        rtt_selection,
+        queue_size_bdp_selection,
+        aqm_selection,
+        congestion_control_selection,
+        workload_selection
+    from ranked
+    where preference = 1
+)
+
+select * from final

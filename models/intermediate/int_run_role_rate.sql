@@ -1,0 +1,165 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+run_roles as (
+    select * from {{ ref('int_run_role') }}
+),
+
+bytes_in_window as (
+    select * from {{ ref('int_flow_bytes_in_window') }}
+),
+
+study_measurements as (
+    select * from {{ ref('stg_lake__run_measurement') }}
+),
+
+captured_runs as (
+    select
+        study_id,
+        run_id,
+        window_ms
+    from runs
+    where
+        has_capture_after
+        and window_ms > 0
+),
+
+-- A flow that got nothing through has no row in the capture; its rate is 0, not unknown.
+captured_roles as (
+    select
+        captured_runs.study_id,
+        captured_runs.run_id,
+        run_roles.role,
+        coalesce(bytes_in_window.bytes, 0) as bytes,
+        coalesce(bytes_in_window.packets, 0) as packets,
+        captured_runs.window_ms
+    from captured_runs
+    inner join run_roles
+        on
+            captured_runs.study_id = run_roles.study_id
+            and captured_runs.run_id = run_roles.run_id
+    left join bytes_in_window
+        on
+            captured_runs.study_id = bytes_in_window.study_id
+            and captured_runs.run_id = bytes_in_window.run_id
+            and run_roles.role = bytes_in_window.role
+),
+
+captured_totals as (
+    select
+        captured_runs.study_id,
+        captured_runs.run_id,
+        'all' as role,
+        cast(coalesce(sum(bytes_in_window.bytes), 0) as bigint) as bytes,
+        cast(coalesce(sum(bytes_in_window.packets), 0) as bigint) as packets,
+        captured_runs.window_ms
+    from captured_runs
+    left join bytes_in_window
+        on
+            captured_runs.study_id = bytes_in_window.study_id
+            and captured_runs.run_id = bytes_in_window.run_id
+    group by
+        captured_runs.study_id,
+        captured_runs.run_id,
+        captured_runs.window_ms
+),
+
+study_roles as (
+    select
+        study_measurements.study_id,
+        study_measurements.run_id,
+        study_measurements.role,
+        study_measurements.bytes,
+        study_measurements.window_ms
+    from study_measurements
+    inner join run_roles
+        on
+            study_measurements.study_id = run_roles.study_id
+            and study_measurements.run_id = run_roles.run_id
+            and study_measurements.role = run_roles.role
+    left join captured_runs
+        on
+            study_measurements.study_id = captured_runs.study_id
+            and study_measurements.run_id = captured_runs.run_id
+    where
+        captured_runs.run_id is null
+        and study_measurements.bytes is not null
+        and study_measurements.window_ms > 0
+),
+
+study_totals as (
+    select
+        study_id,
+        run_id,
+        'all' as role,
+        cast(sum(bytes) as bigint) as bytes,
+        max(window_ms) as window_ms
+    from study_roles
+    group by study_id, run_id
+),
+
+all_bases as (
+    select
+        study_id,
+        run_id,
+        role,
+        'capture_after' as rate_basis,
+        bytes,
+        packets,
+        window_ms
+    from captured_roles
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'capture_after' as rate_basis,
+        bytes,
+        packets,
+        window_ms
+    from captured_totals
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'study_table' as rate_basis,
+        bytes,
+        cast(null as bigint) as packets,
+        window_ms
+    from study_roles
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'study_table' as rate_basis,
+        bytes,
+        cast(null as bigint) as packets,
+        window_ms
+    from study_totals
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        role,
+        rate_basis,
+        bytes,
+        packets,
+        window_ms,
+        cast(bytes as double) * 8000 / window_ms as rate_bps
+    from all_bases
+)
+
+select * from final

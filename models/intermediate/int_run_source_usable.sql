@@ -1,0 +1,101 @@
+with
+
+run_sources as (
+    select * from {{ ref('stg_lake__run_source') }}
+),
+
+runs as (
+    select * from {{ ref('stg_lake__run') }}
+),
+
+outcomes as (
+    select * from {{ ref('stg_lake__ingest_outcome') }}
+),
+
+flows as (
+    select * from {{ ref('stg_lake__flow') }}
+),
+
+queue_logs as (
+    select * from {{ ref('stg_lake__queue_log') }}
+),
+
+polls as (
+    select * from {{ ref('stg_lake__tcp_poll') }}
+),
+
+content_status as (
+    select
+        content_hash,
+        case
+            when max(case when status = 'ok' then 1 else 0 end) = 1 then 'ok'
+            when max(case when status = 'partial' then 1 else 0 end) = 1 then 'partial'
+            else 'rejected'
+        end as status
+    from outcomes
+    group by content_hash
+),
+
+last_observations as (
+    select
+        source_hash,
+        'utc' as clock,
+        max(last_packet_ns) as last_observation_ns
+    from flows
+    group by source_hash
+
+    union all
+
+    select
+        source_hash,
+        clock,
+        last_event_ns as last_observation_ns
+    from queue_logs
+
+    union all
+
+    select
+        source_hash,
+        'utc' as clock,
+        max(poll_start_ns) as last_observation_ns
+    from polls
+    group by source_hash
+),
+
+bound as (
+    select
+        run_sources.study_id,
+        run_sources.run_id,
+        run_sources.measurement,
+        run_sources.measurement_hash,
+        coalesce(content_status.status, 'missing') as status,
+        runs.window_end_ns,
+        case
+            when last_observations.clock = 'monotonic' then last_observations.last_observation_ns + runs.monotonic_offset_ns
+            else last_observations.last_observation_ns
+        end as last_observation_ns
+    from run_sources
+    inner join runs
+        on
+            run_sources.study_id = runs.study_id
+            and run_sources.run_id = runs.run_id
+    left join content_status
+        on run_sources.measurement_hash = content_status.content_hash
+    left join last_observations
+        on run_sources.measurement_hash = last_observations.source_hash
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        measurement,
+        measurement_hash,
+        status,
+        last_observation_ns,
+        -- What a damaged file lost lies after its last record: it still tells all of a window that ended before that.
+        coalesce(status = 'ok' or (status = 'partial' and last_observation_ns >= window_end_ns), false) as is_usable
+    from bound
+)
+
+select * from final

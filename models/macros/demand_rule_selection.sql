@@ -1,0 +1,29 @@
+{#-
+    What one part of a demand rule asks of a solo run, as text: `any`, the judged run's own value (`same`), or the value that the rule names.
+    A judged value that is null is asked for as `none`. A rule that selects no run asks for nothing.
+-#}
+{% macro demand_rule_selection(rule, judged_value, selects='demand_rules.selects') -%}
+    case
+        when not {{ selects }} or {{ rule }} = 'any' then 'any'
+        when {{ rule }} = 'same' then coalesce({{ plain_text(judged_value) }}, 'none')
+        else {{ plain_text(rule) }}
+    end
+{%- endmacro %}
+
+{#- A solo run's own value, null or not, against what is asked for as text. -#}
+{% macro demand_selection_matches(selection, solo_value) -%}
+    ({{ selection }} = 'any' or {{ selection }} = coalesce({{ plain_text(solo_value) }}, 'none'))
+{%- endmacro %}
+
+{#-
+    A solo run's own number, null or not, against what is asked for as text. A relative tolerance lets a queue size match that
+    was rounded to whole bytes.
+-#}
+{% macro demand_selection_matches_number(selection, solo_value, relative_tolerance=0) -%}
+    (
+        {{ selection }} = 'any'
+        or ({{ selection }} = 'none' and {{ solo_value }} is null)
+        or abs(try_cast({{ selection }} as double) - {{ solo_value }})
+        <= {{ relative_tolerance }} * abs(try_cast({{ selection }} as double))
+    )
+{%- endmacro %}

@@ -1,0 +1,6 @@
+{#- A condition on each row that must be true; a row for which it is null passes. -#}
+{% test always_holds(model, condition) %}
+select *
+from {{ model }}
+where not ({{ condition }})
+{% endtest %}

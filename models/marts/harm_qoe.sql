@@ -1,0 +1,61 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+scores as (
+    select * from {{ ref('stg_lake__qoe_score') }}
+),
+
+qoe_metrics as (
+    select * from {{ ref('qoe_metric') }}
+),
+
+app_harms as (
+    select * from {{ ref('run_harm') }}
+    where
+        role = 'app'
+        and harm_metric = 'throughput'
+),
+
+final as (
+    select
+        scores.study_id,
+        scores.run_id,
+        scores.qoe_metric,
+        runs.workload,
+        runs.direction,
+        runs.bandwidth_bps,
+        runs.rtt_ms,
+        runs.aqm,
+        runs.queue_size_bdp,
+        runs.queue_size_bytes,
+        runs.queue_label,
+        runs.congestion_control,
+        runs.application,
+        runs.start_order,
+        runs.repetition,
+        runs.exclusion_reason,
+        runs.synthetic,
+        scores.qoe_score,
+        qoe_metrics.qoe_better,
+        app_harms.harm_ratio,
+        case
+            when app_harms.run_id is null then 'no competing flow'
+            else app_harms.harm_null_reason
+        end as harm_null_reason
+    from scores
+    inner join runs
+        on
+            scores.study_id = runs.study_id
+            and scores.run_id = runs.run_id
+    left join qoe_metrics
+        on scores.qoe_metric = qoe_metrics.qoe_metric
+    left join app_harms
+        on
+            scores.study_id = app_harms.study_id
+            and scores.run_id = app_harms.run_id
+)
+
+select * from final

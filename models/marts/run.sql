@@ -1,0 +1,34 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+final as (
+    select
+        runs.study_id,
+        runs.run_id,
+        runs.workload,
+        runs.direction,
+        runs.bandwidth_bps,
+        runs.rtt_ms,
+        runs.aqm,
+        runs.queue_size_bdp,
+        runs.queue_size_bytes,
+        runs.queue_label,
+        runs.congestion_control,
+        runs.application,
+        runs.start_order,
+        runs.repetition,
+        runs.exclusion_reason,
+        runs.synthetic,
+        runs.window_start_ns,
+        runs.window_end_ns,
+        runs.window_ms,
+        runs.has_capture_before and runs.has_capture_after as has_captures,
+        runs.has_queue_log,
+        runs.has_tcp_polls
+    from runs
+)
+
+select * from final

@@ -1,0 +1,42 @@
+with
+
+source as (
+    select * from {{ source('lake', 'run') }}
+),
+
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id order by source_hash) as place
+    from source
+),
+
+final as (
+    select
+        source_hash,
+        decoder_version,
+        study_id,
+        run_id,
+        start_order,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_discipline,
+        queue_size_bytes,
+        queue_size_packets,
+        queue_size_bdp,
+        aqm_parameters,
+        congestion_control,
+        application,
+        repetition,
+        start_ns,
+        window_start_ns,
+        window_end_ns,
+        monotonic_offset_ns
+    from numbered
+    where place = 1
+)
+
+select * from final

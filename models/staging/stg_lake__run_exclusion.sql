@@ -1,0 +1,25 @@
+with
+
+source as (
+    select * from {{ source('lake', 'run_exclusion') }}
+),
+
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id order by source_hash) as place
+    from source
+),
+
+final as (
+    select
+        source_hash,
+        decoder_version,
+        study_id,
+        run_id,
+        exclusion_reason
+    from numbered
+    where place = 1
+)
+
+select * from final

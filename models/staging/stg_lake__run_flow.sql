@@ -1,0 +1,38 @@
+with
+
+source as (
+    select * from {{ source('lake', 'run_flow') }}
+),
+
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id, flow_number order by source_hash) as place
+    from source
+),
+
+final as (
+    select
+        source_hash,
+        decoder_version,
+        study_id,
+        run_id,
+        flow_number,
+        role,
+        protocol,
+        source_host_key,
+        source_prefix_key,
+        source_port,
+        destination_host_key,
+        destination_prefix_key,
+        destination_port,
+        congestion_control,
+        application,
+        ssrc,
+        rtp_payload_type,
+        planned_start_ms
+    from numbered
+    where place = 1
+)
+
+select * from final

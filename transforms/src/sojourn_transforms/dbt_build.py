@@ -1,0 +1,103 @@
+"""The dbt project run in this process: every model, seed and data test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+from dbt.artifacts.schemas.run import RunExecutionResult
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+
+FAILURES = frozenset(("error", "fail", "runtime error"))
+
+
+class DbtError(RuntimeError):
+    """A model or a test failed, or dbt could not start; the message names it."""
+
+
+@dataclass
+class DbtReport:
+    """What a run of dbt did."""
+
+    models: int = 0
+    tests_passed: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    # dbt reads its profile's settings from the environment and nowhere else.
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def run_dbt(project: Path, warehouse: Path, target: Path, logs: Path, on_step: Callable[[str], None]) -> DbtReport:
+    """Build and test everything; ``target`` then holds dbt's manifest.
+
+    Raises
+    ------
+    DbtError
+        If dbt could not start, or a model or test failed.
+    """
+    done = 0
+
+    def note(event: Any) -> None:
+        nonlocal done
+        if event.info.name == "NodeFinished":
+            done += 1
+            on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
+
+    arguments = [
+        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
+        # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
+        "build", "--exclude-resource-type", "unit_test",
+        "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
+    ]  # fmt: skip
+    with _environment(SOJOURN_WAREHOUSE=str(warehouse)):
+        try:
+            result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
+        finally:
+            # dbt keeps its connection open in this process, with a configuration of its own.
+            DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+    if result.exception is not None:
+        raise DbtError(f"dbt stopped: {_one_line(str(result.exception))}") from result.exception
+    if not isinstance(result.result, RunExecutionResult):
+        raise DbtError(f"dbt gave no results; its log is in {logs}")
+    return _judge(result.result.results)
+
+
+def _judge(results: Any) -> DbtReport:
+    report = DbtReport()
+    failures = []
+    for result in results:
+        name, status = result.node.name, str(result.status)
+        if status in FAILURES:
+            failures.append(f"{name}: {_one_line(result.message or status)}")
+        elif status == "warn":
+            report.warnings.append(f"{name}: {_one_line(result.message or status)}")
+        if result.node.resource_type == "model":
+            report.models += 1
+        elif status == "pass":
+            report.tests_passed += 1
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise DbtError(f"{failures[0]}{more}")
+    return report
+
+
+def _one_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:3])

@@ -1,0 +1,61 @@
+"""A build publishes only what passed its tests, and does nothing when nothing changed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.paths import Paths
+from sojourn_transforms.build import BuildError, build, find_project, fingerprint
+from sojourn_transforms.snapshot import current
+
+SOJOURN = Path(sys.executable).parent / "sojourn"
+
+
+def test_an_empty_lake_says_what_to_do_first(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="is empty: run `sojourn ingest"):
+        build(Paths(tmp_path), lambda _: None)
+
+
+def test_project_is_found_from_below_and_its_absence_is_named(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOJOURN_MODELS", raising=False)
+    assert find_project(repository / "transforms" / "tests") == repository / "models"
+    with pytest.raises(BuildError, match="set SOJOURN_MODELS"):
+        find_project(tmp_path)
+
+
+def test_fingerprint_follows_the_models(tmp_path: Path) -> None:
+    project = tmp_path / "models"
+    (project / "target").mkdir(parents=True)
+    (project / "a.sql").write_text("select 1")
+    lake = Lake(tmp_path / "lake")
+    before = fingerprint(lake, project)
+    (project / "target" / "compiled.sql").write_text("select 1")
+    assert fingerprint(lake, project) == before
+    (project / "a.sql").write_text("select 2")
+    assert fingerprint(lake, project) != before
+
+
+@pytest.mark.integration
+def test_a_failing_test_publishes_nothing_and_is_named(tmp_path: Path, repository: Path, sample: Path) -> None:
+    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    var = tmp_path / "var"
+    project = tmp_path / "models"
+    shutil.copytree(repository / "models", project, ignore=shutil.ignore_patterns("target", "logs"))
+    environment = {**os.environ, "SOJOURN_MODELS": str(project), "SOJOURN_VAR": str(var)}
+    subprocess.run([str(SOJOURN), "ingest", str(run)], env=environment, check=True, capture_output=True)
+    subprocess.run([str(SOJOURN), "build"], env=environment, check=True, capture_output=True)
+    served = current(var / "snapshots")
+
+    (project / "tests" / "planted_failure.sql").write_text("select 1 as planted")
+    failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert "planted_failure" in failed.stderr
+    assert "nothing was published" in failed.stderr
+    assert current(var / "snapshots") == served

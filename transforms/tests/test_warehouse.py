@@ -1,0 +1,40 @@
+"""Every lake table is a view of the warehouse, also where the lake holds nothing of it."""
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from sojourn_ingest.lake import FactWriter, Lake, Outcome
+from sojourn_ingest.schema import TABLES
+from sojourn_transforms.warehouse import DUCKDB_TYPES, register_lake
+
+
+def put_score(lake: Lake, path: str, content: str) -> None:
+    outcome = Outcome(path, content, "v", 1, 1, "none", "test", "ok")
+    batch = pa.RecordBatch.from_pylist([{"study_id": "s", "run_id": content, "metric": "brisque", "score": 1.0}])
+    with FactWriter(lake.root, content, "v") as writer:
+        writer.write("qoe_score", batch)
+        lake.commit(outcome, writer.finish())
+
+
+def test_empty_lake_gives_empty_views_of_the_declared_types(tmp_path: Path) -> None:
+    register_lake(tmp_path / "w.duckdb", Lake(tmp_path / "lake"))
+    with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
+        for table in TABLES.values():
+            described = connection.execute(f'describe lake."{table.name}"').fetchall()
+            assert [(row[0], row[1].lower()) for row in described] == [
+                (column.name, DUCKDB_TYPES[column.type]) for column in table.columns
+            ]
+
+
+def test_views_show_live_files_only_and_follow_the_lake(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "it's a lake")
+    for content in ("c1", "c2"):
+        put_score(lake, "/a", content)
+    put_score(lake, "/b", "c3")
+    (lake.root / "data" / "qoe_score" / "orphan.parquet").write_bytes(b"cut short")
+    register_lake(tmp_path / "w.duckdb", lake)
+    register_lake(tmp_path / "w.duckdb", lake)
+    with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
+        assert connection.execute("select run_id from lake.qoe_score order by run_id").fetchall() == [("c2",), ("c3",)]
