@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 SNAP_BYTES = 96
-TSHARK_PACKETS = 400_000
+TSHARK_PACKETS = 1_000_000
 LONG_PACKETS = 2_000_000
 LONG_FLOWS = 32
 SHORT_FLOWS = 1_000_000
@@ -230,7 +230,7 @@ def _measure(folder: Path, nfstream_python: str, repetitions: int) -> None:
         print("|---|---|---|---|---|---|---|")
         own_ns = None
         for tool, (command, path, count) in commands.items():
-            rounds = repetitions if tool in ("sojourn", "tcptrace") else 1
+            rounds = repetitions if tool == "sojourn" or (tool == "tcptrace" and write is long_flows) else 1
             start = best(command(tiny), rounds)
             cost = best(command(path), rounds)
             each_ns = (cost.cpu_s - start.cpu_s) / count * 1e9

@@ -42,7 +42,7 @@ impl Default for CaptureOptions {
             batch_rows: 65_536,
             packets: false,
             idle_ms: 600_000,
-            open_flows: 100_000,
+            open_flows: 65_536,
         }
     }
 }

@@ -100,7 +100,7 @@ struct CaptureDecoder(Mutex<sojourn_decode::CaptureDecoder>);
 #[pymethods]
 impl CaptureDecoder {
     #[new]
-    #[pyo3(signature = (path, *, continued = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 100_000))]
+    #[pyo3(signature = (path, *, continued = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
     fn new(
         py: Python<'_>,
