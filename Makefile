@@ -12,6 +12,8 @@ API_PORT ?= 8000
 SUPERSET_PORT ?= 8088
 # Reference data that tests read in place.
 SHARED ?= ../shared
+# How long make fuzz runs each target.
+SECONDS_EACH ?= 1200
 
 SAMPLE := ingest/sample/runs
 UV = $(shell infra/setup/uv.sh path)
@@ -84,6 +86,7 @@ lint: ## Formatting, types, SQL style, import directions
 test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 	@echo "==> unit tests"
 	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
+	@ingest/native/fuzz/run.sh 10
 	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
@@ -97,6 +100,16 @@ test-integration: ## From real files to HTTP answers, against figures computed i
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
 	@echo "==> browser tests"
 	@.venv/bin/python tests/browser/with_servers.py
+
+.PHONY: fuzz
+fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its three targets
+	@ingest/native/fuzz/run.sh $(SECONDS_EACH)
+
+.PHONY: bench-capture
+bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captures generated here (10 minutes, 9 GB)
+	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
+	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
+	@.venv/bin/python ingest/benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
 
 .PHONY: format
 format: ## Format Python, Rust and SQL

@@ -8,10 +8,11 @@ import gzip
 import hashlib
 import inspect
 import json
+import lzma
 import struct
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,19 @@ def ipv4_tcp_frame(sequence: int, payload_bytes: int) -> bytes:
     tcp = struct.pack("!HHIIBBHHH", 40001, 5201, sequence, 1, 0x50, 0x10, 500, 0, 0) + bytes(payload_bytes)
     header = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, 10, 0, 1, 2, 10, 0, 2, 2)
     return bytes(12) + b"\x08\x00" + header + tcp
+
+
+def zstd(plain: bytes) -> bytes:
+    # A skippable frame before, as pzstd writes.
+    return bytes.fromhex("502a4d1803000000616263") + pa.compress(plain, codec="zstd", asbytes=True)
+
+
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    "none": bytes,
+    "gzip": gzip.compress,
+    "zstd": zstd,
+    "xz": lzma.compress,
+}
 
 
 def arp_frame() -> bytes:
@@ -135,34 +149,38 @@ def test_the_core_has_a_version() -> None:
 # --- fingerprint
 
 
-@pytest.mark.parametrize(("suffix", "compression"), [("", "none"), (".gz", "gzip")])
-def test_fingerprint_is_of_the_plain_content(tmp_path: Path, suffix: str, compression: str) -> None:
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_fingerprint_is_of_the_plain_content(tmp_path: Path, compression: str) -> None:
     plain = bytes(range(256)) * 2000
-    path = tmp_path / f"content{suffix}"
-    # Two members, as concatenated gzip files have.
-    path.write_bytes(gzip.compress(plain[:1000]) + gzip.compress(plain[1000:]) if suffix else plain)
+    path = tmp_path / "content"
+    # Two members, frames or streams, as concatenated files have.
+    compress = COMPRESSORS[compression]
+    path.write_bytes(compress(plain[:1000]) + compress(plain[1000:]))
     found = _native.fingerprint(str(path), head_bytes=300)
     assert found.sha256 == hashlib.sha256(plain).hexdigest()
     assert (found.plain_bytes, found.compression, found.head) == (len(plain), compression, plain[:300])
     assert found.fault is None
 
 
-def test_fingerprint_of_a_cut_gzip_stream_tells_of_it(tmp_path: Path) -> None:
-    path = tmp_path / "content.gz"
-    path.write_bytes(gzip.compress(bytes(100_000))[:-12])
+@pytest.mark.parametrize("compression", ["gzip", "zstd", "xz"])
+def test_fingerprint_of_a_cut_stream_tells_of_it(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(COMPRESSORS[compression](bytes(100_000))[:-6])
     found = _native.fingerprint(str(path))
+    assert found.compression == compression
     assert isinstance(found.fault, _native.CompressionError)
+    assert "ends early" in found.fault.args[0]
     assert found.fault.args[1] == found.plain_bytes
 
 
-def test_fingerprint_keeps_files_apart_whose_compression_it_cannot_read(tmp_path: Path) -> None:
-    found = []
-    for name in ("a.zst", "b.zst"):
-        (tmp_path / name).write_bytes(b"\x28\xb5\x2f\xfd" + name.encode())
-        found.append(_native.fingerprint(str(tmp_path / name)))
-    assert found[0].compression == "zstd"
-    assert isinstance(found[0].fault, _native.UnrecognisedFormatError)
-    assert found[0].sha256 != found[1].sha256
+def test_a_checksum_of_zstd_that_does_not_match_is_damage(tmp_path: Path) -> None:
+    # A frame of one raw block with its checksum: header, block of 3 bytes, XXH64.
+    frame = bytes.fromhex("28b52ffd240319000061626370a1b2c3")
+    path = tmp_path / "content.zst"
+    path.write_bytes(frame)
+    fault = _native.fingerprint(str(path)).fault
+    assert isinstance(fault, _native.CompressionError)
+    assert "checksum" in fault.args[0]
 
 
 @pytest.mark.parametrize("open_file", [_native.fingerprint, _native.CaptureDecoder, _native.QueueLogDecoder])
@@ -177,12 +195,12 @@ def test_a_file_that_cannot_be_read_is_an_error_of_its_own(tmp_path: Path, open_
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("nanoseconds", [False, True])
-@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("compression", COMPRESSORS)
 def test_every_form_of_pcap_gives_the_same_facts(
-    capture_path: Path, order: str, nanoseconds: bool, compress: bool
+    capture_path: Path, order: str, nanoseconds: bool, compression: str
 ) -> None:
     content = pcap([ipv4_tcp_frame(1, 100), arp_frame(), ipv4_tcp_frame(101, 1000)], order, nanoseconds, snaplen=96)
-    capture_path.write_bytes(gzip.compress(content) if compress else content)
+    capture_path.write_bytes(COMPRESSORS[compression](content))
     decoder = _native.CaptureDecoder(str(capture_path), interval_ms=10)
     tables = decode(decoder)
     (flow,) = tables["flow"]
@@ -240,12 +258,12 @@ def test_an_absurd_length_is_corrupt_and_says_where(capture_path: Path) -> None:
         (b"", _native.TruncatedError, "found 0"),
         (pcap([])[:20], _native.TruncatedError, "needed 24 bytes, found 20"),
         (b"This is a text, and not a short one.\n", _native.UnrecognisedFormatError, "magic number"),
-        (b"\x0a\x0d\x0d\x0a" + bytes(60), _native.UnrecognisedFormatError, "pcapng is recognised"),
-        (b"\x28\xb5\x2f\xfd" + bytes(60), _native.UnrecognisedFormatError, "zstd is recognised"),
-        (pcap([], link_type=147), _native.UnsupportedLinkTypeError, "link type 147"),
+        (b"\x0a\x0d\x0d\x0a" + bytes(60), _native.CorruptRecordError, "no byte-order magic at offset 8"),
+        (b"\x28\xb5\x2f\xfd" + bytes(60), _native.CompressionError, "zstd: the compressed stream ends early"),
+        (lzma.compress(pcap([]))[:40], _native.CompressionError, "xz: the compressed stream ends early"),
         (gzip.compress(pcap([]))[:15], _native.CompressionError, "ends early"),
     ],
-    ids=["empty", "cut header", "text", "pcapng", "zstd", "link type", "cut gzip"],
+    ids=["empty", "cut header", "text", "pcapng", "zstd", "xz", "cut gzip"],
 )
 def test_what_cannot_be_decoded_is_refused_at_once(
     capture_path: Path, content: bytes, error: type[Exception], part: str
@@ -259,7 +277,89 @@ def test_what_cannot_be_decoded_is_refused_at_once(
     assert offset is not None
 
 
-@pytest.mark.parametrize("options", [{"interval_ms": 0}, {"batch_rows": 0}])
+def test_a_link_type_without_a_decoder_is_a_fault_and_its_packets_are_counted(capture_path: Path) -> None:
+    capture_path.write_bytes(pcap([arp_frame()] * 3, link_type=147))
+    decoder = _native.CaptureDecoder(str(capture_path))
+    assert decode(decoder) == {}
+    summary = decoder.summary()
+    assert (summary.records_read, summary.refused) == (0, {"link_type_147": 3})
+    assert isinstance(summary.fault, _native.UnsupportedLinkTypeError)
+    assert summary.fault.args[1] == 20
+
+
+def test_files_of_one_recording_are_one_set_of_flows(tmp_path: Path) -> None:
+    parts = []
+    for number in range(3):
+        parts.append(str(tmp_path / f"run.pcap{number}"))
+        content = pcap([ipv4_tcp_frame(1 + 100 * (2 * number + n), 100) for n in range(2)])
+        Path(parts[-1]).write_bytes(content[:-3] if number == 1 else content)
+    decoder = _native.CaptureDecoder(parts[0], continued=parts[1:])
+    (flow,) = decode(decoder)["flow"]
+    assert flow["fwd_packets"] == 5
+    summary = decoder.summary()
+    assert summary.records_read == 5
+    assert isinstance(summary.fault, _native.TruncatedError)
+
+
+def test_packets_are_a_table_when_asked_for(capture_path: Path) -> None:
+    capture_path.write_bytes(pcap([ipv4_tcp_frame(7, 100), arp_frame(), ipv4_tcp_frame(107, 1000)], snaplen=96))
+    tables = decode(_native.CaptureDecoder(str(capture_path), packets=True))
+    found = [
+        (row["packet_index"], row["flow_id"], row["direction"], row["packet_bytes"], row["tcp_sequence"])
+        for row in tables["packet"]
+    ]
+    assert found == [(0, 0, "fwd", 154, 7), (2, 0, "fwd", 1054, 107)]
+    assert "packet" not in decode(_native.CaptureDecoder(str(capture_path)))
+
+
+def fragment(identification: int, offset_words: int, more: bool, payload: bytes) -> bytes:
+    flags = offset_words | (0x2000 if more else 0)
+    header = struct.pack(
+        "!BBHHHBBH4B4B", 0x45, 0, 20 + len(payload), identification, flags, 64, 17, 0, 10, 0, 0, 1, 10, 0, 0, 2
+    )
+    return bytes(12) + b"\x08\x00" + header + payload
+
+
+def test_later_fragments_join_the_flow_of_the_first(capture_path: Path) -> None:
+    first = fragment(5, 0, True, struct.pack("!HHHH", 1000, 53, 40, 0) + bytes(16))
+    capture_path.write_bytes(pcap([first, fragment(5, 3, False, bytes(16)), fragment(6, 3, False, bytes(16))]))
+    decoder = _native.CaptureDecoder(str(capture_path))
+    (flow,) = decode(decoder)["flow"]
+    assert (flow["initiator_port"], flow["fwd_packets"], flow["fwd_payload_bytes"]) == (1000, 2, 32)
+    assert decoder.summary().refused == {"ip_fragment": 1}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "header", "tunnel"),
+    [
+        (4, b"", "ip-in-ip"),
+        (47, bytes.fromhex("00000800"), "gre"),
+        (47, bytes.fromhex("3001880b00000000000000000021"), "gre"),
+        (
+            17,
+            struct.pack("!HHHH", 4000, 4789, 0, 0) + bytes.fromhex("0800000000000100") + bytes(12) + b"\x08\x00",
+            "vxlan",
+        ),
+        (17, struct.pack("!HHHH", 2152, 2152, 0, 0) + bytes.fromhex("30ff000000000001"), "gtp-u"),
+    ],
+    ids=["ip-in-ip", "gre", "pptp", "vxlan", "gtp-u"],
+)
+def test_one_encapsulation_is_undone(capture_path: Path, protocol: int, header: bytes, tunnel: str) -> None:
+    inside = ipv4_tcp_frame(1, 100)[14:]
+    for carried, expected in ((inside, ("tcp", tunnel, 100)), (b"\x45\x00", None)):
+        payload = header + carried
+        outer = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 20 + len(payload), 1, 0, 64, protocol, 0, 9, 9, 9, 1, 9, 9, 9, 2)
+        capture_path.write_bytes(pcap([bytes(12) + b"\x08\x00" + outer + payload]))
+        (flow,) = decode(_native.CaptureDecoder(str(capture_path)))["flow"]
+        if expected is None:
+            # What is inside cannot be decoded, so the packet counts for the tunnel's own flow.
+            assert (flow["tunnel"], flow["initiator_address"]) == (None, "9.9.9.1")
+        else:
+            assert (flow["protocol"], flow["tunnel"], flow["fwd_payload_bytes"]) == expected
+            assert flow["initiator_address"] == "10.0.1.2"
+
+
+@pytest.mark.parametrize("options", [{"interval_ms": 0}, {"batch_rows": 0}, {"idle_ms": 0}, {"open_flows": 0}])
 def test_options_that_make_no_sense_are_refused(capture_path: Path, options: dict[str, int]) -> None:
     capture_path.write_bytes(pcap([]))
     with pytest.raises(ValueError, match="at least 1"):

@@ -7,7 +7,7 @@ from sojourn_ingest.schema import TABLES, Column, Table
 
 SUFFIX_UNITS = {
     "_ns": "ns", "_us": "us", "_ms": "ms", "_bytes": "bytes", "_bps": "bit/s", "_ratio": "ratio", "_hz": "Hz",
-    "_bdp": "BDP",
+    "_bdp": "BDP", "_ppm": "ppm",
 }  # fmt: skip
 
 EVERY_COLUMN = [(table.name, column) for table in TABLES.values() for column in table.columns]

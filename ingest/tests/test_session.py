@@ -222,3 +222,41 @@ def _sorted_table(var: Path, name: str) -> pa.Table:
     if name == "ingest_outcome":
         whole = whole.drop_columns(["started_ns", "duration_ms"])
     return whole.sort_by([(column, "ascending") for column in TABLES[name].key if column in whole.column_names])
+
+
+def test_the_captures_of_a_run_are_paired_once(tmp_path: Path, sample: Path) -> None:
+    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+    first = ingest(tmp_path, run)
+    assert first["before.pcap.gz+after.pcap.gz"].commit.status == "ok"
+    (pair,) = rows(tmp_path, "capture_pair")
+    hashes = {row["measurement"]: row["measurement_hash"] for row in rows(tmp_path, "run_source")}
+    assert (pair["before_hash"], pair["after_hash"]) == (hashes["capture_before"], hashes["capture_after"])
+    assert pair["dropped_packets"] == 246
+    assert pair["sent_packets"] == len(rows(tmp_path, "packet_pair"))
+    assert {row["source_hash"] for row in rows(tmp_path, "flow_pair")} == {pair["source_hash"]}
+    again = ingest(tmp_path, run)
+    assert {attempt.disposition for attempt in again.values()} == {"unchanged"}
+    assert len(rows(tmp_path, "capture_pair")) == 1
+
+
+def test_a_capture_that_is_not_the_listed_one_is_not_paired(tmp_path: Path, inputs: Path, sample: Path) -> None:
+    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+    for name in ("manifest.json", "before.pcap.gz"):
+        (inputs / name).write_bytes((run / name).read_bytes())
+    write_pcap(inputs / "after.pcap", [udp_frame(b"x")])
+    attempts = ingest(tmp_path, inputs)
+    assert attempts["before+after"].commit.reason == "hash_mismatch"
+    assert rows(tmp_path, "capture_pair") == []
+    assert len(rows(tmp_path, "run")) == 1
+
+
+def test_packets_once_asked_for_are_kept(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")] * 5)
+    lake = Lake(tmp_path / "lake")
+    files = files_below([inputs])
+    for packets, disposition, expected in [(False, "new", 0), (True, "new", 5), (False, "unchanged", 5)]:
+        with lake.writing():
+            (attempt,) = IngestSession(lake, Pseudonymiser(b"key"), packets=packets).run(files, lambda _: None)
+        assert attempt.disposition == disposition
+        assert len(rows(tmp_path, "packet")) == expected
+    assert len(rows(tmp_path, "flow")) == 1

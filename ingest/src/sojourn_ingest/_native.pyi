@@ -1,6 +1,6 @@
 """The decoder in Rust: checksums and sniffing, captures, queue logs; Arrow crosses the boundary."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -38,8 +38,7 @@ def fingerprint(path: str, head_bytes: int = 65536) -> Fingerprint:
     """Hash the plain content of a file, decompressing as needed, in bounded memory and without the GIL.
 
     Raises SourceReadError if the file cannot be opened or read. A damaged compressed stream does not
-    raise: ``fault`` says what happened, and the hash covers what could be decompressed. Of a compression
-    that is recognised but not read (zstd, xz), the stored bytes are hashed and ``fault`` says so.
+    raise: ``fault`` says what happened, and the hash covers what could be decompressed.
     """
 
 class Summary:
@@ -50,16 +49,43 @@ class Summary:
     fault: DecodeError | None
 
 class CaptureDecoder:
-    """Iterator over ``(table, batch)`` of one capture; tables are flow, flow_interval and rtp_stream.
+    """Iterator over ``(table, batch)`` of one recording; tables are flow, flow_interval, rtp_stream and packet.
+
+    The recording is one capture file, or several in the order of time: ``path`` and then ``continued``. A flow
+    ends after ``idle_ms`` without a packet, and the most silent ones when more than ``open_flows`` are open.
+    The table packet is given only where ``packets`` asks for it.
 
     Batches hold the declared columns without provenance; endpoints are plain addresses in
     ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. Records before a fault are yielded,
-    then the iteration ends and ``summary().fault`` tells of it. Construction raises ValueError for an
-    ``interval_ms`` or ``batch_rows`` below 1, and a DecodeError where nothing can be decoded:
-    UnrecognisedFormatError, TruncatedError, UnsupportedLinkTypeError, CompressionError or SourceReadError.
+    then the iteration ends and ``summary().fault`` tells of it. Of a capture whose link type has no decoder
+    every packet is refused, and the fault is an UnsupportedLinkTypeError. Construction raises ValueError for a
+    number below 1, and a DecodeError where nothing can be read: UnrecognisedFormatError, TruncatedError,
+    CorruptRecordError, CompressionError or SourceReadError.
     """
 
-    def __init__(self, path: str, *, interval_ms: int = 100, batch_rows: int = 65536) -> None: ...
+    def __init__(
+        self,
+        path: str,
+        *,
+        continued: Sequence[str] = (),
+        interval_ms: int = 100,
+        batch_rows: int = 65536,
+        packets: bool = False,
+        idle_ms: int = 600_000,
+        open_flows: int = 65_536,
+    ) -> None: ...
+    def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
+    def __next__(self) -> tuple[str, pa.RecordBatch]: ...
+    def summary(self) -> Summary: ...
+
+class PairDecoder:
+    """Iterator over ``(table, batch)`` of two captures of one run, before and after the bottleneck.
+
+    Tables are packet_pair, flow_pair and capture_pair, with plain addresses and without provenance, study and
+    run. ``rate_bps`` is the bottleneck's rate. Construction raises as that of CaptureDecoder does.
+    """
+
+    def __init__(self, before: str, after: str, *, rate_bps: int, batch_rows: int = 65536) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...
     def summary(self) -> Summary: ...

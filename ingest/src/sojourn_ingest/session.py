@@ -12,6 +12,8 @@ from typing import Literal
 
 from sojourn_ingest import __version__, _native
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.registry import Registry
@@ -68,17 +70,18 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
 class IngestSession:
     """Reads files into a lake. Use :meth:`run` within ``lake.writing()``."""
 
-    def __init__(self, lake: Lake, pseudonymiser: Pseudonymiser, workers: int = 2) -> None:
+    def __init__(self, lake: Lake, pseudonymiser: Pseudonymiser, workers: int = 2, *, packets: bool = False) -> None:
         self.lake = lake
         self._workers = workers
+        self._packets = packets
         self._context = Context(pseudonymiser=pseudonymiser, fingerprint=_plain_hash)
-        self._registry = Registry()
+        self._registry = Registry(packets=packets)
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
         """Try every file, several at a time, and return what became of each, in the order of ``files``.
 
         ``on_done`` is called in this thread as each file ends. A description of a study that a file belongs
-        to is ingested with it.
+        to is ingested with it, and the two captures of a run are paired once its manifest was read.
         """
         self._registry = self._with_descriptions(files)
         attempts: dict[Path, Attempt] = {}
@@ -96,7 +99,38 @@ class IngestSession:
                 pool.shutdown(cancel_futures=True)
                 raise
         ordered = [attempts[path] for path in files]
+        pairs = [self._pair(attempt) for attempt in ordered if attempt.commit.format == RunManifest.name]
+        ordered += [attempt for attempt in pairs if attempt is not None]
         return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _pair(self, manifest: Attempt) -> Attempt | None:
+        if manifest.commit.status == "rejected":
+            return None
+        started_ns, clock = time.time_ns(), time.perf_counter()
+        draft = _Draft(manifest.path.with_name("before+after"), 0, 0, started_ns, clock, format=CapturePair.name)
+        try:
+            source, _, _ = self._open(manifest.path)
+            pair = RunManifest.capture_pair(source, self._hash_of)
+            if pair is None:
+                return None
+            sizes = [path.stat() for path in (pair.before, pair.after)]
+        except InputError as error:
+            return self._reject(draft, error)
+        except OSError as error:
+            return self._reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+        draft.path, draft.content_hash = pair.path, pair.content_hash
+        draft.size_bytes = sum(state.st_size for state in sizes)
+        draft.modified_ns = max(state.st_mtime_ns for state in sizes)
+        with self.lake.deciding(draft.content_hash):
+            return self._read(draft, Source(pair.path, "none", b"", draft.size_bytes), pair)
+
+    def _hash_of(self, path: Path) -> str:
+        state = path.stat()
+        for commit in self.lake.at_path(str(path)):
+            # It was hashed when it was tried, in this session or an earlier one.
+            if commit.content_hash and (commit.size_bytes, commit.modified_ns) == (state.st_size, state.st_mtime_ns):
+                return commit.content_hash
+        return _plain_hash(path)
 
     def _with_descriptions(self, files: list[Path]) -> Registry:
         described = []
@@ -108,7 +142,7 @@ class IngestSession:
                 logger.warning("%s: %s", path, error.message)
             else:
                 described.append(path)
-        return Registry(described)
+        return Registry(described, packets=self._packets)
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
         studies: set[str] = set()
@@ -170,7 +204,7 @@ class IngestSession:
         return None
 
     def _versions(self) -> set[str]:
-        return {UNRECOGNISED_VERSION} | {candidate.version for candidate in self._registry.formats}
+        return {UNRECOGNISED_VERSION}.union(*(_versions_as_good(candidate) for candidate in self._registry.formats))
 
     def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
         try:
@@ -183,10 +217,12 @@ class IngestSession:
     def _read(self, draft: _Draft, source: Source, chosen: Format) -> Attempt:
         draft.format, draft.version = chosen.name, chosen.version
         for commit in self.lake.at_path(str(draft.path)):
-            if commit.content_hash == draft.content_hash and commit.decoder_version == draft.version:
+            if commit.content_hash == draft.content_hash and commit.decoder_version in _versions_as_good(chosen):
                 return Attempt(draft.path, commit, "unchanged")
-        holder = self.lake.facts_of(draft.content_hash, draft.version)
+        holders = (self.lake.facts_of(draft.content_hash, version) for version in _versions_as_good(chosen))
+        holder = next((commit for commit in holders if commit is not None), None)
         if holder is not None:
+            draft.version = holder.decoder_version
             return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
         reading = Reading()
         with FactWriter(self.lake.root, draft.content_hash, draft.version) as writer:
@@ -266,6 +302,10 @@ class _Draft:
     def rejected(self, error: InputError, reading: Reading) -> Outcome:
         reading.fault = error
         return self._outcome("rejected", reading)
+
+
+def _versions_as_good(candidate: Format) -> tuple[str, ...]:
+    return candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
 
 
 def _plain_hash(path: Path) -> str:

@@ -1,18 +1,24 @@
-//! From a capture file to the tables flow, `flow_interval` and `rtp_stream`.
+//! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream` and packet.
 
-use std::collections::VecDeque;
-use std::path::Path;
+use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 
 use crate::capture_reader::CaptureReader;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::flow::{Direction, Flow};
 use crate::flow_batch::{self, IntervalRow, RtpRow};
-use crate::flow_table::FlowTable;
-use crate::layers::decode;
+use crate::flow_table::{Bounds, FlowTable};
+use crate::layers::LayerDecoder;
+use crate::link::LinkType;
+use crate::packet_batch::{self, PacketRow};
 use crate::source::PlainReader;
 use crate::summary::Summary;
+
+/// Flows that have ended wait for a batch in their full size, so the batch is bounded below the caller's wish.
+const FLOW_BATCH_ROWS: usize = 8192;
+/// How often, in packets, it is looked whether there is a batch to hand out.
+const STRIDE_PACKETS: u64 = 1024;
 
 /// Choices of the caller.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +27,12 @@ pub struct CaptureOptions {
     pub interval_ms: i32,
     /// Most rows in a batch; at least 1.
     pub batch_rows: usize,
+    /// Whether to give the table packet.
+    pub packets: bool,
+    /// Silence after which a flow has ended, in milliseconds; at least 1.
+    pub idle_ms: i64,
+    /// Most flows open at a time; at least 1.
+    pub open_flows: usize,
 }
 
 impl Default for CaptureOptions {
@@ -28,51 +40,83 @@ impl Default for CaptureOptions {
         Self {
             interval_ms: 100,
             batch_rows: 65_536,
+            packets: false,
+            idle_ms: 600_000,
+            open_flows: 65_536,
         }
     }
 }
 
-enum State {
-    Reading(Box<(CaptureReader, FlowTable)>),
-    /// What is left to hand out, in the order of the flows. Rows of a flow are known at its end, and every
-    /// flow ends with the capture, so nothing comes earlier; in return the order is that of the key.
-    Emitting {
-        flows: Vec<Flow>,
-        given: usize,
-        ended: VecDeque<Flow>,
-        intervals: Vec<IntervalRow>,
-        rtp: Vec<RtpRow>,
-    },
-}
-
-/// Decoder of one capture: batches come one by one, each with the name of its table.
+/// Decoder of one recording: batches come one by one, each with the name of its table.
+///
+/// Rows of a flow come when it has ended, and of its intervals at the latest then; flows that end with the
+/// recording come in the order of their numbers.
 pub struct CaptureDecoder {
     options: CaptureOptions,
-    state: State,
+    reader: Option<CaptureReader>,
+    /// Files that continue the recording, the next one last.
+    continued: Vec<PathBuf>,
+    layers: LayerDecoder,
+    table: FlowTable,
+    flows: Vec<Flow>,
+    intervals: Vec<IntervalRow>,
+    rtp: Vec<RtpRow>,
+    packets: Vec<PacketRow>,
+    records_seen: i64,
     summary: Summary,
 }
 
 impl CaptureDecoder {
-    /// Open a capture and read its file header.
+    /// Open a recording, which may be in several files in the order of time, and read the first file's header.
     ///
     /// # Errors
     ///
-    /// A fault where nothing can be decoded: no such file, no capture, cut in its header, or of a link type
-    /// without a decoder.
-    pub fn open(path: &Path, options: CaptureOptions) -> Result<Self, Fault> {
-        Self::new(PlainReader::open(path)?, options)
+    /// A fault where nothing can be decoded: no such file, no capture, or cut in its header.
+    pub fn open(paths: &[PathBuf], options: CaptureOptions) -> Result<Self, Fault> {
+        let Some((first, continued)) = paths.split_first() else {
+            return Err(Fault::new(
+                FaultKind::SourceRead,
+                "capture: no file was given",
+                None,
+            ));
+        };
+        let mut decoder = Self::new(PlainReader::open(first)?, options)?;
+        decoder.continued = continued.iter().rev().cloned().collect();
+        Ok(decoder)
+    }
+
+    /// Decode content in memory, compressed or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn over(content: Vec<u8>, options: CaptureOptions) -> Result<Self, Fault> {
+        Self::new(PlainReader::in_memory(content), options)
     }
 
     fn new(source: PlainReader, options: CaptureOptions) -> Result<Self, Fault> {
         let options = CaptureOptions {
             interval_ms: options.interval_ms.max(1),
             batch_rows: options.batch_rows.max(1),
+            idle_ms: options.idle_ms.max(1),
+            open_flows: options.open_flows.clamp(1, u32::MAX as usize - 1),
+            ..options
         };
-        let reader = CaptureReader::new(source)?;
-        let table = FlowTable::new(i64::from(options.interval_ms) * 1_000_000);
+        let bounds = Bounds {
+            idle_ns: options.idle_ms.saturating_mul(1_000_000),
+            flows: options.open_flows,
+        };
         Ok(Self {
             options,
-            state: State::Reading(Box::new((reader, table))),
+            reader: Some(CaptureReader::new(source)?),
+            continued: Vec::new(),
+            layers: LayerDecoder::default(),
+            table: FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds),
+            flows: Vec::new(),
+            intervals: Vec::new(),
+            rtp: Vec::new(),
+            packets: Vec::new(),
+            records_seen: 0,
             summary: Summary::default(),
         })
     }
@@ -89,113 +133,141 @@ impl CaptureDecoder {
     ///
     /// Only where Arrow refuses a batch; a fault of the input ends the batches and is in the summary.
     pub fn next_batch(&mut self) -> Result<Option<(&'static str, RecordBatch)>, Fault> {
-        if let State::Reading(_) = &self.state {
-            let emitting = State::Emitting {
-                flows: Vec::new(),
-                given: 0,
-                ended: VecDeque::new(),
-                intervals: Vec::new(),
-                rtp: Vec::new(),
-            };
-            if let State::Reading(reading) = std::mem::replace(&mut self.state, emitting) {
-                let (mut reader, mut table) = *reading;
-                self.read(&mut reader, &mut table);
-                if let State::Emitting { flows, .. } = &mut self.state {
-                    *flows = table.into_flows();
-                }
-            }
-        }
-        self.emit()
-    }
-
-    fn read(&mut self, reader: &mut CaptureReader, table: &mut FlowTable) {
-        loop {
-            match reader.next_packet() {
-                Ok(None) => return,
-                Err(fault) => {
-                    self.summary.fail(fault);
-                    return;
-                }
-                Ok(Some(captured)) => match decode(&captured) {
-                    Err(reason) => self.summary.refuse(reason),
-                    Ok(packet) => {
-                        self.summary.records_read += 1;
-                        table.packet(&packet, captured.time_ns, captured.wire_bytes);
-                    }
-                },
-            }
-        }
-    }
-
-    fn emit(&mut self) -> Result<Option<(&'static str, RecordBatch)>, Fault> {
-        let State::Emitting {
-            flows,
-            given,
-            ended,
-            intervals,
-            rtp,
-        } = &mut self.state
-        else {
-            return Ok(None);
-        };
         let rows = self.options.batch_rows;
-        if let Some(left) = flows.get(*given..)
-            && !left.is_empty()
-        {
-            let left = left.get(..rows).unwrap_or(left);
-            *given += left.len();
-            return Ok(Some(("flow", flow_batch::flows(left)?)));
-        }
-        ended.extend(std::mem::take(flows));
-        while intervals.len() < rows
-            && let Some(flow) = ended.pop_front()
-        {
-            for direction in [Direction::Fwd, Direction::Rev] {
-                let series = flow.traffic.get(direction).intervals.as_slice();
-                intervals.extend(series.iter().map(|interval| IntervalRow {
-                    flow_id: flow.id,
-                    direction,
-                    interval: *interval,
-                }));
+        let flow_rows = rows.min(FLOW_BATCH_ROWS);
+        loop {
+            let last = self.reader.is_none();
+            let due = |pending: usize, batch: usize| pending >= batch || (last && pending > 0);
+            if due(self.packets.len(), rows) {
+                let batch: Vec<_> = self.packets.drain(..rows.min(self.packets.len())).collect();
+                return Ok(Some(("packet", packet_batch::packets(&batch)?)));
             }
-            if let Some(streams) = flow.rtp {
-                let streams = [(Direction::Fwd, streams.fwd), (Direction::Rev, streams.rev)];
-                for (direction, streams) in streams {
-                    rtp.extend(streams.into_streams().into_iter().map(|stream| RtpRow {
+            if self.flows.is_empty() && due(self.table.ended(), flow_rows) {
+                self.flows = self.table.take_ended();
+            }
+            if !self.flows.is_empty() {
+                let batch: Vec<_> = self.flows.drain(..flow_rows.min(self.flows.len())).collect();
+                let flows = flow_batch::flows(&batch)?;
+                for flow in batch {
+                    self.take_rows(flow);
+                }
+                return Ok(Some(("flow", flows)));
+            }
+            if due(self.intervals.len(), rows) {
+                let batch: Vec<_> = self.intervals.drain(..rows.min(self.intervals.len())).collect();
+                let intervals = flow_batch::intervals(&batch, self.options.interval_ms)?;
+                return Ok(Some(("flow_interval", intervals)));
+            }
+            if due(self.rtp.len(), rows) {
+                let batch: Vec<_> = self.rtp.drain(..rows.min(self.rtp.len())).collect();
+                return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
+            }
+            if last {
+                return Ok(None);
+            }
+            self.read();
+        }
+    }
+
+    fn take_rows(&mut self, flow: Flow) {
+        for direction in [Direction::Fwd, Direction::Rev] {
+            let series = flow.traffic.get(direction).intervals.as_slice();
+            self.intervals.extend(series.iter().map(|interval| IntervalRow {
+                flow_id: flow.id,
+                direction,
+                interval: *interval,
+            }));
+        }
+        if let Some(streams) = flow.rtp {
+            for (direction, streams) in [(Direction::Fwd, streams.fwd), (Direction::Rev, streams.rev)] {
+                self.rtp
+                    .extend(streams.into_streams().into_iter().map(|stream| RtpRow {
                         flow_id: flow.id,
                         direction,
                         stream,
                     }));
+            }
+        }
+    }
+
+    /// Read a stride of packets; at the end of the last file, end every flow.
+    fn read(&mut self) {
+        let Some(reader) = &mut self.reader else { return };
+        for _ in 0..STRIDE_PACKETS {
+            match reader.next_packet() {
+                Ok(Some(captured)) => {
+                    let index = self.records_seen;
+                    self.records_seen += 1;
+                    match self.layers.decode(&captured) {
+                        Ok(packet) => {
+                            self.summary.records_read += 1;
+                            let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
+                            if self.options.packets {
+                                let (time_ns, wire_bytes) = (captured.time_ns, captured.wire_bytes);
+                                self.packets
+                                    .push(PacketRow::new(index, time_ns, wire_bytes, &packet, placement));
+                            }
+                        }
+                        Err(reason) => self.summary.refuse(reason),
+                    }
+                }
+                Ok(None) => {
+                    self.next_file();
+                    return;
+                }
+                Err(fault) => {
+                    self.summary.fail(fault);
+                    self.next_file();
+                    return;
                 }
             }
         }
-        if !intervals.is_empty() {
-            let batch: Vec<_> = intervals.drain(..rows.min(intervals.len())).collect();
-            return Ok(Some((
-                "flow_interval",
-                flow_batch::intervals(&batch, self.options.interval_ms)?,
-            )));
-        }
-        if !rtp.is_empty() {
-            let batch: Vec<_> = rtp.drain(..rows.min(rtp.len())).collect();
-            return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
-        }
-        Ok(None)
+        self.table.take_intervals(&mut self.intervals);
     }
+
+    fn next_file(&mut self) {
+        if let Some(CaptureReader::Pcap(reader)) = &self.reader
+            && let LinkType::Other(number) = reader.link()
+        {
+            self.summary.fail(unsupported(number));
+        }
+        self.reader = None;
+        while let Some(path) = self.continued.pop() {
+            match PlainReader::open(&path).and_then(CaptureReader::new) {
+                Ok(reader) => {
+                    self.reader = Some(reader);
+                    return;
+                }
+                Err(fault) => self.summary.fail(fault),
+            }
+        }
+        self.table.finish();
+    }
+}
+
+fn unsupported(link_number: u32) -> Fault {
+    Fault::new(
+        FaultKind::UnsupportedLinkType,
+        format!(
+            "capture header: link type {link_number} at offset 20 has no decoder; needed one of {}",
+            LinkType::SUPPORTED
+        ),
+        Some(20),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::tests::reader_over;
     use crate::test_capture::{TestCapture, tcp_frame, udp6_frame, with_link_header};
 
     fn decode_all(content: &[u8], batch_rows: usize) -> (Vec<(&'static str, usize)>, Summary) {
         let options = CaptureOptions {
             interval_ms: 10,
             batch_rows,
+            ..CaptureOptions::default()
         };
-        let mut decoder = CaptureDecoder::new(reader_over(content), options).unwrap();
+        let mut decoder = CaptureDecoder::over(content.to_vec(), options).unwrap();
         let mut batches = Vec::new();
         while let Some((table, batch)) = decoder.next_batch().unwrap() {
             batches.push((table, batch.num_rows()));

@@ -5,6 +5,7 @@ use pcap_parser::PcapHeader;
 use crate::bytes::{be_u32, le_u32};
 use crate::fault::{Fault, FaultKind};
 use crate::link::LinkType;
+use crate::pcapng::PcapngReader;
 use crate::source::PlainReader;
 
 const FILE_HEADER_BYTES: usize = 24;
@@ -18,7 +19,7 @@ const PCAP_MAGICS: [[u8; 4]; 5] = [
 ];
 /// libpcap's own bound on a record (`MAXIMUM_SNAPLEN`). The snapshot length of the file header is no bound:
 /// whole captures exist whose records are longer.
-const MAXIMUM_RECORD_BYTES: u32 = 262_144;
+pub(crate) const MAXIMUM_RECORD_BYTES: u32 = 262_144;
 /// The top bits of the link type field hold the length of the frame check sequence.
 const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 
@@ -38,14 +39,12 @@ pub(crate) struct CapturedPacket<'c> {
 /// A reader of any capture format: one variant for each.
 pub(crate) enum CaptureReader {
     Pcap(PcapReader),
+    Pcapng(PcapngReader),
 }
 
 impl CaptureReader {
     /// Recognise the format by its first bytes and read the file header.
     pub(crate) fn new(mut source: PlainReader) -> Result<Self, Fault> {
-        if let Some(fault) = source.compression().unread_fault() {
-            return Err(fault);
-        }
         let available = source.fill(FILE_HEADER_BYTES);
         let head = source
             .available()
@@ -56,17 +55,13 @@ impl CaptureReader {
             return Err(Self::header_cut(&source, available));
         }
         if could_be(&PCAPNG_MAGIC) {
-            return Err(Fault::new(
-                FaultKind::UnrecognisedFormat,
-                "capture header: pcapng is recognised but not read by this version; convert with editcap -F pcap",
-                Some(0),
-            ));
+            return PcapngReader::new(source).map(Self::Pcapng);
         }
         if !PCAP_MAGICS.iter().any(|magic| could_be(magic)) {
             return Err(Fault::new(
                 FaultKind::UnrecognisedFormat,
                 format!(
-                    "capture header: needed the magic number of a pcap file at offset 0, found {}",
+                    "capture header: needed the magic number of a pcap or pcapng file at offset 0, found {}",
                     hexadecimal(head.get(..4).unwrap_or(head))
                 ),
                 Some(0),
@@ -95,6 +90,7 @@ impl CaptureReader {
     pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
         match self {
             Self::Pcap(reader) => reader.next_packet(),
+            Self::Pcapng(reader) => reader.next_packet(),
         }
     }
 }
@@ -115,6 +111,9 @@ pub(crate) struct PcapReader {
     big_endian: bool,
     fraction_ns: i64,
     record_header_bytes: usize,
+    /// The minor version of the format; before 2.3 the two lengths of a record stood the other way round, and
+    /// of 2.3 there are files of both kinds.
+    minor_version: u16,
     /// The record handed out last still occupies the buffer; it is given up on the next call.
     held_bytes: usize,
 }
@@ -132,21 +131,16 @@ impl PcapReader {
             }
         };
         let link_number = header.network.0.cast_unsigned() & LINK_TYPE_MASK;
-        let Some(link) = LinkType::from_number(link_number) else {
-            return Err(Fault::new(
-                FaultKind::UnsupportedLinkType,
-                format!(
-                    "capture header: link type {link_number} at offset 20 has no decoder; needed one of {}",
-                    LinkType::SUPPORTED
-                ),
-                Some(20),
-            ));
-        };
         let reader = Self {
-            link,
+            link: LinkType::from_number(link_number),
             big_endian: header.is_bigendian(),
             fraction_ns: if header.is_nanosecond_precision() { 1 } else { 1000 },
             record_header_bytes: if header.is_modified_format() { 24 } else { 16 },
+            minor_version: if header.version_major == 2 {
+                header.version_minor
+            } else {
+                u16::MAX
+            },
             held_bytes: 0,
             source: {
                 source.consume(FILE_HEADER_BYTES);
@@ -154,6 +148,10 @@ impl PcapReader {
             },
         };
         Ok(reader)
+    }
+
+    pub(crate) fn link(&self) -> LinkType {
+        self.link
     }
 
     fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
@@ -183,6 +181,12 @@ impl PcapReader {
             (field(0), field(4), field(8), field(12))
         else {
             return Err(cut("record header", self.record_header_bytes, available, offset));
+        };
+        let swapped = self.minor_version < 3 || (self.minor_version == 3 && captured_bytes > wire_bytes);
+        let (captured_bytes, wire_bytes) = if swapped {
+            (wire_bytes, captured_bytes)
+        } else {
+            (captured_bytes, wire_bytes)
         };
         if captured_bytes > MAXIMUM_RECORD_BYTES {
             return Err(Fault::new(
@@ -224,7 +228,7 @@ impl PcapReader {
     }
 }
 
-fn cut(layer: &str, needed: usize, available: usize, offset: u64) -> Fault {
+pub(crate) fn cut(layer: &str, needed: usize, available: usize, offset: u64) -> Fault {
     Fault::new(
         FaultKind::Truncated,
         format!(
@@ -333,21 +337,25 @@ mod tests {
             FaultKind::UnrecognisedFormat
         );
         assert_eq!(kind(b"hi").kind, FaultKind::UnrecognisedFormat);
-        assert!(
-            kind(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0])
-                .message
-                .contains("pcapng is recognised")
-        );
-        assert!(
-            kind(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0, 0])
-                .message
-                .contains("zstd -d")
-        );
-        let fault = kind(&TestCapture::new(147).content);
         assert_eq!(
-            (fault.kind, fault.offset),
-            (FaultKind::UnsupportedLinkType, Some(20))
+            kind(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0]).kind,
+            FaultKind::Truncated
         );
+    }
+
+    #[test]
+    fn before_version_2_3_the_lengths_stand_the_other_way_round() {
+        let mut capture = TestCapture::new(1);
+        capture.snapped(1, b"abc", 90);
+        for (minor, swap) in [(2, true), (3, true), (3, false), (4, false)] {
+            let mut content = capture.content.clone();
+            content[6] = minor;
+            if swap {
+                let (captured, wire) = content[32..40].split_at_mut(4);
+                captured.swap_with_slice(wire);
+            }
+            assert_eq!(read(&content), Ok((vec![(1000, 90, b"abc".to_vec())], None)));
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions,
-    StringArray,
+    ArrayRef, BooleanArray, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch,
+    RecordBatchOptions, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema};
 
@@ -50,6 +50,11 @@ impl<'r, R> Columns<'r, R> {
         int32, optional_int32: i32 => Int32Array, Int32;
         int64, optional_int64: i64 => Int64Array, Int64;
         float64, optional_float64: f64 => Float64Array, Float64;
+    }
+
+    pub(crate) fn optional_bool(&mut self, name: impl Into<String>, value: impl Fn(&R) -> Option<bool>) {
+        let array: BooleanArray = self.rows.iter().map(value).collect();
+        self.push(name.into(), DataType::Boolean, true, Arc::new(array));
     }
 
     pub(crate) fn string<S: AsRef<str>>(&mut self, name: impl Into<String>, value: impl Fn(&'r R) -> S) {

@@ -25,9 +25,6 @@ pub struct Fingerprint {
 
 /// Hash the plain content of a file in bounded memory.
 ///
-/// A file whose compression has no reader is hashed as it is stored, so that two such files stay two, and
-/// the fault says so.
-///
 /// # Errors
 ///
 /// A fault of kind `SourceRead` where the file cannot be opened or read.
@@ -48,8 +45,7 @@ pub fn fingerprint(path: &Path, head_bytes: usize) -> Result<Fingerprint, Fault>
     }
     let fault = match reader.fault() {
         Some(fault) if fault.kind == crate::fault::FaultKind::SourceRead => return Err(fault.clone()),
-        Some(fault) => Some(fault.clone()),
-        None => reader.compression().unread_fault(),
+        fault => fault.cloned(),
     };
     let mut sha256 = String::with_capacity(64);
     for byte in hash.finalize() {

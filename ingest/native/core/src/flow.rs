@@ -1,7 +1,7 @@
 //! One bidirectional flow.
 
 use crate::flow_interval::IntervalSeries;
-use crate::layers::{Endpoint, Packet, Transport};
+use crate::layers::{Endpoint, PROTOCOL_TCP, Packet, Transport, Tunnel};
 use crate::rtp_stream::{RtpDirection, RtpPacket};
 use crate::tcp::TcpConnection;
 
@@ -62,11 +62,33 @@ pub(crate) struct Traffic {
     pub(crate) intervals: IntervalSeries,
 }
 
+/// Why a flow's record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndReason {
+    CaptureEnd,
+    Idle,
+    PortsReused,
+    Evicted,
+}
+
+impl EndReason {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::CaptureEnd => "capture_end",
+            Self::Idle => "idle",
+            Self::PortsReused => "ports_reused",
+            Self::Evicted => "evicted",
+        }
+    }
+}
+
 /// A flow with all that is kept of it.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) id: i64,
     pub(crate) protocol: u8,
+    pub(crate) tunnel: Option<Tunnel>,
+    pub(crate) end_reason: EndReason,
     pub(crate) initiator: Endpoint,
     pub(crate) responder: Endpoint,
     pub(crate) first_ns: i64,
@@ -83,12 +105,14 @@ impl Flow {
         Self {
             id,
             protocol: first.protocol,
+            tunnel: first.tunnel,
+            end_reason: EndReason::CaptureEnd,
             initiator: first.source,
             responder: first.destination,
             first_ns: time_ns,
             last_ns: time_ns,
             traffic: PerDirection::default(),
-            tcp: matches!(first.transport, Transport::Tcp(_)).then(Box::default),
+            tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
             rtp: None,
         }
     }
@@ -105,7 +129,14 @@ impl Flow {
         }
     }
 
-    pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32, interval_ns: i64) {
+    /// Count a packet; whether it was the first of its interval.
+    pub(crate) fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        time_ns: i64,
+        wire_bytes: u32,
+        interval_ns: i64,
+    ) -> bool {
         let direction = self.direction_of(packet);
         self.first_ns = self.first_ns.min(time_ns);
         self.last_ns = self.last_ns.max(time_ns);
@@ -114,7 +145,7 @@ impl Flow {
         traffic.bytes += i64::from(wire_bytes);
         traffic.payload_bytes += i64::from(packet.payload_bytes);
         traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced);
-        traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
+        let opened = traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
         match packet.transport {
             Transport::Tcp(segment) => {
                 if let Some(tcp) = &mut self.tcp {
@@ -126,7 +157,21 @@ impl Flow {
                     self.rtp.get_or_insert_default().get_mut(direction).packet(&rtp);
                 }
             }
-            Transport::Other => {}
+            Transport::Fragment | Transport::Other => {}
+        }
+        opened
+    }
+
+    /// Whether its protocol says that it is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.tcp.as_ref().is_some_and(|tcp| tcp.is_over())
+    }
+
+    /// End the record: what is needed only while packets come is given up.
+    pub(crate) fn end(&mut self, reason: EndReason) {
+        self.end_reason = reason;
+        if let Some(tcp) = &mut self.tcp {
+            tcp.close();
         }
     }
 }

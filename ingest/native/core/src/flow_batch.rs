@@ -6,7 +6,7 @@ use crate::columns::Columns;
 use crate::fault::Fault;
 use crate::flow::{Direction, Flow};
 use crate::flow_interval::Interval;
-use crate::layers::{Endpoint, has_ports, protocol_name};
+use crate::layers::{Endpoint, Tunnel, has_ports, protocol_name};
 use crate::rtp_stream::RtpStream;
 use crate::tcp::TcpDirection;
 use crate::tcp_rtt::microseconds;
@@ -36,6 +36,11 @@ pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
     endpoint(&mut columns, "responder", |flow| &flow.responder);
     columns.int64("first_packet_ns", |flow| flow.first_ns);
     columns.int64("last_packet_ns", |flow| flow.last_ns);
+    columns.optional_string("tunnel", |flow| flow.tunnel.map(Tunnel::name));
+    columns.string("end_reason", |flow| flow.end_reason.name());
+    columns.optional_bool("starts_in_mid_flow", |flow| {
+        flow.tcp.as_ref().map(|tcp| tcp.starts_in_mid_flow())
+    });
     columns.optional_int64("handshake_rtt_us", |flow| {
         flow.tcp
             .as_ref()
@@ -64,20 +69,44 @@ fn direction_columns(columns: &mut Columns<'_, Flow>, direction: Direction) {
     columns.int64(name("payload_bytes"), |flow| {
         flow.traffic.get(direction).payload_bytes
     });
+    columns.int64(name("active_intervals"), |flow| {
+        flow.traffic.get(direction).intervals.count()
+    });
+    columns.optional_int64(name("unique_payload_bytes"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.unique_payload_bytes)
+    });
     columns.optional_int16(name("tcp_flags"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.flags.cast_signed())
     });
     columns.optional_int64(name("retransmitted_packets"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.retransmitted_packets)
     });
+    columns.optional_int64(name("spurious_retransmitted_packets"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.spurious_retransmitted_packets)
+    });
     columns.optional_int64(name("out_of_order_packets"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.out_of_order_packets)
+    });
+    columns.optional_int64(name("duplicate_acknowledgements"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.duplicate_acknowledgements)
+    });
+    columns.optional_int64(name("sack_packets"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.sack_packets)
+    });
+    columns.optional_int64(name("dsack_packets"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.dsack_packets)
     });
     columns.optional_int64(name("zero_windows"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.zero_windows)
     });
     columns.int64(name("ecn_ce_packets"), |flow| {
         flow.traffic.get(direction).congestion_experienced_packets
+    });
+    columns.optional_int64(name("ecn_ece_packets"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.ece_packets)
+    });
+    columns.optional_int64(name("ecn_cwr_packets"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.cwr_packets)
     });
     columns.optional_int64(name("rtt_samples"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.rtt.samples())
@@ -93,6 +122,18 @@ fn direction_columns(columns: &mut Columns<'_, Flow>, direction: Direction) {
     });
     columns.optional_float64(name("srtt_max_us"), |flow| {
         tcp(flow, direction)?.rtt.smoothed_max_us()
+    });
+    columns.optional_int64(name("timestamp_rtt_samples"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.timestamp_rtt.samples())
+    });
+    columns.optional_int64(name("timestamp_rtt_min_us"), |flow| {
+        tcp(flow, direction)?.timestamp_rtt.min_us()
+    });
+    columns.optional_float64(name("timestamp_rtt_avg_us"), |flow| {
+        tcp(flow, direction)?.timestamp_rtt.avg_us()
+    });
+    columns.optional_int64(name("timestamp_rtt_max_us"), |flow| {
+        tcp(flow, direction)?.timestamp_rtt.max_us()
     });
 }
 

@@ -9,52 +9,75 @@ pub(crate) struct Interval {
 }
 
 /// The intervals of one direction, in order of time.
+///
+/// Those of a long flow are taken out from time to time; a packet that comes later than that for an
+/// interval which is gone counts in the earliest one that is not.
 #[derive(Debug, Default)]
-pub(crate) struct IntervalSeries(Vec<Interval>);
+pub(crate) struct IntervalSeries {
+    kept: Vec<Interval>,
+    taken: i64,
+    taken_until_ns: Option<i64>,
+}
 
 impl IntervalSeries {
-    pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) {
-        let start_ns = time_ns.div_euclid(interval_ns) * interval_ns;
-        match self.0.last_mut() {
+    /// Count a packet; whether it was the first of its interval.
+    pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) -> bool {
+        let start_ns = time_ns.div_euclid(interval_ns).saturating_mul(interval_ns);
+        let start_ns = self
+            .taken_until_ns
+            .map_or(start_ns, |taken_until_ns| start_ns.max(taken_until_ns));
+        let first = Interval {
+            start_ns,
+            packets: 1,
+            bytes,
+        };
+        let place = match self.kept.last_mut() {
             Some(last) if last.start_ns == start_ns => {
                 last.packets += 1;
                 last.bytes += bytes;
-                return;
+                return false;
             }
             // Captures from several queues of a network card go back in time now and then.
-            Some(last) if last.start_ns > start_ns => {}
+            Some(last) if last.start_ns > start_ns => self
+                .kept
+                .binary_search_by_key(&start_ns, |interval| interval.start_ns),
             _ => {
-                self.0.push(Interval {
-                    start_ns,
-                    packets: 1,
-                    bytes,
-                });
-                return;
+                self.kept.push(first);
+                return true;
             }
-        }
-        match self
-            .0
-            .binary_search_by_key(&start_ns, |interval| interval.start_ns)
-        {
+        };
+        match place {
             Ok(place) => {
-                if let Some(interval) = self.0.get_mut(place) {
+                if let Some(interval) = self.kept.get_mut(place) {
                     interval.packets += 1;
                     interval.bytes += bytes;
                 }
+                false
             }
-            Err(place) => self.0.insert(
-                place,
-                Interval {
-                    start_ns,
-                    packets: 1,
-                    bytes,
-                },
-            ),
+            Err(place) => {
+                self.kept.insert(place, first);
+                true
+            }
         }
     }
 
+    /// Take out all intervals but the last `keep`, of which one always stays.
+    pub(crate) fn take_all_but(&mut self, keep: usize) -> impl Iterator<Item = Interval> {
+        let gone = self.kept.len().saturating_sub(keep.max(1));
+        if gone > 0 {
+            self.taken_until_ns = self.kept.get(gone).map(|interval| interval.start_ns);
+            self.taken += gone as i64;
+        }
+        self.kept.drain(..gone)
+    }
+
+    /// Intervals with a packet, those taken out included.
+    pub(crate) fn count(&self) -> i64 {
+        self.taken + self.kept.len() as i64
+    }
+
     pub(crate) fn as_slice(&self) -> &[Interval] {
-        &self.0
+        &self.kept
     }
 }
 
@@ -74,5 +97,21 @@ mod tests {
             .map(|i| (i.start_ns, i.packets, i.bytes))
             .collect();
         assert_eq!(found, [(0, 2, 20), (100, 2, 20), (200, 1, 10), (300, 1, 10)]);
+    }
+
+    #[test]
+    fn a_packet_for_an_interval_that_is_gone_counts_in_the_next() {
+        let mut series = IntervalSeries::default();
+        for time_ns in [5, 105, 210, 305] {
+            series.add(time_ns, 10, 100);
+        }
+        let starts: Vec<_> = series.take_all_but(2).map(|i| i.start_ns).collect();
+        assert_eq!(starts, [0, 100]);
+        assert!(!series.add(7, 10, 100));
+        assert_eq!(
+            (series.as_slice()[0].start_ns, series.as_slice()[0].packets),
+            (200, 2)
+        );
+        assert_eq!(series.count(), 4);
     }
 }

@@ -3,14 +3,18 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use etherparse::{Ipv6ExtensionSlice, LaxIpSlice};
+use etherparse::{Ipv6ExtensionSlice, Ipv6FragmentHeaderSlice, LaxIpSlice};
 
 use crate::bytes::{be_u16, be_u32};
 use crate::capture_reader::CapturedPacket;
-use crate::link::ip_offset;
+use crate::fragments::{FragmentKey, FragmentTable};
+use crate::link::{LinkType, ip_offset};
+use crate::tcp_options::TcpOptions;
+use crate::tunnel::{Inner, inner};
 
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
+pub(crate) const PROTOCOL_TCP: u8 = 6;
+pub(crate) const PROTOCOL_UDP: u8 = 17;
+const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const TCP_HEADER_BYTES: usize = 20;
 const UDP_HEADER_BYTES: usize = 8;
@@ -29,6 +33,7 @@ pub(crate) struct TcpSegment {
     pub(crate) acknowledgement: u32,
     pub(crate) flags: u16,
     pub(crate) window: u16,
+    pub(crate) options: TcpOptions,
 }
 
 impl TcpSegment {
@@ -36,6 +41,8 @@ impl TcpSegment {
     pub(crate) const SYN: u16 = 0x02;
     pub(crate) const RST: u16 = 0x04;
     pub(crate) const ACK: u16 = 0x10;
+    pub(crate) const ECE: u16 = 0x40;
+    pub(crate) const CWR: u16 = 0x80;
 
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
@@ -48,6 +55,8 @@ pub(crate) enum Transport<'p> {
     Tcp(TcpSegment),
     /// The captured part of the UDP payload.
     Udp(&'p [u8]),
+    /// A later fragment: of its transport layer only the ports are known, from the first one.
+    Fragment,
     Other,
 }
 
@@ -60,7 +69,34 @@ pub(crate) struct Packet<'p> {
     pub(crate) congestion_experienced: bool,
     /// Payload of the transport layer in its original length.
     pub(crate) payload_bytes: u32,
+    /// What carried the packet, where it was inside another one.
+    pub(crate) tunnel: Option<Tunnel>,
+    /// Identification of IPv4, or of an IPv6 fragment header; 0 where there is none.
+    pub(crate) ip_id: u32,
+    pub(crate) hop_limit: u8,
+    /// The captured part of what follows the IP header.
+    pub(crate) ip_payload: &'p [u8],
     pub(crate) transport: Transport<'p>,
+}
+
+/// An encapsulation that was undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Tunnel {
+    IpInIp,
+    Gre,
+    Vxlan,
+    GtpU,
+}
+
+impl Tunnel {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::IpInIp => "ip-in-ip",
+            Self::Gre => "gre",
+            Self::Vxlan => "vxlan",
+            Self::GtpU => "gtp-u",
+        }
+    }
 }
 
 /// Name of an IP protocol number, as the tables spell it.
@@ -79,22 +115,163 @@ pub(crate) fn has_ports(protocol: u8) -> bool {
     matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP)
 }
 
+#[derive(Debug)]
 struct Network<'p> {
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
     congestion_experienced: bool,
+    hop_limit: u8,
+    fragmented: bool,
+    later_fragment: bool,
+    id: u32,
     payload: &'p [u8],
     payload_bytes: usize,
 }
 
-/// Decode a captured packet, or say in one word why it is refused.
-pub(crate) fn decode<'p>(captured: &CapturedPacket<'p>) -> Result<Packet<'p>, Cow<'static, str>> {
-    let offset = ip_offset(captured.link, captured.frame)?;
-    let bytes = captured.frame.get(offset..).unwrap_or_default();
-    let wire_bytes = (captured.wire_bytes as usize).saturating_sub(offset);
-    let network = network(bytes, wire_bytes)?;
-    transport(&network)
+impl Network<'_> {
+    fn fragment_key(&self) -> FragmentKey {
+        FragmentKey {
+            source: self.source,
+            destination: self.destination,
+            protocol: self.protocol,
+            id: self.id,
+        }
+    }
+}
+
+/// Decoder of the layers; it remembers the ports of first fragments.
+#[derive(Debug, Default)]
+pub(crate) struct LayerDecoder {
+    fragments: FragmentTable,
+}
+
+impl LayerDecoder {
+    /// Decode a captured packet, or say in one word why it is refused.
+    ///
+    /// One encapsulation is undone. Where what is inside cannot be decoded, the packet counts for the flow of
+    /// the tunnel itself.
+    pub(crate) fn decode<'p>(
+        &mut self,
+        captured: &CapturedPacket<'p>,
+    ) -> Result<Packet<'p>, Cow<'static, str>> {
+        let outer = self.frame(captured.link, captured.frame, captured.wire_bytes as usize)?;
+        let udp = matches!(outer.transport, Transport::Udp(_));
+        if !udp && outer.transport != Transport::Other {
+            return Ok(outer);
+        }
+        let Some((tunnel, inside)) = inner(&outer) else {
+            return Ok(outer);
+        };
+        let header_bytes = if udp { UDP_HEADER_BYTES } else { 0 };
+        let start = header_bytes + inside.offset();
+        let bytes = outer.ip_payload.get(start..).unwrap_or_default();
+        let wire_bytes = (outer.payload_bytes as usize).saturating_sub(inside.offset());
+        let decoded = match inside {
+            Inner::Ip(_) => self.ip(bytes, wire_bytes),
+            Inner::Ethernet(_) => self.frame(LinkType::Ethernet, bytes, wire_bytes),
+            Inner::Ppp(_) => self.frame(LinkType::Ppp, bytes, wire_bytes),
+        };
+        Ok(match decoded {
+            Ok(packet) => Packet {
+                tunnel: Some(tunnel),
+                ..packet
+            },
+            Err(_) => outer,
+        })
+    }
+
+    fn frame<'p>(
+        &mut self,
+        link: LinkType,
+        frame: &'p [u8],
+        wire_bytes: usize,
+    ) -> Result<Packet<'p>, Cow<'static, str>> {
+        let offset = ip_offset(link, frame)?;
+        let bytes = frame.get(offset..).unwrap_or_default();
+        self.ip(bytes, wire_bytes.saturating_sub(offset))
+    }
+
+    fn ip<'p>(&mut self, bytes: &'p [u8], wire_bytes: usize) -> Result<Packet<'p>, Cow<'static, str>> {
+        let network = match plain_ipv4(bytes, wire_bytes) {
+            Some(network) => network,
+            None => network(bytes, wire_bytes)?,
+        };
+        if network.later_fragment {
+            return self.later_fragment(&network);
+        }
+        let packet = transport(&network)?;
+        if network.fragmented && has_ports(network.protocol) {
+            self.fragments.remember(
+                network.fragment_key(),
+                (packet.source.port, packet.destination.port),
+            );
+        }
+        Ok(packet)
+    }
+
+    fn later_fragment<'p>(&mut self, network: &Network<'p>) -> Result<Packet<'p>, Cow<'static, str>> {
+        let ports = if has_ports(network.protocol) {
+            self.fragments
+                .ports(&network.fragment_key())
+                .ok_or(Cow::Borrowed("ip_fragment"))?
+        } else {
+            (0, 0)
+        };
+        Ok(packet(network, ports, 0, Transport::Fragment))
+    }
+}
+
+/// IPv4 without options and fragments over TCP or UDP, which nearly every packet is; anything else, and anything
+/// odd, is left to [`network`]. It takes a fifth of the time there.
+fn plain_ipv4(bytes: &[u8], wire_bytes: usize) -> Option<Network<'_>> {
+    let (header, rest) = bytes.split_first_chunk::<IPV4_HEADER_BYTES>()?;
+    let [
+        0x45,
+        class,
+        total_high,
+        total_low,
+        id_high,
+        id_low,
+        fragment_high,
+        fragment_low,
+        hop_limit,
+        protocol @ (PROTOCOL_TCP | PROTOCOL_UDP),
+        _,
+        _,
+        s0,
+        s1,
+        s2,
+        s3,
+        d0,
+        d1,
+        d2,
+        d3,
+    ] = *header
+    else {
+        return None;
+    };
+    let total_bytes = usize::from(u16::from_be_bytes([total_high, total_low]));
+    if fragment_high & 0x3f != 0
+        || fragment_low != 0
+        || total_bytes < IPV4_HEADER_BYTES
+        || total_bytes > wire_bytes
+    {
+        return None;
+    }
+    let payload_bytes = total_bytes - IPV4_HEADER_BYTES;
+    Some(Network {
+        source: [s0, s1, s2, s3].into(),
+        destination: [d0, d1, d2, d3].into(),
+        protocol,
+        congestion_experienced: class & 3 == 3,
+        hop_limit,
+        fragmented: false,
+        later_fragment: false,
+        id: u16::from_be_bytes([id_high, id_low]).into(),
+        payload: rest.get(..payload_bytes).unwrap_or(rest),
+        payload_bytes,
+    })
 }
 
 fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, str>> {
@@ -102,7 +279,7 @@ fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, 
     let broken = || Cow::Borrowed(if cut { "ip_header_cut" } else { "ip_header_invalid" });
     let (ip, stop) = LaxIpSlice::from_slice(bytes).map_err(|_| broken())?;
     let payload = ip.payload().clone();
-    let (network, later_fragment) = match &ip {
+    let network = match &ip {
         LaxIpSlice::Ipv4(slice) => {
             let header = slice.header();
             let header_bytes = header.slice().len();
@@ -119,15 +296,18 @@ fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, 
                     .auth
                     .as_ref()
                     .map_or(0, |auth| auth.slice().len());
-            let network = Network {
+            Network {
                 source: header.source_addr().into(),
                 destination: header.destination_addr().into(),
                 protocol: payload.ip_number.0,
                 congestion_experienced: header.ecn().value() == 3,
+                hop_limit: header.ttl(),
+                fragmented: header.more_fragments(),
+                later_fragment: header.fragments_offset().value() != 0,
+                id: header.identification().into(),
                 payload: payload.payload,
                 payload_bytes: whole.saturating_sub(header_bytes + extension_bytes),
-            };
-            (network, header.fragments_offset().value() != 0)
+            }
         }
         LaxIpSlice::Ipv6(slice) => {
             let header = slice.header();
@@ -138,23 +318,42 @@ fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, Cow<'static, 
             } else {
                 declared
             };
-            let network = Network {
+            let fragment = payload
+                .fragmented
+                .then(|| {
+                    slice
+                        .extensions()
+                        .clone()
+                        .into_iter()
+                        .find_map(|extension| match extension {
+                            Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
+                            _ => None,
+                        })
+                })
+                .flatten();
+            Network {
                 source: header.source_addr().into(),
                 destination: header.destination_addr().into(),
                 protocol: payload.ip_number.0,
                 congestion_experienced: header.traffic_class() & 3 == 3,
+                hop_limit: header.hop_limit(),
+                fragmented: fragment
+                    .as_ref()
+                    .is_some_and(Ipv6FragmentHeaderSlice::more_fragments),
+                later_fragment: fragment
+                    .as_ref()
+                    .is_some_and(|fragment| fragment.fragment_offset().value() != 0),
+                id: fragment
+                    .as_ref()
+                    .map_or(0, Ipv6FragmentHeaderSlice::identification),
                 payload: payload.payload,
                 payload_bytes: whole.saturating_sub(slice.extensions().slice().len()),
-            };
-            let later_fragment = payload.fragmented
-                && slice.extensions().clone().into_iter().any(|extension| {
-                    matches!(extension, Ipv6ExtensionSlice::Fragment(fragment) if fragment.fragment_offset().value() != 0)
-                });
-            (network, later_fragment)
+            }
         }
     };
-    if later_fragment {
-        return Err("ip_fragment".into());
+    // The bytes of a later fragment are no header of the next layer, whatever they look like.
+    if network.later_fragment {
+        return Ok(network);
     }
     if stop.is_some() {
         return Err(broken());
@@ -200,6 +399,12 @@ fn transport<'p>(network: &Network<'p>) -> Result<Packet<'p>, Cow<'static, str>>
                 acknowledgement,
                 flags: offset_and_flags & 0x01ff,
                 window,
+                options: TcpOptions::read(
+                    acknowledgement,
+                    bytes
+                        .get(TCP_HEADER_BYTES..header_bytes.min(bytes.len()))
+                        .unwrap_or_default(),
+                ),
             };
             (source, destination, header_bytes, Transport::Tcp(segment))
         }
@@ -212,20 +417,38 @@ fn transport<'p>(network: &Network<'p>) -> Result<Packet<'p>, Cow<'static, str>>
         }
         _ => (0, 0, 0, Transport::Other),
     };
-    Ok(Packet {
+    Ok(packet(
+        network,
+        (source_port, destination_port),
+        header_bytes,
+        transport,
+    ))
+}
+
+fn packet<'p>(
+    network: &Network<'p>,
+    ports: (u16, u16),
+    header_bytes: usize,
+    transport: Transport<'p>,
+) -> Packet<'p> {
+    Packet {
         source: Endpoint {
             address: network.source,
-            port: source_port,
+            port: ports.0,
         },
         destination: Endpoint {
             address: network.destination,
-            port: destination_port,
+            port: ports.1,
         },
         protocol: network.protocol,
         congestion_experienced: network.congestion_experienced,
         payload_bytes: u32::try_from(network.payload_bytes.saturating_sub(header_bytes)).unwrap_or(u32::MAX),
+        tunnel: None,
+        ip_id: network.id,
+        hop_limit: network.hop_limit,
+        ip_payload: network.payload,
         transport,
-    })
+    }
 }
 
 fn header_refusal(layer: &str, network: &Network<'_>, needed: usize) -> Cow<'static, str> {
@@ -252,6 +475,10 @@ mod tests {
         }
     }
 
+    fn decode<'p>(captured: &CapturedPacket<'p>) -> Result<Packet<'p>, Cow<'static, str>> {
+        LayerDecoder::default().decode(captured)
+    }
+
     fn payload_bytes(frame: &[u8], wire_bytes: usize) -> u32 {
         decode(&captured(frame, wire_bytes)).unwrap().payload_bytes
     }
@@ -269,6 +496,7 @@ mod tests {
             acknowledgement: 1,
             flags: TcpSegment::ACK,
             window: 500,
+            options: TcpOptions::default(),
         };
         assert_eq!(packet.transport, Transport::Tcp(segment));
     }
@@ -308,6 +536,33 @@ mod tests {
         let mut frame = tcp_frame(1, 100);
         frame[16..18].fill(0);
         assert_eq!(payload_bytes(&frame, 70_000), 70_000 - 54);
+    }
+
+    #[test]
+    fn the_short_way_and_the_whole_parser_agree() {
+        let mut frame = tcp_frame(1, 100);
+        frame[15] = 3;
+        for (place, value) in [
+            (0, 0),
+            (15, 1),
+            (17, 39),
+            (17, 200),
+            (20, 0x40),
+            (22, 9),
+            (23, 17),
+        ] {
+            let mut changed = frame.clone();
+            changed[place] = value;
+            for captured_bytes in [34, 50, 60, changed.len()] {
+                let bytes = &changed[14..captured_bytes];
+                if let Some(short) = plain_ipv4(bytes, changed.len() - 14) {
+                    assert_eq!(
+                        format!("{short:?}"),
+                        format!("{:?}", network(bytes, changed.len() - 14).unwrap())
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 mod bytes;
 mod capture_decoder;
+mod capture_pair;
 mod capture_reader;
 mod columns;
 mod fault;
@@ -26,8 +27,13 @@ mod flow;
 mod flow_batch;
 mod flow_interval;
 mod flow_table;
+mod fragments;
 mod layers;
 mod link;
+mod packet_batch;
+mod pair_batch;
+mod pair_clock;
+mod pcapng;
 mod queue_batch;
 mod queue_event;
 mod queue_log_decoder;
@@ -38,11 +44,15 @@ mod rtp_stream;
 mod source;
 mod summary;
 mod tcp;
+mod tcp_options;
 mod tcp_rtt;
 #[cfg(test)]
 mod test_capture;
+mod tunnel;
+mod zstd_frames;
 
 pub use capture_decoder::{CaptureDecoder, CaptureOptions};
+pub use capture_pair::{PairDecoder, PairOptions};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use queue_log_decoder::QueueLogDecoder;

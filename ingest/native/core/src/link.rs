@@ -10,6 +10,12 @@ const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
+const ETHERTYPE_MPLS: u16 = 0x8847;
+const ETHERTYPE_MPLS_MULTICAST: u16 = 0x8848;
+const PPP_IPV4: u16 = 0x0021;
+const PPP_IPV6: u16 = 0x0057;
+const PPP_MPLS: u16 = 0x0281;
+const PPPOE_HEADER_BYTES: usize = 6;
 /// IEEE 802.1Q, 802.1ad and the tag numbers that were in use before 802.1ad.
 const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 /// Below this the field of an Ethernet header is the length of an IEEE 802.3 frame.
@@ -18,7 +24,7 @@ const SLL_HEADER_BYTES: usize = 16;
 const SLL2_HEADER_BYTES: usize = 20;
 const VLAN_TAG_BYTES: usize = 4;
 
-/// Link types that have a decoder.
+/// Link types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkType {
     Ethernet,
@@ -26,22 +32,34 @@ pub(crate) enum LinkType {
     LinuxSll2,
     RawIp,
     BsdLoopback,
+    /// PPP, with or without its HDLC address and control bytes.
+    Ppp,
+    /// A `PPPoE` session packet without the Ethernet header.
+    PppOverEthernet,
+    /// Cisco HDLC: address, control, Ethernet type.
+    CiscoHdlc,
+    /// A type of the registry that has no decoder.
+    Other(u32),
 }
 
 impl LinkType {
     /// The supported types, as messages name them.
-    pub(crate) const SUPPORTED: &'static str = "ethernet, linux_sll, linux_sll2, raw, null, loop";
+    pub(crate) const SUPPORTED: &'static str =
+        "ethernet, linux_sll, linux_sll2, raw, null, loop, ppp, pppoe, c_hdlc";
 
     /// The type of a number of the tcpdump registry.
-    pub(crate) fn from_number(number: u32) -> Option<Self> {
+    pub(crate) fn from_number(number: u32) -> Self {
         match number {
-            1 => Some(Self::Ethernet),
-            113 => Some(Self::LinuxSll),
-            276 => Some(Self::LinuxSll2),
+            1 => Self::Ethernet,
+            113 => Self::LinuxSll,
+            276 => Self::LinuxSll2,
             // 12 and 14 are the DLT values that older writers put into files in place of 101.
-            12 | 14 | 101 | 228 | 229 => Some(Self::RawIp),
-            0 | 108 => Some(Self::BsdLoopback),
-            _ => None,
+            12 | 14 | 101 | 228 | 229 => Self::RawIp,
+            0 | 108 => Self::BsdLoopback,
+            9 | 50 => Self::Ppp,
+            104 => Self::CiscoHdlc,
+            51 => Self::PppOverEthernet,
+            other => Self::Other(other),
         }
     }
 }
@@ -51,6 +69,10 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, Cow<'stat
     const CUT: Cow<'static, str> = Cow::Borrowed("link_header_cut");
     match link {
         LinkType::RawIp => Ok(0),
+        LinkType::Ppp => after_ppp(frame, 0),
+        LinkType::PppOverEthernet => after_pppoe(frame, 0),
+        LinkType::CiscoHdlc => after_ethertype(frame, 4, be_u16(frame, 2).ok_or(CUT)?),
+        LinkType::Other(number) => Err(format!("link_type_{number}").into()),
         LinkType::BsdLoopback => {
             let family = be_u32(frame, 0).ok_or(CUT)?;
             // The family is in the byte order of the capturing host; its values are small in either.
@@ -62,6 +84,7 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, Cow<'stat
         }
         LinkType::LinuxSll => after_ethertype(frame, SLL_HEADER_BYTES, be_u16(frame, 14).ok_or(CUT)?),
         LinkType::LinuxSll2 => after_ethertype(frame, SLL2_HEADER_BYTES, be_u16(frame, 0).ok_or(CUT)?),
+        LinkType::Ethernet if matches!(frame, [_, _, _, _, _, _, _, _, _, _, _, _, 8, 0, ..]) => Ok(14),
         LinkType::Ethernet => {
             let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).map_err(|_| CUT)?;
             after_ethertype(frame, ethernet.header_len(), ethernet.ether_type().0)
@@ -79,16 +102,67 @@ fn after_ethertype(frame: &[u8], mut offset: usize, mut ethertype: u16) -> Resul
     match ethertype {
         ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(offset),
         ETHERTYPE_ARP => Err("arp".into()),
-        ETHERTYPE_PPPOE_SESSION => {
-            // RFC 2516: six bytes of PPPoE, then the PPP protocol number.
-            let protocol = be_u16(frame, offset + 6).ok_or(CUT)?;
-            match protocol {
-                0x0021 | 0x0057 => Ok(offset + 8),
-                other => Err(format!("ppp_0x{other:04x}").into()),
-            }
-        }
-        length if length < ETHERTYPE_SMALLEST => Err("ieee_802_3".into()),
+        ETHERTYPE_PPPOE_SESSION => after_pppoe(frame, offset),
+        ETHERTYPE_MPLS | ETHERTYPE_MPLS_MULTICAST => after_mpls(frame, offset),
+        length if length < ETHERTYPE_SMALLEST => after_llc(frame, offset),
         other => Err(format!("ethertype_0x{other:04x}").into()),
+    }
+}
+
+/// RFC 2516: six bytes of `PPPoE`, of which code 0 carries PPP, then the PPP protocol number.
+fn after_pppoe(frame: &[u8], offset: usize) -> Result<usize, Cow<'static, str>> {
+    match frame.get(offset + 1) {
+        None => Err("link_header_cut".into()),
+        Some(0) => after_ppp(frame, offset + PPPOE_HEADER_BYTES),
+        Some(_) => Err("pppoe_discovery".into()),
+    }
+}
+
+/// RFC 1661 and 1662: address and control may be left out, and so may the protocol's first byte when it is 0.
+pub(crate) fn after_ppp(frame: &[u8], mut offset: usize) -> Result<usize, Cow<'static, str>> {
+    const CUT: Cow<'static, str> = Cow::Borrowed("link_header_cut");
+    if frame.get(offset..offset + 2) == Some(&[0xff, 0x03]) {
+        offset += 2;
+    }
+    let first = *frame.get(offset).ok_or(CUT)?;
+    let (protocol, length) = if first & 1 == 1 {
+        (u16::from(first), 1)
+    } else {
+        (be_u16(frame, offset).ok_or(CUT)?, 2)
+    };
+    match protocol {
+        PPP_IPV4 | PPP_IPV6 => Ok(offset + length),
+        PPP_MPLS => after_mpls(frame, offset + length),
+        other => Err(format!("ppp_0x{other:04x}").into()),
+    }
+}
+
+/// RFC 3032: labels up to the bottom of the stack; what follows shows its version in its first four bits.
+fn after_mpls(frame: &[u8], mut offset: usize) -> Result<usize, Cow<'static, str>> {
+    loop {
+        let label = be_u32(frame, offset).ok_or(Cow::Borrowed("link_header_cut"))?;
+        offset += 4;
+        if label & 0x100 != 0 {
+            break;
+        }
+    }
+    match frame.get(offset).map(|byte| byte >> 4) {
+        Some(4 | 6) => Ok(offset),
+        None => Err("link_header_cut".into()),
+        Some(_) => Err("mpls_not_ip".into()),
+    }
+}
+
+/// IEEE 802.2 with a SNAP header may hold an Ethernet type; everything else of IEEE 802.3 is not IP.
+fn after_llc(frame: &[u8], offset: usize) -> Result<usize, Cow<'static, str>> {
+    let snap = frame.get(offset..offset + 8);
+    match snap {
+        Some([0xaa, 0xaa, 0x03, 0, 0, 0, high, low]) => match u16::from_be_bytes([*high, *low]) {
+            ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(offset + 8),
+            ETHERTYPE_ARP => Err("arp".into()),
+            _ => Err("ieee_802_3".into()),
+        },
+        _ => Err("ieee_802_3".into()),
     }
 }
 

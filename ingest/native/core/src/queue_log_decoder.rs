@@ -45,9 +45,6 @@ impl QueueLogDecoder {
     }
 
     fn new(mut source: PlainReader, batch_rows: usize) -> Result<Self, Fault> {
-        if let Some(fault) = source.compression().unread_fault() {
-            return Err(fault);
-        }
         if source.fill(RECOGNITION_BYTES) == 0 {
             return Err(source.fault().cloned().unwrap_or_else(|| {
                 Fault::new(

@@ -5,11 +5,15 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 
 use crate::fault::{Fault, FaultKind};
+use crate::zstd_frames::ZstdReader;
 
 const FILE_BUFFER_BYTES: usize = 128 * 1024;
 const PLAIN_BUFFER_BYTES: usize = 256 * 1024;
+/// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
+const XZ_MEMORY_KIB: u32 = 160 * 1024;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +29,10 @@ impl Compression {
     pub(crate) fn of(head: &[u8]) -> Self {
         if head.starts_with(&[0x1f, 0x8b]) {
             Self::Gzip
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if matches!(
+            head,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+        ) {
             Self::Zstd
         } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0x00]) {
             Self::Xz
@@ -41,23 +48,6 @@ impl Compression {
             Self::Zstd => "zstd",
             Self::Xz => "xz",
         }
-    }
-
-    /// The fault of a compression that is recognised but has no reader, or `None`.
-    pub(crate) fn unread_fault(self) -> Option<Fault> {
-        let tool = match self {
-            Self::None | Self::Gzip => return None,
-            Self::Zstd => "zstd -d",
-            Self::Xz => "xz -d",
-        };
-        Some(Fault::new(
-            FaultKind::UnrecognisedFormat,
-            format!(
-                "compression: {} is recognised but not read by this version; decompress with {tool} first",
-                self.name()
-            ),
-            Some(0),
-        ))
     }
 }
 
@@ -80,6 +70,16 @@ impl Read for FileReader {
     }
 }
 
+/// The plain content under a compression; several members, frames or streams in a row are one content.
+fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
+    match compression {
+        Compression::None => Box::new(stored),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
+        Compression::Zstd => Box::new(ZstdReader::new(stored)),
+        Compression::Xz => Box::new(XzReader::new_mem_limit(stored, true, XZ_MEMORY_KIB)),
+    }
+}
+
 /// Buffered reader of plain content that knows its offset and keeps the first fault.
 pub(crate) struct PlainReader {
     inner: Box<dyn Read + Send>,
@@ -93,8 +93,7 @@ pub(crate) struct PlainReader {
 }
 
 impl PlainReader {
-    /// Open a file. A compression without a reader is handed through as it is stored; see
-    /// [`Compression::unread_fault`].
+    /// Open a file.
     pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
         let refused = |error: &dyn std::fmt::Display| {
             Fault::new(
@@ -106,11 +105,13 @@ impl PlainReader {
         let file = File::open(path).map_err(|error| refused(&error))?;
         let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, FileReader(file));
         let compression = Compression::of(file.fill_buf().map_err(|error| refused(&error))?);
-        let inner: Box<dyn Read + Send> = match compression {
-            Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
-            Compression::None | Compression::Zstd | Compression::Xz => Box::new(file),
-        };
-        Ok(Self::over(inner, compression))
+        Ok(Self::over(plain(file, compression), compression))
+    }
+
+    /// Content in memory, compressed or not.
+    pub(crate) fn in_memory(content: Vec<u8>) -> Self {
+        let compression = Compression::of(&content);
+        Self::over(plain(io::Cursor::new(content), compression), compression)
     }
 
     fn over(inner: Box<dyn Read + Send>, compression: Compression) -> Self {
@@ -216,14 +217,7 @@ pub(crate) mod tests {
 
     /// A reader over bytes in memory, recognising compression as for a file.
     pub(crate) fn reader_over(content: &[u8]) -> PlainReader {
-        let content = content.to_vec();
-        match Compression::of(&content) {
-            Compression::Gzip => PlainReader::over(
-                Box::new(MultiGzDecoder::new(BufReader::new(io::Cursor::new(content)))),
-                Compression::Gzip,
-            ),
-            other => PlainReader::over(Box::new(io::Cursor::new(content)), other),
-        }
+        PlainReader::in_memory(content.to_vec())
     }
 
     pub(crate) fn gzip(content: &[u8]) -> Vec<u8> {

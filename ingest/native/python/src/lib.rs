@@ -100,15 +100,75 @@ struct CaptureDecoder(Mutex<sojourn_decode::CaptureDecoder>);
 #[pymethods]
 impl CaptureDecoder {
     #[new]
-    #[pyo3(signature = (path, *, interval_ms = 100, batch_rows = 65536))]
-    fn new(py: Python<'_>, path: PathBuf, interval_ms: i32, batch_rows: usize) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, continued = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        continued: Vec<PathBuf>,
+        interval_ms: i32,
+        batch_rows: usize,
+        packets: bool,
+        idle_ms: i64,
+        open_flows: usize,
+    ) -> PyResult<Self> {
         errors::require_positive("interval_ms", i64::from(interval_ms))?;
         errors::require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
+        errors::require_positive("idle_ms", idle_ms)?;
+        errors::require_positive("open_flows", i64::try_from(open_flows).unwrap_or(i64::MAX))?;
         let options = sojourn_decode::CaptureOptions {
             interval_ms,
             batch_rows,
+            packets,
+            idle_ms,
+            open_flows,
         };
-        py.detach(|| sojourn_decode::CaptureDecoder::open(&path, options))
+        let mut paths = vec![path];
+        paths.extend(continued);
+        py.detach(|| sojourn_decode::CaptureDecoder::open(&paths, options))
+            .map(|decoder| Self(Mutex::new(decoder)))
+            .map_err(|fault| to_exception(&fault))
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
+        let next = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next_batch());
+        batch::to_pyarrow(py, next)
+    }
+
+    fn summary(&self, py: Python<'_>) -> Summary {
+        Summary(py.detach(|| {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .summary()
+                .clone()
+        }))
+    }
+}
+
+/// Iterator over `(table, batch)` of two captures of one run.
+#[pyclass(frozen, module = "sojourn_ingest._native")]
+struct PairDecoder(Mutex<sojourn_decode::PairDecoder>);
+
+#[pymethods]
+impl PairDecoder {
+    #[new]
+    #[pyo3(signature = (before, after, *, rate_bps, batch_rows = 65536))]
+    fn new(
+        py: Python<'_>,
+        before: PathBuf,
+        after: PathBuf,
+        rate_bps: i64,
+        batch_rows: usize,
+    ) -> PyResult<Self> {
+        errors::require_positive("rate_bps", rate_bps)?;
+        errors::require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
+        let options = sojourn_decode::PairOptions { rate_bps, batch_rows };
+        py.detach(|| sojourn_decode::PairDecoder::open(&before, &after, options))
             .map(|decoder| Self(Mutex::new(decoder)))
             .map_err(|fault| to_exception(&fault))
     }
@@ -180,6 +240,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Fingerprint>()?;
     module.add_class::<Summary>()?;
     module.add_class::<CaptureDecoder>()?;
+    module.add_class::<PairDecoder>()?;
     module.add_class::<QueueLogDecoder>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;

@@ -57,6 +57,9 @@ def ingest(
     ] = "pseudonymise",
     workers: Annotated[int, typer.Option(min=1, help="Files decoded at a time; each uses one core.")] = os.cpu_count()
     or 1,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,
@@ -91,7 +94,9 @@ def ingest(
     files = [path for path in files if paths.var not in path.parents]
     if not files:
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
-    session = IngestSession(Lake(paths.lake), Pseudonymiser(address_key(paths.secrets), policy), workers)
+    session = IngestSession(
+        Lake(paths.lake), Pseudonymiser(address_key(paths.secrets), policy), workers, packets=packets
+    )
     if dry_run:
         _print_formats(console, session, files)
         return

@@ -21,7 +21,7 @@ CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 class Registry:
     """The formats of one ingest: the fixed ones, and the tables of the studies whose descriptions are at hand."""
 
-    def __init__(self, described: Iterable[Path] = ()) -> None:
+    def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
         for path in described:
@@ -30,7 +30,7 @@ class Registry:
             own[study.description.study_id] = study
         self.studies = list(own.values())
         self.formats: Sequence[Format] = (
-            Capture(),
+            Capture(packets=packets),
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import open_plain
 from sojourn_ingest.formats.validation import one_line
@@ -141,6 +143,40 @@ class RunManifest:
             yield _batch("run_source", [run_key | row for row in measured])
 
     @staticmethod
+    def capture_pair(source: Source, fingerprint: Callable[[Path], str]) -> CapturePair | None:
+        """Return the captures before and after the bottleneck beside a manifest, if both are there.
+
+        Raises
+        ------
+        InputError
+            If the manifest is not valid, or a capture is not the one that it lists.
+        """
+        try:
+            manifest = Manifest.model_validate(_load(source))
+        except ValidationError as error:
+            raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
+        found: list[tuple[Path, str]] = []
+        for file_name in ("before.pcap", "after.pcap"):
+            path = _beside(source.path.parent, file_name)
+            if path is None:
+                return None
+            content_hash = fingerprint(path)
+            declared = manifest.files.get(file_name)
+            if declared is not None and declared.sha256 != content_hash:
+                raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
+            found.append((path, content_hash))
+        (before, before_hash), (after, after_hash) = found
+        return CapturePair(
+            study_id=manifest.study,
+            run_id=manifest.run_id,
+            before=before,
+            after=after,
+            rate_bps=manifest.bandwidth_bps,
+            before_hash=before_hash,
+            after_hash=after_hash,
+        )
+
+    @staticmethod
     def _run(manifest: Manifest) -> dict[str, Any]:
         queue = manifest.queue
         return {
@@ -206,12 +242,17 @@ class RunManifest:
                 content_hash = declared.sha256
             else:
                 # The manifest does not list the file: what lies beside it under that name belongs to the run.
-                present = [p for p in (folder / file_name, folder / f"{file_name}.gz") if p.is_file()]
-                if not present:
+                present = _beside(folder, file_name)
+                if present is None:
                     continue
-                content_hash = context.fingerprint(present[0])
+                content_hash = context.fingerprint(present)
             rows.append({"measurement": measurement, "file_name": file_name, "measurement_hash": content_hash})
         return rows
+
+
+def _beside(folder: Path, file_name: str) -> Path | None:
+    suffixes = ("", ".gz", ".zst", ".xz")
+    return next((path for suffix in suffixes if (path := folder / f"{file_name}{suffix}").is_file()), None)
 
 
 def _batch(name: str, rows: list[dict[str, Any]]) -> tuple[str, pa.RecordBatch]:

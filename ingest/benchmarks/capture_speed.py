@@ -1,0 +1,246 @@
+"""Speed of the capture decoder against tcptrace, NFStream and tshark, in CPU seconds per packet, from one run.
+
+Two captures are generated, both at snaplen 96: 2 million packets of 32 long TCP connections, and 1 million short
+connections of 4 packets. Every tool runs as a process of its own; its CPU time is user and system time of
+the process and its children, less that of the same command on a capture of one packet (interpreters and tables
+that are loaded once). Sojourn's time includes writing the Parquet files. tshark reads the first part only, since
+its time and memory grow beyond patience; figures are per packet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+SNAP_BYTES = 96
+TSHARK_PACKETS = 1_000_000
+LONG_PACKETS = 2_000_000
+LONG_FLOWS = 32
+SHORT_FLOWS = 1_000_000
+PACKETS_OF_A_SHORT_FLOW = 4
+HEADER_BYTES = 14 + 20 + 32
+
+RECORD = np.dtype(
+    [
+        ("seconds", "<u4"), ("fraction", "<u4"), ("captured", "<u4"), ("wire", "<u4"), ("ethernet", "V12"),
+        ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("total", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
+        ("ttl", "u1"), ("protocol", "u1"), ("checksum", ">u2"), ("source", ">u4"), ("destination", ">u4"),
+        ("source_port", ">u2"), ("destination_port", ">u2"), ("sequence", ">u4"), ("acknowledgement", ">u4"),
+        ("offset", "u1"), ("flags", "u1"), ("window", ">u2"), ("tcp_checksum", ">u2"), ("urgent", ">u2"),
+        ("nops", ">u2"), ("kind", ">u2"), ("value", ">u4"), ("echo", ">u4"),
+        ("payload", f"V{SNAP_BYTES - HEADER_BYTES}"),
+    ]
+)  # fmt: skip
+
+Integers = npt.NDArray[np.int64]
+
+
+def _records(
+    times_us: Integers, client: Integers, port: Integers, forward: npt.NDArray[np.bool_], sequence: Integers,
+    acknowledgement: Integers, payload: Integers, flags: Integers,
+) -> npt.NDArray[np.void]:  # fmt: skip
+    """Return records in the order of time."""
+    order = np.argsort(times_us, kind="stable")
+    rows = np.zeros(len(order), RECORD)
+    server = np.int64(0x0A000001)
+    times_us, forward = times_us[order], forward[order]
+    rows["seconds"], rows["fraction"] = 1_700_000_000 + times_us // 1_000_000, times_us % 1_000_000
+    rows["captured"] = SNAP_BYTES
+    rows["wire"] = np.maximum(payload[order] + HEADER_BYTES, SNAP_BYTES)
+    rows["ethertype"], rows["version"], rows["ttl"], rows["protocol"] = 0x0800, 0x45, 64, 6
+    rows["total"], rows["id"] = payload[order] + HEADER_BYTES - 14, np.arange(len(order)) & 0xFFFF
+    rows["source"] = np.where(forward, client[order], server)
+    rows["destination"] = np.where(forward, server, client[order])
+    rows["source_port"] = np.where(forward, port[order], 443)
+    rows["destination_port"] = np.where(forward, 443, port[order])
+    rows["sequence"], rows["acknowledgement"] = sequence[order] & 0xFFFFFFFF, acknowledgement[order] & 0xFFFFFFFF
+    rows["offset"], rows["flags"], rows["window"] = 0x80, flags[order], 500
+    rows["nops"], rows["kind"] = 0x0101, 0x080A
+    rows["value"], rows["echo"] = times_us // 1000, np.maximum(times_us // 1000 - 20, 0)
+    return rows
+
+
+def _write(path: Path, rows: npt.NDArray[np.void]) -> None:
+    header = bytes.fromhex("d4c3b2a1020004000000000000000000") + SNAP_BYTES.to_bytes(4, "little") + b"\1\0\0\0"
+    with path.open("wb") as handle:
+        handle.write(header)
+        handle.write(rows.tobytes())
+
+
+def long_flows(path: Path, packets: int = LONG_PACKETS) -> int:
+    """Write connections of two data segments and one acknowledgement 20 ms later, over and over."""
+    rounds = packets // (3 * LONG_FLOWS)
+    flow, number = (grid.ravel() for grid in np.meshgrid(np.arange(LONG_FLOWS), np.arange(rounds)))
+    base_us = number * 1000 + flow * 7
+    sent = 1448 * 2 * number
+    parts = []
+    for place, (delay_us, forward, sequence, payload) in enumerate(
+        [(0, True, sent, 1448), (10, True, sent + 1448, 1448), (20_000, False, np.zeros_like(sent), 0)]
+    ):
+        acknowledgement = sent + 2896 if place == 2 else np.zeros_like(sent)
+        parts.append((base_us + delay_us, flow, sequence, acknowledgement, np.full_like(sent, payload), forward))
+    times, flows, sequences, acknowledgements, payloads = (
+        np.concatenate([part[column] for part in parts]) for column in range(5)
+    )
+    forward_all = np.concatenate([np.full(len(number), part[5]) for part in parts])
+    flags = np.full(len(times), 0x10)
+    _write(
+        path,
+        _records(
+            times, 0x0A010000 + flows, 40_000 + flows, forward_all, sequences + 1000, acknowledgements + 1000, payloads,
+            flags,
+        ),
+    )  # fmt: skip
+    return len(times)
+
+
+def short_flows(path: Path, flows: int = SHORT_FLOWS) -> int:
+    """Write connections of a SYN, its answer, a request and a reset, 5000 of them a second."""
+    number = np.arange(flows)
+    zero = np.zeros_like(number)
+    steps = [
+        (0, True, zero, zero, 0, 0x02),
+        (20_000, False, zero, zero + 1, 0, 0x12),
+        (20_010, True, zero + 1, zero + 1, 300, 0x18),
+        (40_000, False, zero + 1, zero + 301, 0, 0x14),
+    ]
+    columns = [
+        (number * 200 + delay, zero + way, sequence, acknowledgement, zero + payload, zero + flag)
+        for delay, way, sequence, acknowledgement, payload, flag in steps
+    ]
+    times, ways, sequences, acknowledgements, payloads, flags = (
+        np.concatenate([column[place] for column in columns]) for place in range(6)
+    )
+    who = np.tile(number, len(steps))
+    _write(
+        path,
+        _records(
+            times, 0x0A010000 + who // 50_000, 10_000 + who % 50_000, ways.astype(bool), sequences, acknowledgements,
+            payloads, flags,
+        ),
+    )  # fmt: skip
+    return len(times)
+
+
+def first_packets(source: Path, target: Path, packets: int) -> int:
+    """Copy the first packets of a generated capture."""
+    whole = (source.stat().st_size - 24) // RECORD.itemsize
+    packets = min(packets, whole)
+    with source.open("rb") as handle, target.open("wb") as part:
+        part.write(handle.read(24))
+        for start in range(0, packets, 10_000):
+            part.write(handle.read(min(10_000, packets - start) * RECORD.itemsize))
+    return packets
+
+
+SOJOURN = """
+import sys, tempfile
+from pathlib import Path
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.interface import Context, Reading, Source
+from sojourn_ingest.lake.writer import FactWriter
+context = Context(Pseudonymiser(b"key"), lambda path: "")
+source = Source(Path(sys.argv[1]), "none", b"", 0)
+with FactWriter(Path(sys.argv[2]), "0" * 64, "benchmark") as writer:
+    for table, batch in Capture().read(source, context, Reading()):
+        writer.write(table, batch)
+    writer.finish()
+"""
+
+NFSTREAM = """
+import sys
+from nfstream import NFStreamer
+flows = NFStreamer(source=sys.argv[1], statistical_analysis=False, n_dissections=0, n_meters=1)
+print(sum(1 for _ in flows))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one command took."""
+
+    cpu_s: float
+    peak_mb: float
+
+
+def run(command: list[str]) -> Cost:
+    """Run a command and return its CPU time and peak memory, children included."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    message = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{command[0]} failed: {message.decode(errors='replace')[-500:]}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def best(command: list[str], repetitions: int) -> Cost:
+    """Return the run with the least CPU time: what other work on the machine adds is not the tool's."""
+    return min((run(command) for _ in range(repetitions)), key=lambda cost: cost.cpu_s)
+
+
+def main() -> None:
+    """Measure, and print a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nfstream-python", required=True, help="Python of an environment that has NFStream")
+    parser.add_argument("--repetitions", type=int, default=3)
+    options = parser.parse_args()
+    for tool in ("tcptrace", "tshark"):
+        if shutil.which(tool) is None:
+            raise SystemExit(f"{tool} is missing; install the Debian package {tool}")
+    with tempfile.TemporaryDirectory(prefix="sojourn-benchmark-") as name:
+        _measure(Path(name), options.nfstream_python, options.repetitions)
+
+
+def _measure(folder: Path, nfstream_python: str, repetitions: int) -> None:
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
+    )
+    for title, write in (("2 million packets of 32 connections", long_flows), ("1 million short flows", short_flows)):
+        capture, part, tiny = folder / "whole.pcap", folder / "part.pcap", folder / "tiny.pcap"
+        # In a process of its own: a child begins with the peak memory of the process that starts it.
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            packets = pool.apply(write, (capture,))
+        part_packets = first_packets(capture, part, TSHARK_PACKETS)
+        first_packets(capture, tiny, 1)
+        commands = {
+            "sojourn": (
+                lambda path: [sys.executable, "-c", SOJOURN, str(path), str(folder / "lake")],
+                capture,
+                packets,
+            ),
+            "tcptrace": (lambda path: ["tcptrace", "-lrn", str(path)], capture, packets),
+            "nfstream": (lambda path: [nfstream_python, "-c", NFSTREAM, str(path)], capture, packets),
+            "tshark": (lambda path: ["tshark", "-q", "-n", "-z", "conv,tcp", "-r", str(path)], part, part_packets),
+        }
+        print(f"\n{title}: {packets:,} packets, {capture.stat().st_size / 2**20:.0f} MiB\n")
+        print("| tool | packets | CPU s | of it to start | ns a packet | times Sojourn | peak MB |")
+        print("|---|---|---|---|---|---|---|")
+        own_ns = None
+        for tool, (command, path, count) in commands.items():
+            rounds = repetitions if tool == "sojourn" or (tool == "tcptrace" and write is long_flows) else 1
+            start = best(command(tiny), rounds)
+            cost = best(command(path), rounds)
+            each_ns = (cost.cpu_s - start.cpu_s) / count * 1e9
+            own_ns = own_ns or each_ns
+            print(
+                f"| {tool} | {count:,} | {cost.cpu_s:.2f} | {start.cpu_s:.2f} | {each_ns:.0f} | "
+                f"{each_ns / own_ns:.1f} | {cost.peak_mb:.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

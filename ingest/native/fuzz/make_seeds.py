@@ -1,0 +1,135 @@
+"""Write the seeds of the fuzz targets, from packets made here; run from this folder with any Python 3."""
+
+import gzip
+import lzma
+import socket
+import struct
+from pathlib import Path
+
+ADDRESSES = ("10.0.0.1", "10.0.0.2")
+SEEDS = Path(__file__).parent / "seeds"
+LINK_TYPES = (1, 113, 276, 101, 0, 108, 9, 51, 147)  # the order in fuzz_targets/layers.rs
+
+
+def _ipv4(protocol: int, payload: bytes, identification: int = 1, fragment: int = 0) -> bytes:
+    ends = [socket.inet_aton(address) for address in ADDRESSES]
+    total = 20 + len(payload)
+    return struct.pack("!BBHHHBBH4s4s", 0x45, 1, total, identification, fragment, 64, protocol, 0, *ends) + payload
+
+
+def _ipv6(protocol: int, payload: bytes) -> bytes:
+    return (
+        struct.pack("!IHBB", 0x60000000, len(payload), protocol, 64) + bytes(15) + b"\1" + bytes(15) + b"\2" + payload
+    )
+
+
+def _tcp(sequence: int, acknowledgement: int, flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
+    offset = (20 + len(options)) // 4 << 12
+    fields = (4000, 80, sequence, acknowledgement, offset | flags, 500, 0, 0)
+    return struct.pack("!HHIIHHHH", *fields) + options + payload
+
+
+def _udp(port: int, payload: bytes) -> bytes:
+    return struct.pack("!HHHH", port, port, 8 + len(payload), 0) + payload
+
+
+def _rtp(number: int) -> bytes:
+    return struct.pack("!BBHII", 0x80, 96, number, number * 3000, 7) + bytes(20)
+
+
+def _packets() -> list[bytes]:
+    stamp = bytes.fromhex("0101080a0000000700000009")
+    sack = bytes.fromhex("0101050a0000006400000096")
+    inner = _ipv4(6, _tcp(1, 0, 2))
+    return [
+        _ipv4(6, _tcp(99, 0, 2, options=stamp)),
+        _ipv4(6, _tcp(100, 1, 0x18, b"x" * 50, stamp)),
+        _ipv4(6, _tcp(150, 1, 0xD8, b"x" * 50)),
+        _ipv4(6, _tcp(100, 1, 0x10, b"x" * 50, sack)),
+        _ipv4(6, _tcp(200, 1, 0x11)),
+        *(_ipv4(17, _udp(5004, _rtp(number))) for number in range(7)),
+        _ipv4(17, _udp(9, b"first"), 5, 0x2000),
+        _ipv4(17, b"second", 5, 2),
+        _ipv6(17, _udp(53, b"name")),
+        _ipv6(44, struct.pack("!BBHI", 17, 0, 1, 9) + _udp(53, b"name")),
+        _ipv6(0, bytes.fromhex("1100010400000000") + _udp(53, b"name")),
+        _ipv4(4, inner),
+        _ipv4(41, _ipv6(17, _udp(53, b"name"))),
+        _ipv4(47, bytes.fromhex("00000800") + inner),
+        _ipv4(47, bytes.fromhex("3081880b00000000000000000000000000210000") + inner),
+        _ipv4(17, _udp(4789, bytes.fromhex("0800000000000100") + bytes(12) + b"\x08\x00" + inner)),
+        _ipv4(17, _udp(2152, bytes.fromhex("34ff001400000001000000850110090000")[:16] + inner)),
+        _ipv4(1, b"\x08\x00" + bytes(6)),
+    ]
+
+
+def _link_header(link_type: int, ip: bytes) -> bytes:
+    version = b"\x08\x00" if ip[0] >> 4 == 4 else b"\x86\xdd"
+    ppp = b"\x00\x21" if ip[0] >> 4 == 4 else b"\x00\x57"
+    return {
+        1: bytes(12) + b"\x81\x00\x00\x07" + version,
+        113: bytes(14) + version,
+        276: version + bytes(18),
+        101: b"",
+        0: b"\x02\0\0\0",
+        108: b"\0\0\0\x02",
+        9: b"\xff\x03" + ppp,
+        51: b"\x11\0\0\x01\0\x20" + ppp,
+        147: b"",
+    }[link_type]
+
+
+def _pcap(order: str, link_type: int) -> bytes:
+    content = struct.pack(order + "IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, link_type)
+    for number, ip in enumerate(_packets()):
+        frame = _link_header(link_type, ip) + ip
+        content += struct.pack(order + "IIII", 1000 + number, number, len(frame), len(frame) + 10) + frame
+    return content
+
+
+def _block(order: str, kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    length = struct.pack(order + "I", 12 + len(body))
+    return struct.pack(order + "I", kind) + length + body + length
+
+
+def _pcapng_blocks(order: str) -> bytes:
+    resolution = struct.pack(order + "HHB3x", 9, 1, 0x94) + struct.pack(order + "HHq", 14, 8, 1000) + bytes(4)
+    content = _block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + resolution)
+    content += _block(order, 1, struct.pack(order + "HHI", 101, 0, 96))
+    for number, ip in enumerate(_packets()):
+        frame = _link_header(1, ip) + ip
+        sizes = (len(frame), len(frame))
+        content += _block(order, 6, struct.pack(order + "IIIII", 0, 1, number, *sizes) + frame)
+        content += _block(order, 2, struct.pack(order + "HHIIII", 1, 0, 0, number, len(ip), len(ip)) + ip)
+        content += _block(order, 3, struct.pack(order + "I", len(frame)) + frame)
+    return content + _block(order, 5, bytes(12)) + _block(order, 0x0BAD, b"custom")
+
+
+def _section(order: str) -> bytes:
+    return _block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+
+def _write(target: str, name: str, content: bytes) -> None:
+    folder = SEEDS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+def _main() -> None:
+    for name, order in (("big", ">"), ("little", "<")):
+        _write("pcap", f"{name}.pcap", _pcap(order, 1))
+        _write("pcap", f"{name}.pcapng", _section(order) + _pcapng_blocks(order) + _section(">") + _pcapng_blocks(">"))
+        _write("pcapng", name, bytes([name == "big"]) + _pcapng_blocks(order))
+    _write("pcap", "pcap.gz", gzip.compress(_pcap("<", 101), mtime=0))
+    _write("pcap", "pcap.xz", lzma.compress(_pcap("<", 101)))
+    for place, link_type in enumerate(LINK_TYPES):
+        records = b""
+        for ip in _packets():
+            frame = _link_header(link_type, ip) + ip
+            records += bytes([len(frame), 5, 0]) + frame
+        _write("layers", f"link_{link_type}", bytes([place]) + records)
+
+
+if __name__ == "__main__":
+    _main()

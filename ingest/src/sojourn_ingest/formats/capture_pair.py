@@ -1,0 +1,68 @@
+"""Two captures of one run, before and after the bottleneck: capture_pair, flow_pair, packet_pair.
+
+A pair is a fact of two sources, so no file's reader can give it: the session pairs the captures that lie
+beside a run's manifest once all three were tried, under a hash over both contents and the rate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from sojourn_ingest import _native
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.native_decoder import facts, input_error
+
+
+@dataclass(frozen=True)
+class CapturePair:
+    """The two captures of one run, and the rate of the bottleneck between them."""
+
+    study_id: str
+    run_id: str
+    before: Path
+    after: Path
+    rate_bps: int
+    before_hash: str
+    after_hash: str
+
+    name = "capture_pair"
+
+    @property
+    def version(self) -> str:
+        """Version of the reader."""
+        return f"capture-pair-{_native.core_version()}"
+
+    @property
+    def path(self) -> Path:
+        """Name of the pair in outcomes: both files, in the folder where they lie."""
+        return self.before.with_name(f"{self.before.name}+{self.after.name}")
+
+    @property
+    def content_hash(self) -> str:
+        """Identity of the pair's facts."""
+        text = f"capture pair\0{self.study_id}\0{self.run_id}\0{self.before_hash}\0{self.after_hash}\0{self.rate_bps}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def recognises(self, source: Source) -> bool:
+        """Return False: a pair is found by a manifest, never by a content."""
+        return False
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the packets, the flows and the pair."""
+        try:
+            decoder = _native.PairDecoder(str(self.before), str(self.after), rate_bps=self.rate_bps)
+        except _native.DecodeError as error:
+            raise input_error(error) from error
+        for table, batch in facts(decoder, context, reading):
+            yield table, self._with_run(batch) if table == "capture_pair" else batch
+        if reading.records_read == 0:
+            raise reading.fault or InputError("empty", "neither capture holds a packet that can be decoded")
+
+    def _with_run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for name in ("study_id", "run_id", "before_hash", "after_hash"):
+            batch = batch.append_column(name, pa.repeat(pa.scalar(getattr(self, name)), batch.num_rows))
+        return batch
