@@ -139,7 +139,17 @@ def test_a_broken_study_description_is_an_outcome(tmp_path: Path, inputs: Path) 
     assert attempts["a.pcap"].commit.status == "ok"
 
 
-def test_unreadable_reader_bug_is_recorded_not_raised(
+def test_a_description_beside_the_data_replaces_the_bundled_one(tmp_path: Path, sample: Path, inputs: Path) -> None:
+    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    ingest(tmp_path, run)
+    own = "sojourn_study: 1\nstudy_id: vca-fairness-vm-2026\ntitle: Mine\ndescription: d\nlicence: CC0-1.0\n"
+    (inputs / "study.yaml").write_text(own)
+    ingest(tmp_path, inputs)
+    assert [row["title"] for row in rows(tmp_path, "study")] == ["Mine"]
+    assert rows(tmp_path, "demand_rule") == []
+
+
+def test_a_readers_own_bug_is_recorded_not_raised(
     tmp_path: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sojourn_ingest.formats import capture

@@ -95,6 +95,16 @@ def test_rows_that_do_not_fit_are_refused_by_reason_and_the_rest_is_kept(runs: S
     }
 
 
+def test_a_code_that_the_lake_does_not_have_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(DESCRIPTION.replace("alone: solo", "alone: lonely"))
+    (tmp_path / "runs.csv").write_text(
+        "id,kind,mbit,delay,queue,when\na,alone,1,0.05,codel,x\nb,second,1,0.05,codel,x\n"
+    )
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "runs.csv")
+    assert [row["run_id"] for row in rows] == ["b"]
+    assert reading.refused == {"run.start_order: not convertible": 1}
+
+
 def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("id,kind,mbit,delay,queue\n")
@@ -110,6 +120,11 @@ def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_pa
         ("{ from: id }", "{ from: nothing }", "no column nothing"),
         ("run_id: { from: id }", "ruin_id: { from: id }", "no column ruin_id"),
         ("          rtt_ms: { from: delay, unit: s }\n", "", "needs a mapping of rtt_ms"),
+        (
+            "{ constant: call }",
+            "{ constant: call }\n          direction: { constant: sideways }",
+            "'sideways' is not one of",
+        ),
         ("licence: CC0-1.0\n", "", "licence: Field required"),
         ("sojourn_study: 1", "sojourn_study: [", "not valid YAML"),
     ],

@@ -5,7 +5,7 @@ runs as (
 ),
 
 studies as (
-    select * from {{ ref('stg_lake__study') }}
+    select * from {{ ref('int_study') }}
 ),
 
 exclusions as (

@@ -1,7 +1,7 @@
 with
 
 profiles as (
-    select * from {{ ref('stg_lake__rate_profile') }}
+    select * from {{ ref('int_rate_profile_once') }}
 ),
 
 named as (

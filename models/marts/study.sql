@@ -1,7 +1,7 @@
 with
 
 studies as (
-    select * from {{ ref('stg_lake__study') }}
+    select * from {{ ref('int_study') }}
 ),
 
 runs as (

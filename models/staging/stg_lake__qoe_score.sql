@@ -4,6 +4,13 @@ source as (
     select * from {{ source('lake', 'qoe_score') }}
 ),
 
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id, metric order by source_hash) as place
+    from source
+),
+
 final as (
     select
         source_hash,
@@ -12,7 +19,8 @@ final as (
         run_id,
         metric as qoe_metric,
         score as qoe_score
-    from source
+    from numbered
+    where place = 1
 )
 
 select * from final

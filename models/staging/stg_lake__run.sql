@@ -4,6 +4,13 @@ source as (
     select * from {{ source('lake', 'run') }}
 ),
 
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id order by source_hash) as place
+    from source
+),
+
 final as (
     select
         source_hash,
@@ -28,7 +35,8 @@ final as (
         window_start_ns,
         window_end_ns,
         monotonic_offset_ns
-    from source
+    from numbered
+    where place = 1
 )
 
 select * from final

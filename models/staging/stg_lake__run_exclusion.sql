@@ -4,6 +4,13 @@ source as (
     select * from {{ source('lake', 'run_exclusion') }}
 ),
 
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id order by source_hash) as place
+    from source
+),
+
 final as (
     select
         source_hash,
@@ -11,7 +18,8 @@ final as (
         study_id,
         run_id,
         exclusion_reason
-    from source
+    from numbered
+    where place = 1
 )
 
 select * from final

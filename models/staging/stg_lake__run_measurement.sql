@@ -4,6 +4,13 @@ source as (
     select * from {{ source('lake', 'run_measurement') }}
 ),
 
+numbered as (
+    select
+        *,
+        row_number() over (partition by study_id, run_id, role order by source_hash) as place
+    from source
+),
+
 final as (
     select
         source_hash,
@@ -16,7 +23,8 @@ final as (
         queuing_delay_mean_ms,
         queue_mean_packets,
         drop_ratio
-    from source
+    from numbered
+    where place = 1
 )
 
 select * from final

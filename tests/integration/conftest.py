@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,15 +52,11 @@ def free_port() -> int:
         return port
 
 
-@pytest.fixture(scope="session")
-def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
-    var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test")
-    shutil.rmtree(var, ignore_errors=True)
+@contextmanager
+def serving(var: Path) -> Iterator[Service]:
+    """Serve the build below ``var`` with a real server on a free port."""
     port = free_port()
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-        running = Service(var, client)
-        running.sojourn("ingest", sample, tma23)
-        running.sojourn("build")
         server = subprocess.Popen(
             [str(SOJOURN), "serve", "--port", str(port)],
             env={**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_SNAPSHOTS": str(var / "snapshots")},
@@ -68,11 +65,34 @@ def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
         )
         try:
             _wait(client, server)
-            yield running
+            yield Service(var, client)
         finally:
             server.terminate()
             status = server.wait(timeout=30)
         assert status in (0, -15), status
+
+
+@pytest.fixture(scope="session")
+def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
+    """Return a service over the sample and the TMA'23 tables, which no test changes: the browser test uses it too."""
+    var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test")
+    shutil.rmtree(var, ignore_errors=True)
+    for arguments in (["ingest", str(sample), str(tma23)], ["build"]):
+        done = subprocess.run(
+            [str(SOJOURN), *arguments, "--var", str(var)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+    with serving(var) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def changing_service(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Return a service over a copy of the same warehouse, into which tests ingest more."""
+    var = tmp_path_factory.mktemp("copy") / "var"
+    shutil.copytree(service.var, var)
+    with serving(var) as running:
+        yield running
 
 
 def _wait(client: httpx.Client, server: subprocess.Popen[bytes]) -> None:

@@ -9,7 +9,6 @@ import yaml
 
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.dbt_sources import (
-    CODES,
     OF_A_RUN,
     PARENTS,
     RENAMED,
@@ -53,7 +52,7 @@ def test_sources_declare_every_column_with_its_unit(project: Path) -> None:
         assert tables[name]["config"]["meta"]["key"] == list(table.key)
 
 
-@pytest.mark.parametrize("mapping", [RENAMED, CODES, PARENTS])
+@pytest.mark.parametrize("mapping", [RENAMED, PARENTS])
 def test_what_is_said_of_single_columns_is_of_columns_there_are(mapping: dict[tuple[str, str], object]) -> None:
     for table, column in mapping:
         assert column in {declared.name for declared in TABLES[table].columns}, (table, column)

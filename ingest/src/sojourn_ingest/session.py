@@ -203,7 +203,7 @@ class IngestSession:
                 return self._reject(draft, InputError("internal_error", text), reading)
             files = writer.finish()
             refused = sum(reading.refused.values())
-            return Attempt(draft.path, self.lake.commit(draft.read(reading), files), "new", refused)
+            return Attempt(draft.path, self.lake.commit(draft.read(reading), files, reading.subject), "new", refused)
 
     def _reject(self, draft: _Draft, error: InputError, reading: Reading | None = None) -> Attempt:
         outcome = draft.rejected(error, reading or Reading())

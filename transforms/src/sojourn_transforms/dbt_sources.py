@@ -29,30 +29,15 @@ RENAMED: Final[dict[tuple[str, str], str]] = {
     ("qoe_score", "score"): "qoe_score",
 }
 
-#: Columns of the lake that hold codes, and the codes.
-CODES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
-    ("run", "start_order"): ("solo", "app_first", "tcp_first"),
-    ("run", "direction"): ("downlink", "uplink"),
-    ("demand_rule", "role"): ("app", "tcp"),
-    ("run_flow", "role"): ("app", "tcp", "tcp_control"),
-    ("run_flow", "protocol"): ("tcp", "udp"),
-    ("run_source", "measurement"): ("capture_before", "capture_after", "queue_log", "tcp_polls"),
-    ("run_measurement", "role"): ("app", "tcp"),
-    ("flow_interval", "direction"): ("fwd", "rev"),
-    ("rtp_stream", "direction"): ("fwd", "rev"),
-    ("queue_event", "fate"): ("dequeued", "dropped_at_enqueue", "dropped_in_queue", "queued_at_end"),
-    ("queue_event", "clock"): ("monotonic", "utc"),
-    ("queue_event", "drop_kind"): ("overlimit", "aqm"),
-    ("queue_log", "clock"): ("monotonic", "utc"),
-    ("ingest_outcome", "status"): ("ok", "partial", "rejected"),
-}
-
 #: Columns of the lake that name a row of another table: (table, column) to the staging model that has it.
 PARENTS: Final[dict[tuple[str, str], str]] = {
     ("run", "study_id"): "stg_lake__study",
     ("demand_rule", "study_id"): "stg_lake__study",
     ("rate_profile", "study_id"): "stg_lake__study",
 }
+
+#: Tables in which several sources may give the same row, such as half a study and later the whole of it.
+GIVEN_ONCE: Final = ("run", "run_exclusion", "run_flow", "run_source", "run_measurement", "qoe_score")
 
 #: Tables whose every row belongs to a run.
 OF_A_RUN: Final = ("run_exclusion", "run_flow", "run_source", "run_measurement", "qoe_score")
@@ -109,6 +94,12 @@ def _source_table(table: Table) -> dict[str, Any]:
     }
 
 
+def _staging_description(table: Table) -> str:
+    if table.name in GIVEN_ONCE:
+        return f"The lake's {table.name}, each row once also where several sources give it: {table.grain}."
+    return f"The lake's {table.name}, as it is: {table.grain}."
+
+
 def _staging_model(table: Table) -> dict[str, Any]:
     key = [staging_column(table.name, column) for column in table.key]
     tests: list[dict[str, Any]] = [{"unique_key": {"arguments": {"columns": key}}}]
@@ -127,16 +118,19 @@ def _staging_model(table: Table) -> dict[str, Any]:
         name = staging_column(table.name, column.name)
         declared = _column(name, column)
         column_tests: list[dict[str, Any]] = []
-        if codes := CODES.get((table.name, column.name)):
-            column_tests.append({"accepted_values": {"arguments": {"values": list(codes)}}})
+        if column.codes:
+            column_tests.append({"accepted_values": {"arguments": {"values": list(column.codes)}}})
         if parent := PARENTS.get((table.name, column.name)):
-            column_tests.append({"relationships": {"arguments": {"to": f"ref('{parent}')", "field": name}}})
+            # A study without a description is served under its name; it does not stop the others.
+            unknown = {"severity": "warn"}
+            arguments = {"to": f"ref('{parent}')", "field": name}
+            column_tests.append({"relationships": {"arguments": arguments, "config": unknown}})
         if column_tests:
             declared["data_tests"] = column_tests
         columns.append(declared)
     return {
         "name": f"stg_lake__{table.name}",
-        "description": f"The lake's {table.name}, as it is: {table.grain}.",
+        "description": _staging_description(table),
         "config": {"materialized": "view", "meta": {"grain": table.grain, "key": key}},
         "data_tests": tests,
         "columns": columns,
@@ -175,17 +169,20 @@ def render_staging_sql(table: Table) -> str:
         else f"        {column.name} as {staging_column(table.name, column.name)}"
         for column in table.columns
     )
-    return (
-        "with\n\n"
-        "source as (\n"
-        f"    select * from {{{{ source('lake', '{table.name}') }}}}\n"
-        "),\n\n"
-        "final as (\n"
-        f"    select\n{columns}\n"
+    source = f"source as (\n    select * from {{{{ source('lake', '{table.name}') }}}}\n),\n\n"
+    if table.name not in GIVEN_ONCE:
+        return f"with\n\n{source}final as (\n    select\n{columns}\n    from source\n)\n\nselect * from final\n"
+    key = ", ".join(table.key)
+    numbered = (
+        "numbered as (\n"
+        "    select\n"
+        "        *,\n"
+        f"        row_number() over (partition by {key} order by source_hash) as place\n"
         "    from source\n"
-        ")\n\n"
-        "select * from final\n"
+        "),\n\n"
     )
+    final = f"final as (\n    select\n{columns}\n    from numbered\n    where place = 1\n)\n\n"
+    return f"with\n\n{source}{numbered}{final}select * from final\n"
 
 
 def rendered_files() -> dict[Path, str]:

@@ -27,11 +27,15 @@ class InputError(Exception):
 
 @dataclass
 class Reading:
-    """What reading one source has come to so far; the reader updates it as it goes."""
+    """What reading one source has come to so far; the reader updates it as it goes.
+
+    ``subject`` is set where there can be only one source of a thing, which a later one replaces.
+    """
 
     records_read: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     fault: InputError | None = None
+    subject: str | None = None
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count records that were seen but not decoded."""

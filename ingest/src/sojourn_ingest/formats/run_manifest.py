@@ -53,7 +53,7 @@ class _Window(_Model):
 
 
 class _Flow(_Model):
-    role: str
+    role: Literal["app", "tcp", "tcp_control"]
     proto: Literal["tcp", "udp"]
     src: str
     sport: int
@@ -79,7 +79,7 @@ class Manifest(_Model):
 
     run_id: str = Field(min_length=1)
     study: str = Field(min_length=1)
-    direction: str | None = None
+    direction: Literal["downlink", "uplink"] | None = None
     bandwidth_bps: int = Field(gt=0)
     rtt_ms: float = Field(ge=0)
     queue: _Queue

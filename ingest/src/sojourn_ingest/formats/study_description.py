@@ -72,6 +72,10 @@ class OutputMapping(_Strict):
         unknown = set(self.fields) - declared
         if unknown:
             raise ValueError(f"table {self.table} has no column {', '.join(sorted(unknown))}")
+        for column in TABLES[self.table].columns:
+            constant = self.fields[column.name].constant if column.name in self.fields else None
+            if column.codes and constant is not None and constant not in column.codes:
+                raise ValueError(f"{column.name}: {constant!r} is not one of {', '.join(column.codes)}")
         required = {column.name for column in TABLES[self.table].columns if not column.nullable}
         missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id"}
         if missing:
@@ -167,6 +171,7 @@ class StudyDescriptionFile:
         with open_plain(source) as handle:
             study = parse_description(handle.read(MAX_BYTES))
         reading.records_read = 1 + len(study.demand)
+        reading.subject = f"study:{study.study_id}"
         yield self._batch(
             "study",
             [

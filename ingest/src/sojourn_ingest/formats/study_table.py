@@ -26,7 +26,7 @@ from sojourn_ingest.formats.study_description import (
     parse_description,
 )
 from sojourn_ingest.formats.validation import one_line
-from sojourn_ingest.schema import table
+from sojourn_ingest.schema import Column, table
 
 DURATION = r"^(?:(?P<days>\d+) days? )?(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.\d+)?$"
 NOT_A_NUMBER = ("", "nan", "NaN", "NA", "null", "None")
@@ -109,10 +109,11 @@ class StudyTable:
         for name, values in output.only_where.items():
             batch = batch.filter(pc.is_in(batch.column(name), pa.array(values)))
         schema = table(output.table).arrow_schema()
+        declared = {column.name: column for column in table(output.table).columns}
         columns: dict[str, pa.Array] = {}
         keep = pa.repeat(pa.scalar(True), batch.num_rows)
         for name, mapping in output.fields.items():
-            column, failed = _column(mapping, batch, schema.field(name).type, restarts)
+            column, failed = _column(mapping, batch, declared[name], restarts)
             columns[name] = column
             failures = pc.sum(failed).as_py() or 0
             if failures:
@@ -136,9 +137,10 @@ class StudyTable:
 
 
 def _column(
-    mapping: FieldMapping, batch: pa.RecordBatch, wanted: pa.DataType, restarts: _RestartCounter
+    mapping: FieldMapping, batch: pa.RecordBatch, declared: Column, restarts: _RestartCounter
 ) -> tuple[pa.Array, pa.Array]:
     """Return the converted column and, beside it, which values did not convert."""
+    wanted = declared.type
     none_failed = pa.repeat(pa.scalar(False), batch.num_rows)
     if mapping.source is None:
         return pa.repeat(pa.scalar(mapping.constant), batch.num_rows).cast(wanted), none_failed
@@ -154,7 +156,9 @@ def _column(
     if mapping.codes is not None:
         places = pc.index_in(text, pa.array(list(mapping.codes), pa.string()))
         text = pc.take(pa.array(list(mapping.codes.values()), pa.string()), places)
-    if pa.types.is_string(wanted):
+    if declared.codes:
+        converted = pc.if_else(pc.is_in(text, pa.array(declared.codes)), text, null)
+    elif pa.types.is_string(wanted):
         converted = text
     elif mapping.unit == "duration":
         converted = _duration_seconds(text)

@@ -28,7 +28,11 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Commit:
-    """The facts of one content (or, of a duplicate or rejected one, just its outcome)."""
+    """The facts of one content (or, of a duplicate or rejected one, just its outcome).
+
+    ``subject`` names what the facts are about where there can be only one such source, such as the description
+    of a study: a later one replaces it, from whatever path.
+    """
 
     source_path: str
     content_hash: str
@@ -42,6 +46,7 @@ class Commit:
     message: str | None
     records_read: int
     files: tuple[DataFile, ...]
+    subject: str | None = None
     replaces: tuple[str, ...] = ()
 
     @property

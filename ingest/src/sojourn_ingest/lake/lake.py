@@ -114,10 +114,11 @@ class Lake:
         with lock:
             yield
 
-    def commit(self, outcome: Outcome, files: tuple[DataFile, ...]) -> Commit:
+    def commit(self, outcome: Outcome, files: tuple[DataFile, ...], subject: str | None = None) -> Commit:
         """Make an attempt visible: its outcome and its facts, at once or not at all.
 
-        What the same path held before, and what an older decoder made of the same content, is replaced.
+        What the same path held before, what an older decoder made of the same content, and another source of
+        the same ``subject`` are replaced.
         """
         draft = Commit(
             source_path=outcome.source_path,
@@ -132,6 +133,7 @@ class Lake:
             message=outcome.message,
             records_read=outcome.records_read,
             files=files,
+            subject=subject,
         )
         with self._lock:
             draft = replace(draft, replaces=self._replaced_by(draft))
@@ -151,7 +153,10 @@ class Lake:
         same_path = {
             name for name in self._names_by_path[draft.source_path] if not self._holds_facts_for_another_path(name)
         }
-        return tuple(sorted(older_decoder | same_path))
+        same_subject = {
+            name for name, commit in self._live.items() if draft.subject is not None and commit.subject == draft.subject
+        }
+        return tuple(sorted(older_decoder | same_path | same_subject))
 
     def _holds_facts_for_another_path(self, name: str) -> bool:
         commit = self._live[name]

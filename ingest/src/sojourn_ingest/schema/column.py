@@ -12,7 +12,8 @@ class Column:
     """One column of a lake table.
 
     ``unit`` is empty for counts, names and flags; otherwise it is what the name's suffix says
-    (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``).
+    (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``). ``codes`` are the only values a column
+    of codes may have.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Column:
     unit: str = ""
     nullable: bool = True
     source: str = ""
+    codes: tuple[str, ...] = ()
 
     def arrow_field(self) -> pa.Field:
         """Return the Arrow field, with unit, meaning and source as its metadata."""

@@ -146,7 +146,7 @@ FLOW_INTERVAL = Table(
     (
         *PROVENANCE,
         Column("flow_id", INT64, "flow of the same capture", nullable=False),
-        Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False),
+        Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
         Column(
             "interval_start_ns",
             INT64,
@@ -168,7 +168,7 @@ RTP_STREAM = Table(
     (
         *PROVENANCE,
         Column("flow_id", INT64, "flow of the same capture", nullable=False),
-        Column("direction", STRING, "fwd or rev, of the flow", nullable=False),
+        Column("direction", STRING, "fwd or rev, of the flow", nullable=False, codes=("fwd", "rev")),
         Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
         Column("payload_type", INT16, "payload type of the first packet", nullable=False, source="RFC 3550"),
         Column(
@@ -244,11 +244,18 @@ QUEUE_EVENT = Table(
             STRING,
             "dequeued, dropped_at_enqueue, dropped_in_queue, or queued_at_end (censored: its end was not seen)",
             nullable=False,
+            codes=("dequeued", "dropped_at_enqueue", "dropped_in_queue", "queued_at_end"),
         ),
         Column("enqueue_ns", INT64, "enqueue time in the log's clock; null: the enqueue was not seen", "ns"),
         Column("dequeue_ns", INT64, "dequeue time in the log's clock", "ns"),
         Column("drop_ns", INT64, "drop time in the log's clock", "ns"),
-        Column("clock", STRING, "monotonic (add the run's offset for UTC) or utc", nullable=False),
+        Column(
+            "clock",
+            STRING,
+            "monotonic (add the run's offset for UTC) or utc",
+            nullable=False,
+            codes=("monotonic", "utc"),
+        ),
         Column(
             "sojourn_ns",
             INT64,
@@ -260,6 +267,7 @@ QUEUE_EVENT = Table(
             "drop_kind",
             STRING,
             "overlimit (no room) or aqm (dropped by the discipline's control law); null if not dropped",
+            codes=("overlimit", "aqm"),
         ),
         Column("drop_reason", INT32, "kernel number of the drop reason", source="enum skb_drop_reason"),
         Column("drop_location", STRING, "kernel symbol that freed the packet"),
@@ -296,7 +304,7 @@ QUEUE_LOG = Table(
         Column("lost_events", INT64, "events the probe says it lost", nullable=False),
         Column("first_event_ns", INT64, "first event in the log's clock", "ns"),
         Column("last_event_ns", INT64, "last event in the log's clock", "ns"),
-        Column("clock", STRING, "monotonic or utc", nullable=False),
+        Column("clock", STRING, "monotonic or utc", nullable=False, codes=("monotonic", "utc")),
     ),
 )
 
@@ -371,7 +379,7 @@ DEMAND_RULE = Table(
     (
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
-        Column("role", STRING, "app or tcp", nullable=False),
+        Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
         Column(
             "application",
             STRING,
@@ -398,14 +406,20 @@ RUN = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study the run belongs to", nullable=False),
         Column("run_id", STRING, "the study's own name of the run", nullable=False),
-        Column("start_order", STRING, "solo, app_first or tcp_first", nullable=False),
+        Column(
+            "start_order",
+            STRING,
+            "solo, app_first or tcp_first",
+            nullable=False,
+            codes=("solo", "app_first", "tcp_first"),
+        ),
         Column(
             "workload",
             STRING,
             "what ran, where a study has several (call, screen_capture, bandwidth_steps, …)",
             nullable=False,
         ),
-        Column("direction", STRING, "downlink or uplink"),
+        Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
         Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
         Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
         Column("aqm", STRING, "tail-drop, codel, fq_codel, or the discipline's kernel name", nullable=False),
@@ -452,8 +466,8 @@ RUN_FLOW = Table(
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
         Column("flow_number", INT32, "place in the manifest, from 0", nullable=False),
-        Column("role", STRING, "app, tcp, or tcp_control", nullable=False),
-        Column("protocol", STRING, "tcp or udp", nullable=False),
+        Column("role", STRING, "app, tcp, or tcp_control", nullable=False, codes=("app", "tcp", "tcp_control")),
+        Column("protocol", STRING, "tcp or udp", nullable=False, codes=("tcp", "udp")),
         *_endpoint("source", "sender of the data"),
         *_endpoint("destination", "receiver of the data"),
         Column("congestion_control", STRING, "congestion control, TCP only"),
@@ -473,7 +487,13 @@ RUN_SOURCE = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("measurement", STRING, "capture_before, capture_after, queue_log, or tcp_polls", nullable=False),
+        Column(
+            "measurement",
+            STRING,
+            "capture_before, capture_after, queue_log, or tcp_polls",
+            nullable=False,
+            codes=("capture_before", "capture_after", "queue_log", "tcp_polls"),
+        ),
         Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),
         Column(
             "measurement_hash",
@@ -493,7 +513,7 @@ RUN_MEASUREMENT = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("role", STRING, "app or tcp", nullable=False),
+        Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
         Column("bytes", INT64, "bytes received", "bytes"),
         Column("window_ms", FLOAT, "time over which the bytes were received", "ms"),
         Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms"),
@@ -520,7 +540,7 @@ RATE_PROFILE = Table(
     "rate_profile",
     "study tables",
     "one second of one run's rate, where the study gives no run id",
-    ("study_id", "profile_number", "second"),
+    ("source_hash", "profile_number", "second"),
     (
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
@@ -555,6 +575,7 @@ INGEST_OUTCOME = Table(
             STRING,
             "ok, partial (damaged: what came before the fault was kept), or rejected",
             nullable=False,
+            codes=("ok", "partial", "rejected"),
         ),
         Column(
             "duplicate_of",

@@ -1,0 +1,330 @@
+"""The shillelagh adapter `sojourn`: each dataset of the API is a table of that name.
+
+`SELECT queue_label, harm_ratio FROM run_harm WHERE role = 'app' AND exclusion_reason IS NULL` becomes
+`GET /v1/datasets/run_harm/rows?role=app&exclusion_reason__null=true&select=queue_label,harm_ratio`.
+Pushed down: =, <>, <, <=, >, >=, IN (SQLite asks once per value), IS [NOT] NULL, ORDER BY, LIMIT, OFFSET and the
+choice of columns. Grouping, functions and joins happen in SQLite, on the rows that the API sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from shillelagh.adapters.base import Adapter
+from shillelagh.backends.apsw.vt import type_map
+from shillelagh.fields import Field, Float, IntBoolean, Order, String
+from shillelagh.filters import Filter, Operator
+from shillelagh.typing import RequestedOrder, Row
+
+from sojourn_superset.client import (
+    DEFAULT_MAX_ROWS,
+    DEFAULT_PAGE_SIZE,
+    DEFAULT_TIMEOUT_S,
+    Column,
+    SojournClient,
+    remembered_dataset,
+)
+from sojourn_superset.virtual_table import mend
+
+TABLE = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
+
+OPERATORS = {
+    Operator.NE: "ne",
+    Operator.LT: "lt",
+    Operator.LE: "le",
+    Operator.GT: "gt",
+    Operator.GE: "ge",
+}
+
+
+class Conditions(Filter):  # type: ignore[misc]
+    """All conditions on one column, as they came.
+
+    shillelagh's own filter classes each know some of the operators; a column with conditions of two classes
+    (`x <> 'a' AND x IS NOT NULL`) would lose all of them in silence. This one class knows every operator, so
+    nothing is lost.
+    """
+
+    operators = {*OPERATORS, Operator.EQ, Operator.IS_NULL, Operator.IS_NOT_NULL}  # noqa: RUF012
+
+    def __init__(self, operations: set[tuple[Operator, Any]]) -> None:
+        self.operations = operations
+
+    @classmethod
+    def build(cls, operations: set[tuple[Operator, Any]]) -> Conditions:
+        """Keep the conditions."""
+        return cls(operations)
+
+    def check(self, value: Any) -> bool:
+        """Tell whether a value meets the conditions, by the rules of SQL (null compares to nothing)."""
+        for operator, bound in self.operations:
+            if operator is Operator.IS_NULL:
+                met = value is None
+            elif operator is Operator.IS_NOT_NULL:
+                met = value is not None
+            elif value is None or bound is None:
+                met = False
+            else:
+                met = _compare(operator, value, bound)
+            if not met:
+                return False
+        return True
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no value at all can meet them, so that the API need not be asked."""
+        equal = {value for operator, value in self.operations if operator is Operator.EQ}
+        null = any(operator is Operator.IS_NULL for operator, _ in self.operations)
+        comparisons = [value for operator, value in self.operations if operator in {*OPERATORS, Operator.EQ}]
+        return len(equal) > 1 or any(value is None for value in comparisons) or (null and bool(comparisons))
+
+    def parameters(self, column: str, field: Field[Any, Any]) -> tuple[list[tuple[str, str]], bool]:
+        """Return the query parameters, and whether they say all of it.
+
+        A parameter given twice means "any of" to the API; SQL means both. So each is sent once, and what
+        could not be sent (a second `<>`, a fraction for an integer column) is left to `check`.
+        """
+        sent: dict[str, str] = {}
+        complete = True
+        for operator, value in sorted(self.operations, key=repr):
+            text: str | None
+            if operator is Operator.IS_NULL:
+                name, text = f"{column}__null", "true"
+            elif operator is Operator.IS_NOT_NULL:
+                name, text = f"{column}__null", "false"
+            elif operator is Operator.EQ:
+                name, text = column, field.quote(value)
+            else:
+                name, text = f"{column}__{OPERATORS[operator]}", field.quote(value)
+            if text is None or sent.setdefault(name, text) != text:
+                complete = False
+        return list(sent.items()), complete
+
+
+class Equality(Conditions):
+    """Conditions on a boolean: SQLite would also compare it with 2, which the API has no word for."""
+
+    operators = {Operator.EQ, Operator.IS_NULL, Operator.IS_NOT_NULL}  # noqa: RUF012
+
+
+def _compare(operator: Operator, value: Any, bound: Any) -> bool:
+    match operator:
+        case Operator.EQ:
+            return bool(value == bound)
+        case Operator.NE:
+            return bool(value != bound)
+        case Operator.LT:
+            return bool(value < bound)
+        case Operator.LE:
+            return bool(value <= bound)
+        case Operator.GT:
+            return bool(value > bound)
+        case Operator.GE:
+            return bool(value >= bound)
+        case _:
+            raise NotImplementedError(operator)
+
+
+class BigInteger(Field[int, int]):  # type: ignore[misc]
+    """An exact integer of up to 64 bits.
+
+    shillelagh's INTEGER travels through SQLite as text, so that MAX, ORDER BY and comparisons there would
+    follow the alphabet ('9' > '10'). A type name of its own keeps it a number.
+    """
+
+    type = "BIGINT"
+    db_api_type = "NUMBER"
+
+    def quote(self, value: float | str | None) -> str | None:
+        """Spell the value for a query parameter, or give None for what is no integer."""
+        if isinstance(value, int | float) and value == value // 1:
+            return str(int(value))
+        return None
+
+
+class Real(Float):  # type: ignore[misc]
+    """A double; spelled so that it reads back as the same double."""
+
+    def quote(self, value: float | str | None) -> str | None:
+        """Spell the value for a query parameter, or give None for what is no double."""
+        if isinstance(value, int | float) and math.isfinite(value) and float(value) == value:
+            return repr(float(value))
+        return None
+
+
+class Text(String):  # type: ignore[misc]
+    """Text, sent as it is: a query parameter needs no SQL quotes."""
+
+    def quote(self, value: str | None) -> str:
+        """Spell the value for a query parameter."""
+        return str(value)
+
+
+class Truth(IntBoolean):  # type: ignore[misc]
+    """A boolean: true and false for the API, 1 and 0 for SQLite."""
+
+    def quote(self, value: int | None) -> str:
+        """Spell the value for a query parameter."""
+        return "true" if value else "false"
+
+
+class Other(String):  # type: ignore[misc]
+    """Anything else (timestamps, lists, structs) as text; lists and structs as JSON. Not pushed down."""
+
+    def parse(self, value: Any) -> str | None:
+        """Give text for whatever JSON the API sent."""
+        if value is None or isinstance(value, str):
+            return value
+        return json.dumps(value, sort_keys=True)
+
+
+# looked up by shillelagh for every column type on the way into and out of SQLite
+type_map[BigInteger.type] = BigInteger
+mend()
+
+INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+REALS = {"FLOAT", "DOUBLE"}
+
+
+def field_of(column: Column) -> Field[Any, Any]:
+    """Return the field for a catalogue column.
+
+    `exact` stays false, so SQLite checks every condition again: it costs little, and an API that one day
+    reads a filter differently gives fewer rows, never wrong ones. `order` is ANY throughout: with a column of
+    another order, shillelagh still hands the LIMIT down, and the rows are cut before SQLite sorts them.
+    """
+    name = column.type.upper()
+    kinds: dict[str, type[Field[Any, Any]]] = {
+        **dict.fromkeys(INTEGERS, BigInteger),
+        **dict.fromkeys(REALS, Real),
+        "VARCHAR": Text,
+        "BOOLEAN": Truth,
+    }
+    if name.startswith("DECIMAL"):
+        return Real(order=Order.ANY)
+    if name not in kinds:
+        return Other(order=Order.ANY)
+    return kinds[name](filters=[Equality if name == "BOOLEAN" else Conditions], order=Order.ANY, exact=False)
+
+
+class SojournAPI(Adapter):  # type: ignore[misc]
+    """One dataset of the Sojourn API as a table.
+
+    Parameters
+    ----------
+    table
+        The dataset's name.
+    base_url, page_size, max_rows, timeout_s
+        As in SojournClient; from the database's `engine_params.adapter_kwargs.sojourn`.
+    """
+
+    # reads only HTTP, from the one address that the operator configured: no file of the server is in reach
+    safe = True
+
+    supports_limit = True
+    supports_offset = True
+    supports_requested_columns = True
+
+    @staticmethod
+    def supports(uri: str, fast: bool = True, **kwargs: Any) -> bool | None:
+        """Take every plain lower-case name; whether there is such a dataset is for the API to say."""
+        return TABLE.fullmatch(uri) is not None
+
+    @staticmethod
+    def parse_uri(uri: str) -> tuple[str]:
+        """Return the dataset's name."""
+        return (uri,)
+
+    def __init__(
+        self,
+        table: str,
+        base_url: str | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+        max_rows: int = DEFAULT_MAX_ROWS,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        # Not super().__init__(): it registers each instance with atexit, and Superset makes one per query.
+        self.table = table
+        self.client = SojournClient(base_url, page_size, max_rows, timeout_s)
+        self.dataset = remembered_dataset(self.client, table)
+        self.columns = {column.name: field_of(column) for column in self.dataset.columns}
+
+    def get_columns(self) -> dict[str, Field[Any, Any]]:
+        """Return the columns as the catalogue has them."""
+        return self.columns
+
+    def get_metadata(self) -> dict[str, Any]:
+        """Return what the catalogue says about the dataset (SQL: `SELECT GET_METADATA('run_harm')`)."""
+        return {"description": self.dataset.description, "grain": self.dataset.grain, "key": list(self.dataset.key)}
+
+    def get_data(
+        self,
+        bounds: dict[str, Filter],
+        order: list[tuple[str, RequestedOrder]],
+        limit: int | None = None,
+        offset: int | None = None,
+        requested_columns: set[str] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[Row]:
+        """Yield the rows that match, after all of them have been read from one build."""
+        conditions: dict[str, Conditions] = dict(bounds)
+        if any(condition.impossible for condition in conditions.values()):
+            return
+        parameters: list[tuple[str, str]] = []
+        complete = True
+        for column, condition in conditions.items():
+            sent, all_of_it = condition.parameters(column, self.columns[column])
+            parameters += sent
+            complete = complete and all_of_it
+        # ORDER BY may name a column twice, of which only the first counts; the API refuses the second
+        first: dict[str, RequestedOrder] = {}
+        for name, way in order:
+            first.setdefault(name, way)
+        order = list(first.items())
+        wanted = set(requested_columns or ()) | set(conditions) | {name for name, _ in order}
+        select = [name for name in self.columns if name in wanted] or [next(iter(self.columns))]
+        ordered = all(self._api_orders(name, way) for name, way in order)
+
+        # SQLite's LIMIT -1 is "no limit"; the API has no offset, so the skipped rows are read and passed over
+        skip = max(offset or 0, 0)
+        end = None if limit is None or limit < 0 else skip + limit
+        rows = self.client.rows(
+            self.table,
+            parameters,
+            select=select,
+            order=[f"-{name}" if way is Order.DESCENDING else name for name, way in order] if ordered else (),
+            limit=end if complete and ordered else None,
+        )
+        if not complete:
+            rows = [row for row in rows if all(test.check(row[name]) for name, test in conditions.items())]
+        if not ordered:
+            _sort(rows, order, self.columns)
+        for number, row in enumerate(rows[skip:end]):
+            row["rowid"] = number
+            yield row
+
+    def _api_orders(self, name: str, way: RequestedOrder) -> bool:
+        """Whether the API's order is SQLite's: it puts nulls last in both directions, SQLite first when ascending."""
+        column = next(column for column in self.dataset.columns if column.name == name)
+        return not isinstance(self.columns[name], Other) and (way is Order.DESCENDING or not column.nullable)
+
+    def close(self) -> None:
+        """Close the connections to the API."""
+        self.client.close()
+
+
+def _sort(
+    rows: list[dict[str, Any]], order: list[tuple[str, RequestedOrder]], columns: dict[str, Field[Any, Any]]
+) -> None:
+    """Sort as SQLite would: a null is smaller than anything."""
+
+    def rank(row: dict[str, Any], name: str) -> tuple[bool, Any]:
+        value = columns[name].parse(row[name])
+        return (value is not None, 0 if value is None else value)
+
+    for name, way in reversed(order):
+        rows.sort(key=lambda row: rank(row, name), reverse=way is Order.DESCENDING)

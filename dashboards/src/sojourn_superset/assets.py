@@ -1,0 +1,185 @@
+"""Turn the YAML files of `dashboards/assets` into a bundle that fits the build being served.
+
+The files are in Superset's export format, with three things left to be filled in here: the API's address; the
+columns of each dataset, which the API's catalogue knows best; and, for a chart of which the build has no rows, a
+note in its place (the chart's own key `sojourn.supply`).
+"""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sojourn_superset.client import Column, Dataset, SojournClient
+from sojourn_superset.instance import ASSET_MARK
+
+NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
+KINDS = ("databases", "datasets", "charts", "dashboards")
+METADATA = "metadata.yaml"
+
+
+class AssetError(Exception):
+    """An asset file is wrong, or does not fit what the API serves; the message names the file."""
+
+
+@dataclass
+class Bundle:
+    """What to import, and the titles of the charts that had to give way to a note."""
+
+    contents: dict[str, str]
+    without_data: list[str] = field(default_factory=list)
+
+
+def asset_uuid(path: str) -> str:
+    """Return the UUID of the asset file at `path` (relative to the assets folder): the same on every machine."""
+    return str(uuid.uuid5(NAMESPACE, path))
+
+
+def read(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read all asset files, keyed by path relative to `folder`, and check the UUID of each."""
+    files: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.rglob("*.yaml")):
+        name = path.relative_to(folder).as_posix()
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise AssetError(f"{name}: not a mapping")
+        if name != METADATA:
+            if name.split("/")[0] not in KINDS:
+                raise AssetError(f"{name}: assets live in {', '.join(KINDS)}")
+            if content.get("uuid") != asset_uuid(name):
+                raise AssetError(f"{name}: uuid is {content.get('uuid')}, must be {asset_uuid(name)}")
+        files[name] = content
+    if METADATA not in files:
+        raise AssetError(f"no {METADATA} in {folder}")
+    return files
+
+
+def render(folder: Path, client: SojournClient) -> Bundle:
+    """Fit the assets to the build that the API serves."""
+    files = read(folder)
+    catalogue = {entry.name: entry for entry in client.datasets()}
+    tables: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    bundle = Bundle(contents={})
+
+    for name, asset in _of_kind(files, "databases"):
+        # a dataset's own page can be rebuilt at any time; the address is the one thing that differs per machine
+        arguments = asset["extra"]["engine_params"].setdefault("adapter_kwargs", {}).setdefault("sojourn", {})
+        arguments["base_url"] = client.base_url
+        _own(name, asset)
+    for name, asset in _of_kind(files, "datasets"):
+        entry = catalogue.get(asset["table_name"])
+        if entry is None:
+            raise AssetError(
+                f"{name}: the API serves no dataset {asset['table_name']!r}; it serves {', '.join(sorted(catalogue))}"
+            )
+        asset["columns"] = _columns(entry, asset.get("columns") or [])
+        asset["description"] = asset.get("description") or f"{entry.description} Grain: {entry.grain}."
+        tables[asset["uuid"]] = entry.name
+        _own(name, asset)
+    for name, asset in _of_kind(files, "charts"):
+        ours = asset.pop("sojourn", {})
+        table = tables.get(asset["dataset_uuid"])
+        if table is None:
+            raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is none of the datasets")
+        known = {column.name for column in catalogue[table].columns}
+        conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
+        if not client.rows(table, conditions, select=catalogue[table].key[:1], limit=1):
+            if not ours.get("supply"):
+                raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
+            notes[asset["uuid"]] = f"#### {asset['slice_name']}\n\n{ours['supply'].strip()}"
+            bundle.without_data.append(asset["slice_name"])
+        _own(name, asset)
+    for name, asset in _of_kind(files, "dashboards"):
+        asset["position"] = _place_notes(asset["position"], notes)
+        for node in asset["position"].values():
+            if isinstance(node, dict) and node.get("type") == "MARKDOWN":
+                node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.base_url)
+        _own(name, asset)
+
+    bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
+    return bundle
+
+
+def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:
+    """Say a chart's own filters in the API's terms, so that the API can be asked whether any row is left."""
+    result: list[tuple[str, str]] = []
+    for condition in filters:
+        if condition.get("expressionType") != "SIMPLE":
+            raise AssetError(f"{file}: only SIMPLE filters, which the adapter can push down")
+        column, operator, value = condition["subject"], condition["operator"], condition.get("comparator")
+        if column not in known:
+            raise AssetError(f"{file}: filter on {column!r}, which the dataset does not have")
+        match operator:
+            case "==":
+                result.append((column, _spell(value)))
+            case "!=":
+                result.append((f"{column}__ne", _spell(value)))
+            case "IN":
+                result += [(column, _spell(each)) for each in value or ()]
+            case "IS NULL":
+                result.append((f"{column}__null", "true"))
+            case "IS NOT NULL":
+                result.append((f"{column}__null", "false"))
+            case "<" | "<=" | ">" | ">=":
+                suffix = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[operator]
+                result.append((f"{column}__{suffix}", _spell(value)))
+            case _:
+                raise AssetError(f"{file}: filter operator {operator!r} is not one that the adapter pushes down")
+    return result
+
+
+def _of_kind(files: dict[str, dict[str, Any]], kind: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, asset) for name, asset in files.items() if name.startswith(f"{kind}/")]
+
+
+def _own(name: str, asset: dict[str, Any]) -> None:
+    """Mark the asset as ours: Superset then offers no editing, which the next import would undo."""
+    asset["is_managed_externally"] = True
+    asset["external_url"] = ASSET_MARK + name.removesuffix(".yaml")
+
+
+def _columns(entry: Dataset, written: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the served columns, then the calculated ones of the file; a file may also adorn a served one."""
+    by_name = {column["column_name"]: column for column in written}
+    served = [{**_served_column(column), **by_name.pop(column.name, {})} for column in entry.columns]
+    return served + [{"groupby": True, "filterable": True, "is_active": True, **rest} for rest in by_name.values()]
+
+
+def _served_column(column: Column) -> dict[str, Any]:
+    unit = f" Unit: {column.unit}." if column.unit else ""
+    return {
+        "column_name": column.name,
+        "verbose_name": column.name.replace("_", " "),
+        "type": column.type,
+        "description": f"{column.description or ''}{unit}".strip() or None,
+        "is_dttm": False,
+        "is_active": True,
+        "groupby": True,
+        "filterable": True,
+    }
+
+
+def _place_notes(position: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+    placed = copy.deepcopy(position)
+    for node in placed.values():
+        if isinstance(node, dict) and node.get("type") == "CHART" and node["meta"]["uuid"] in notes:
+            node["type"] = "MARKDOWN"
+            node["meta"] = {
+                "code": notes[node["meta"]["uuid"]],
+                "width": node["meta"]["width"],
+                "height": node["meta"]["height"],
+            }
+    return placed
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

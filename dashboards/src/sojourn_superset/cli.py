@@ -1,0 +1,107 @@
+"""The command `sojourn-superset`: prepare, import-assets, serve."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from sojourn_superset import assets, instance, settings
+from sojourn_superset.client import DEFAULT_URL, ApiError, SojournClient
+
+app = typer.Typer(
+    help="Superset for Sojourn: prepare it, load the dashboard, serve it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+API_OPTION = typer.Option("--api", envvar="SOJOURN_API_URL", help="Where the Sojourn API answers.")
+STARTED = time.monotonic()
+
+
+@app.command()
+def prepare(
+    api: Annotated[
+        str | None,
+        typer.Option("--api", help="Import the dashboard too, from this API: one start of Superset instead of two."),
+    ] = None,
+) -> None:
+    """Bring Superset's own database up to date and set the admin's login; seconds when already done.
+
+    Needs SUPERSET_SECRET_KEY, SUPERSET_ADMIN_USER and SUPERSET_ADMIN_PASSWORD in the environment.
+    """
+    chosen = settings.load()
+    # before the slow part, so that a missing API is known in a second
+    contents = _render(api) if api else None
+    instance.prepare(chosen, say)
+    if contents is not None:
+        instance.load_assets(chosen, contents, say)
+
+
+@app.command()
+def import_assets(
+    api: Annotated[str, API_OPTION] = DEFAULT_URL,
+    force: Annotated[bool, typer.Option(help="Import although nothing changed.")] = False,
+) -> None:
+    """Make Superset hold the dashboard as the YAML files have it, replacing the one from last time.
+
+    A chart that the served build has no rows for becomes a note saying which data to supply. Only what this
+    command once imported is replaced or removed; dashboards made by hand stay.
+    """
+    chosen = settings.load()
+    instance.load_assets(chosen, _render(api), say, force=force)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8088,
+    threads: Annotated[int, typer.Option(help="Requests answered at once.")] = 8,
+) -> None:
+    """Serve Superset until SIGTERM or Ctrl-C; logs go to the `superset/logs` folder of SOJOURN_VAR."""
+    chosen = settings.load()
+    if not chosen.database.is_file():
+        raise settings.SettingError(f"no {chosen.database}; run `sojourn-superset prepare` first")
+    chosen.logs.mkdir(parents=True, exist_ok=True)
+    os.environ["SUPERSET_CONFIG_PATH"] = str(chosen.config)
+    say(f"Superset: serving on http://{host}:{port} (logs in {chosen.logs})")
+    # Replaced rather than spawned: signals reach gunicorn itself, which knows how to stop in order.
+    # One worker with threads: the work is waiting for the API, and each further worker costs 300 MB.
+    arguments = [
+        *("--bind", f"{host}:{port}", "--workers", "1", "--worker-class", "gthread", "--threads", str(threads)),
+        *("--timeout", "120", "--graceful-timeout", "5", "--no-control-socket"),
+        *("--access-logfile", str(chosen.logs / "access.log"), "--error-logfile", str(chosen.logs / "gunicorn.log")),
+    ]
+    command = [sys.executable, "-m", "gunicorn", *arguments, "superset.app:create_app()"]
+    os.execv(sys.executable, command)  # noqa: S606 - no shell is wanted
+
+
+def say(message: str) -> None:
+    """Print one line of progress with the seconds since the start."""
+    typer.echo(f"[{time.monotonic() - STARTED:5.1f} s] {message}", err=True)
+
+
+def _render(api: str) -> dict[str, str]:
+    client = SojournClient(api)
+    try:
+        build = client.health()
+        bundle = assets.render(settings.ASSETS, client)
+    finally:
+        client.close()
+    say(f"API {client.base_url} serves build {build}")
+    for title in bundle.without_data:
+        say(f"no data in this build for the chart “{title}”: a note takes its place")
+    return bundle.contents
+
+
+def main() -> None:
+    """Run the command; expected failures are one line, not a traceback."""
+    try:
+        app()
+    except (settings.SettingError, ApiError, assets.AssetError) as error:
+        typer.echo(f"sojourn-superset: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,62 @@
+"""A fault of shillelagh 1.4.5 mended: how it tells SQLite which conditions its tables take.
+
+SQLite offers conditions by number, some of them not usable for the plan at hand. shillelagh leaves those out and then
+answers by position in the shortened list, so that its answer is about other conditions: SQLite refuses the query
+("xBestIndex malfunction"), as it does for `a IN (1, 2) AND b = 3`, which is what a dashboard filter of two values asks.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+from apsw.ext import index_info_to_dict
+from shillelagh.backends.apsw.vt import VTTable
+
+ROW_COUNTS = {apsw.SQLITE_INDEX_CONSTRAINT_LIMIT, apsw.SQLITE_INDEX_CONSTRAINT_OFFSET}
+
+
+def best_index(table: VTTable, info: Any) -> bool:
+    """Tell SQLite which of its conditions the table takes, each under its own number."""
+    names = list(table.adapter.get_columns())
+    offered = index_info_to_dict(info, column_names=names)
+    order = [(term["iColumn"], term["desc"]) for term in offered["aOrderBy"]]
+    # The row id is made up here, so nobody else can sort by it, nor cut rows that are not sorted yet.
+    by_row_id = any(column < 0 for column, _ in order)
+    taken = [
+        (number, constraint.get("iColumn", -1), constraint["op"])
+        for number, constraint in enumerate(offered["aConstraint"])
+        if constraint["usable"] and _about_rows(constraint, by_row_id)
+    ]
+    used, number_of_index, indexes, ordered, consumed, cost = table._build_index(
+        [(column, operator) for _, column, operator in taken], [] if by_row_id else order
+    )
+    for (number, _, _), use in zip(taken, used, strict=True):
+        if use is not None:
+            position, checked = use
+            info.set_aConstraintUsage_argvIndex(number, position + 1)
+            info.set_aConstraintUsage_omit(number, checked)
+    info.idxNum = number_of_index
+    info.idxStr = json.dumps(
+        {
+            "indexes": indexes,
+            "orderbys_to_process": ordered,
+            "requested_columns": sorted(offered["colUsed_names"]),
+        }
+    )
+    info.orderByConsumed = consumed and not by_row_id
+    info.estimatedCost = cost
+    return True
+
+
+def _about_rows(constraint: dict[str, Any], by_row_id: bool) -> bool:
+    """Whether a condition is on a column, or a LIMIT or OFFSET that may be handed down; not one on the row id."""
+    if constraint["op"] in ROW_COUNTS:
+        return not by_row_id
+    return bool(constraint.get("iColumn", -1) >= 0)
+
+
+def mend() -> None:
+    """Put the mended function in place of shillelagh's, which makes the tables itself and lets none be given."""
+    VTTable.BestIndexObject = best_index

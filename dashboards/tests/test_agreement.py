@@ -1,0 +1,87 @@
+"""Random queries: through the adapter and HTTP, and on the same rows in plain SQLite."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import BIG, COLUMNS, runs
+from contract_server import Contract
+from sqlalchemy import create_engine, text
+
+AFFINITY = {"VARCHAR": "TEXT", "BIGINT": "BIGINT", "DOUBLE": "REAL", "BOOLEAN": "BOOLEAN"}
+VALUES = {
+    "study_id": ["'s1'", "'s2'", "'none'"],
+    "run_id": ["'r1'", "'r5'", "'r8'"],
+    "aqm": ["'codel'", "'tail-drop'", "'it''s odd & more'", "NULL"],
+    "packets": ["8", "9.5", "10", str(BIG), str(BIG - 1), "NULL"],
+    "harm_ratio": ["0.3", "-0.25", "1", "1e-3"],
+    "synthetic": ["0", "1", "true", "false"],
+}
+
+
+@pytest.fixture
+def plain() -> Iterator[sqlite3.Connection]:
+    """Hold the same rows in SQLite itself."""
+    connection = sqlite3.connect(":memory:")
+    columns = ", ".join(f"{name} {AFFINITY[kind]}" for name, kind in COLUMNS.items())
+    connection.execute(f"CREATE TABLE run_harm ({columns})")
+    connection.executemany(
+        f"INSERT INTO run_harm VALUES ({', '.join('?' * len(COLUMNS))})", [tuple(row.values()) for row in runs()]
+    )
+    yield connection
+    connection.close()
+
+
+def condition(chance: random.Random) -> str:
+    """Return a random condition on one column."""
+    column = chance.choice(list(COLUMNS))
+    values = VALUES[column]
+    operators = ["=", "<>"] if column == "synthetic" else ["=", "<>", "<", "<=", ">", ">="]
+    match chance.randrange(6):
+        case 0:
+            return f"{column} IS {chance.choice(['', 'NOT '])}NULL"
+        case 1:
+            return f"{column} {chance.choice(['', 'NOT '])}IN ({', '.join(chance.sample(values, 2))})"
+        case _:
+            return f"{column} {chance.choice(operators)} {chance.choice(values)}"
+
+
+def query(chance: random.Random) -> str:
+    """Return a random select, with a total order so that a limit has one right answer."""
+    parts = [condition(chance) for _ in range(chance.randrange(4))]
+    where = "WHERE " + f" {chance.choice(['AND', 'AND', 'OR'])} ".join(parts) if parts else ""
+    order = [f"{name} {chance.choice(['ASC', 'DESC'])}" for name in chance.choices(list(COLUMNS), k=2)]
+    limit = f"LIMIT {chance.randrange(5)} OFFSET {chance.randrange(3)}" if chance.random() < 0.6 else ""
+    match chance.randrange(3):
+        case 0:
+            return (
+                f"SELECT aqm, COUNT(*), MAX(packets), MIN(harm_ratio) FROM run_harm {where} GROUP BY aqm ORDER BY aqm"
+            )
+        case 1:
+            return f"SELECT DISTINCT study_id, synthetic FROM run_harm {where} ORDER BY study_id, synthetic {limit}"
+        case _:
+            return f"SELECT * FROM run_harm {where} ORDER BY {', '.join(order)}, study_id, run_id {limit}"
+
+
+def numbers(rows: list[Any]) -> list[tuple[Any, ...]]:
+    """Spell booleans as SQLite does."""
+    return [tuple(int(value) if isinstance(value, bool) else value for value in row) for row in rows]
+
+
+def test_the_adapter_and_sqlite_give_the_same_rows(contract: Contract, plain: sqlite3.Connection) -> None:
+    engine = create_engine(
+        "shillelagh+safe://",
+        adapters=["sojourn"],
+        adapter_kwargs={"sojourn": {"base_url": contract.url, "page_size": 3}},
+    )
+    chance = random.Random(2026)
+    with engine.connect() as connection:
+        for number in range(600):
+            sql = query(chance)
+            contract.requests.clear()
+            ours = numbers(connection.execute(text(sql.replace(":", "\\:"))).fetchall())
+            assert ours == plain.execute(sql).fetchall(), f"query {number}: {sql}\n{contract.row_requests()}"

@@ -1,0 +1,218 @@
+"""The asset files, and how they are fitted to a build."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from contract_server import Contract
+
+from sojourn_superset import assets
+from sojourn_superset.client import SojournClient
+from sojourn_superset.settings import ASSETS
+
+FILES = assets.read(ASSETS)
+CHARTS = {name: asset for name, asset in FILES.items() if name.startswith("charts/")}
+(DASHBOARD,) = (asset for name, asset in FILES.items() if name.startswith("dashboards/"))
+
+
+def nodes(kind: str) -> list[dict[str, Any]]:
+    """Return the dashboard's nodes of one kind."""
+    return [node for node in DASHBOARD["position"].values() if isinstance(node, dict) and node["type"] == kind]
+
+
+def test_every_chart_is_on_the_dashboard_under_its_own_title() -> None:
+    placed = {node["meta"]["uuid"]: node["meta"]["sliceName"] for node in nodes("CHART")}
+    assert placed == {asset["uuid"]: asset["slice_name"] for asset in CHARTS.values()}
+    numbers = [node["meta"]["chartId"] for node in nodes("CHART")]
+    assert len(set(numbers)) == len(numbers), "Superset finds a chart's place by this number when it imports"
+
+
+def test_no_row_is_wider_than_the_grid() -> None:
+    position = DASHBOARD["position"]
+    for row in nodes("ROW"):
+        assert sum(position[child]["meta"]["width"] for child in row["children"]) == 12, row["id"]
+
+
+@pytest.mark.parametrize("name", sorted(CHARTS))
+def test_a_chart_says_what_it_shows_and_what_to_supply_without_data(name: str) -> None:
+    chart = CHARTS[name]
+    assert len(chart["description"]) > 50
+    assert chart["sojourn"]["supply"]
+    assert chart["viz_type"] == chart["params"]["viz_type"]
+
+
+@pytest.mark.parametrize("name", sorted(name for name in CHARTS if "studies_served" not in name))
+def test_a_chart_leaves_excluded_and_solo_runs_out(name: str) -> None:
+    conditions = [(f["subject"], f["operator"], f.get("comparator")) for f in CHARTS[name]["params"]["adhoc_filters"]]
+    assert ("exclusion_reason", "IS NULL", None) in conditions
+    assert ("start_order", "!=", "solo") in conditions
+
+
+def test_axes_name_a_quantity() -> None:
+    for name, chart in CHARTS.items():
+        params = chart["params"]
+        for axis in ("x_axis_title", "y_axis_title") if "bar" in chart["viz_type"] else ():
+            assert params[axis], (name, axis)
+        for axis in ("x_axis_label", "y_axis_label") if "bubble" in chart["viz_type"] else ():
+            assert params[axis], (name, axis)
+
+
+def test_each_queue_has_one_hue() -> None:
+    colours = DASHBOARD["metadata"]["label_colors"]
+    queues = ["tail-drop 2 BDP", "tail-drop 10 BDP", "CoDel", "FQ-CoDel"]
+    assert len({colours[queue] for queue in queues}) == 4
+    assert all(colours[f"{queue}, cubic"] == colours[queue] for queue in queues)
+
+
+def test_filters_point_at_columns_that_every_run_level_dataset_has() -> None:
+    by_uuid = {asset["uuid"]: asset for name, asset in FILES.items() if name.startswith("datasets/")}
+    calculated = set()
+    for native in DASHBOARD["metadata"]["native_filter_configuration"]:
+        (target,) = native["targets"]
+        dataset = by_uuid[target["datasetUuid"]]
+        column = target["column"]["name"]
+        if any(c["column_name"] == column and c.get("expression") for c in dataset["columns"]):
+            calculated.add(column)
+    for dataset in by_uuid.values():
+        if dataset["table_name"] != "study":
+            own = {c["column_name"] for c in dataset["columns"] if c.get("expression")}
+            assert calculated <= own, f"{dataset['table_name']} would ignore the filter on {calculated - own}"
+
+
+# -- rendering, with a small set of files ---------------------------------------------------------------------------
+
+
+def write(folder: Path, name: str, content: dict[str, Any]) -> str:
+    """Write an asset file with the UUID that its place gives it."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    uuid = assets.asset_uuid(name)
+    path.write_text(yaml.safe_dump({**content, "uuid": uuid}))
+    return uuid
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a database, a dataset, two charts and a dashboard."""
+    (tmp_path / "metadata.yaml").write_text("version: 1.0.0\ntype: assets\n")
+    database = write(tmp_path, "databases/api.yaml", {"extra": {"engine_params": {"adapters": ["sojourn"]}}})
+    dataset = write(
+        tmp_path,
+        "datasets/run_harm.yaml",
+        {
+            "table_name": "run_harm",
+            "database_uuid": database,
+            "columns": [
+                {"column_name": "aqm", "verbose_name": "discipline"},
+                {"column_name": "percent", "expression": "harm_ratio * 100"},
+            ],
+        },
+    )
+    position: dict[str, Any] = {"ROOT_ID": {"type": "ROOT"}, "DASHBOARD_VERSION_KEY": "v2"}
+    for title, study in (("there", "s1"), ("absent", "s9")):
+        where = [
+            {"expressionType": "SIMPLE", "subject": "study_id", "operator": "==", "comparator": study},
+            {"expressionType": "SIMPLE", "subject": "harm_ratio", "operator": "IS NOT NULL"},
+        ]
+        uuid = write(
+            tmp_path,
+            f"charts/{title}.yaml",
+            {
+                "slice_name": title,
+                "dataset_uuid": dataset,
+                "params": {"adhoc_filters": where},
+                "sojourn": {"supply": "Supply study s9."},
+            },
+        )
+        position[title] = {"type": "CHART", "meta": {"uuid": uuid, "chartId": 1, "width": 4, "height": 50}}
+    position["head"] = {"type": "MARKDOWN", "meta": {"code": "see {api_url}/v1/datasets"}}
+    write(tmp_path, "dashboards/one.yaml", {"slug": "one", "position": position})
+    return tmp_path
+
+
+def rendered(folder: Path, contract: Contract) -> tuple[dict[str, Any], assets.Bundle]:
+    """Return the parsed files and the bundle."""
+    bundle = assets.render(folder, SojournClient(contract.url))
+    return {name: yaml.safe_load(text) for name, text in bundle.contents.items()}, bundle
+
+
+def test_a_chart_without_rows_gives_way_to_a_note(folder: Path, contract: Contract) -> None:
+    files, bundle = rendered(folder, contract)
+    position = files["dashboards/one.yaml"]["position"]
+    assert bundle.without_data == ["absent"]
+    assert position["there"]["type"] == "CHART"
+    assert position["absent"]["type"] == "MARKDOWN"
+    assert position["absent"]["meta"] == {"code": "#### absent\n\nSupply study s9.", "width": 4, "height": 50}
+    assert "charts/absent.yaml" in files
+
+
+def test_the_address_of_the_api_is_filled_in(folder: Path, contract: Contract) -> None:
+    files, _ = rendered(folder, contract)
+    engine = files["databases/api.yaml"]["extra"]["engine_params"]
+    assert engine == {"adapters": ["sojourn"], "adapter_kwargs": {"sojourn": {"base_url": contract.url}}}
+    assert files["dashboards/one.yaml"]["position"]["head"]["meta"]["code"] == f"see {contract.url}/v1/datasets"
+
+
+def test_columns_come_from_the_catalogue_and_calculated_ones_from_the_file(folder: Path, contract: Contract) -> None:
+    files, _ = rendered(folder, contract)
+    columns = {column["column_name"]: column for column in files["datasets/run_harm.yaml"]["columns"]}
+    assert list(columns) == ["study_id", "run_id", "aqm", "packets", "harm_ratio", "synthetic", "percent"]
+    assert columns["packets"]["type"] == "BIGINT"
+    assert columns["aqm"]["verbose_name"] == "discipline"
+    assert columns["percent"]["expression"] == "harm_ratio * 100"
+
+
+def test_everything_imported_is_marked_as_ours(folder: Path, contract: Contract) -> None:
+    files, _ = rendered(folder, contract)
+    marks = {name: asset.get("external_url") for name, asset in files.items() if name != assets.METADATA}
+    assert marks == {name: "sojourn-asset:" + name.removesuffix(".yaml") for name in marks}
+    assert "sojourn" not in files["charts/there.yaml"]
+
+
+def test_the_same_build_gives_the_same_bundle(folder: Path, contract: Contract) -> None:
+    _, first = rendered(folder, contract)
+    contract.build_id = "build-2"
+    assert rendered(folder, contract)[1] == first
+    contract.tables["run_harm"]["rows"].append({**contract.tables["run_harm"]["rows"][0], "study_id": "s9"})
+    assert rendered(folder, contract)[1] != first
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("charts/there.yaml", {"uuid": "x"}, "charts/there.yaml: uuid is x, must be "),
+        ("charts/there.yaml", {"dataset_uuid": "x"}, "charts/there.yaml: dataset_uuid x is none of the datasets"),
+        ("charts/absent.yaml", {"sojourn": {}}, "charts/absent.yaml: no rows in this build"),
+        (
+            "datasets/run_harm.yaml",
+            {"table_name": "run_charm"},
+            "the API serves no dataset 'run_charm'; it serves run_harm",
+        ),
+        (
+            "charts/there.yaml",
+            {"params": {"adhoc_filters": [{"expressionType": "SQL"}]}},
+            "only SIMPLE filters, which the adapter can push down",
+        ),
+        (
+            "charts/there.yaml",
+            {"params": {"adhoc_filters": [{"expressionType": "SIMPLE", "subject": "acm", "operator": "=="}]}},
+            "filter on 'acm', which the dataset does not have",
+        ),
+        (
+            "charts/there.yaml",
+            {"params": {"adhoc_filters": [{"expressionType": "SIMPLE", "subject": "aqm", "operator": "LIKE"}]}},
+            "filter operator 'LIKE' is not one that the adapter pushes down",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named(
+    folder: Path, contract: Contract, file: str, change: dict[str, Any], message: str
+) -> None:
+    content = copy.deepcopy(yaml.safe_load((folder / file).read_text()))
+    (folder / file).write_text(yaml.safe_dump({**content, **change}))
+    with pytest.raises(assets.AssetError, match=message):
+        rendered(folder, contract)

@@ -1,0 +1,149 @@
+"""Superset as Sojourn runs it: one machine, plain HTTP on the loopback address, all that it writes in SOJOURN_VAR."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import sys
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any
+
+from superset.config import TALISMAN_CONFIG as _TALISMAN
+from superset.config import THEME_DEFAULT as _THEME
+from superset.utils.logging_configurator import LoggingConfigurator
+
+# -- where things are --------------------------------------------------------------------------------------------
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+_HOME = Path(os.environ.get("SOJOURN_VAR") or _REPOSITORY / "var").resolve() / "superset"
+_LOGS = _HOME / "logs"
+_LOGS.mkdir(parents=True, exist_ok=True)
+DATA_DIR = str(_HOME)
+
+SQLALCHEMY_DATABASE_URI = f"sqlite:///{_HOME / 'superset.db'}?check_same_thread=false"
+
+# -- secrets: from the environment only, never a default ---------------------------------------------------------
+
+SECRET_KEY = os.environ.get("SUPERSET_SECRET_KEY", "")
+if not SECRET_KEY:
+    sys.exit("superset_config.py: SUPERSET_SECRET_KEY is not set (`make run` keeps it in var/secrets.env)")
+# Superset ships readable defaults for these two. The features are off; the defaults still go.
+GUEST_TOKEN_JWT_SECRET = SECRET_KEY
+GLOBAL_ASYNC_QUERIES_JWT_SECRET = SECRET_KEY
+
+# -- what may be done --------------------------------------------------------------------------------------------
+
+PREVENT_UNSAFE_DB_CONNECTIONS = True
+WTF_CSRF_ENABLED = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_HTTPONLY = True
+ENABLE_CORS = False
+# counters in memory: right for one worker process, and said aloud so that flask-limiter does not warn
+RATELIMIT_ENABLED = True
+RATELIMIT_STORAGE_URI = "memory://"
+# a dashboard asks for dozens of chart answers and static files at once
+RATELIMIT_APPLICATION = "500 per second"
+AUTH_RATE_LIMITED = True
+AUTH_RATE_LIMIT = "5 per second"
+
+# Nothing is fetched from or reported to other hosts: no fonts, no maps, and no telemetry pixel, which the page
+# would ask for and the browser now refuses to.
+TALISMAN_ENABLED = True
+TALISMAN_CONFIG = {
+    **_TALISMAN,
+    "content_security_policy": {
+        **_TALISMAN["content_security_policy"],
+        "img-src": ["'self'", "blob:", "data:"],
+        "connect-src": ["'self'"],
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "font-src": ["'self'", "data:"],
+    },
+}
+
+FEATURE_FLAGS = {
+    "DASHBOARD_VIRTUALIZATION": False,  # draw every chart at once, also those below the fold: prints and screenshots
+    "DRILL_TO_DETAIL": True,
+    "DRILL_BY": True,
+    "ALERT_REPORTS": False,
+    "ENABLE_TEMPLATE_PROCESSING": False,
+}
+
+# -- caches ------------------------------------------------------------------------------------------------------
+
+# The data cache is short because it does not know of builds: half a minute after a new one is published every
+# chart shows it. That still spares the API when a dashboard is reloaded or opened by several people.
+CACHE_CONFIG = {
+    "CACHE_TYPE": "SimpleCache",
+    "CACHE_DEFAULT_TIMEOUT": 300,
+    "CACHE_KEY_PREFIX": "sojourn_meta_",
+}
+DATA_CACHE_CONFIG = {
+    "CACHE_TYPE": "SimpleCache",
+    "CACHE_DEFAULT_TIMEOUT": 30,
+    "CACHE_KEY_PREFIX": "sojourn_data_",
+}
+
+# -- looks -------------------------------------------------------------------------------------------------------
+
+APP_NAME = "Sojourn"
+# packets in a queue, drawn here so that no image file needs serving
+_MARK = (
+    '<rect x="2" y="10" width="5" height="18" rx="1.5" fill="#22577a"/>'
+    '<rect x="10" y="4" width="5" height="24" rx="1.5" fill="#38a3a5"/>'
+    '<rect x="18" y="16" width="5" height="12" rx="1.5" fill="#f4a261"/>'
+    '<rect x="26" y="20" width="5" height="8" rx="1.5" fill="#c1121f"/>'
+)
+_WORD = (
+    '<text x="42" y="25" font-family="Inter, Helvetica, Arial, sans-serif" font-size="23" font-weight="600" '
+    'fill="#1b3a4b">Sojourn</text>'
+)
+
+
+def _svg(width: int, content: str) -> str:
+    """Return an SVG picture of this width as a data address."""
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} 32">{content}</svg>'
+    return "data:image/svg+xml;base64," + base64.b64encode(picture.encode()).decode()
+
+
+APP_ICON = _svg(140, _MARK + _WORD)
+FAVICONS = [{"href": _svg(33, _MARK), "type": "image/svg+xml"}]
+_THEME_SOJOURN: dict[str, Any] = {
+    **_THEME,
+    "token": {
+        **_THEME["token"],
+        "brandAppName": APP_NAME,
+        "brandLogoAlt": APP_NAME,
+        "brandLogoUrl": APP_ICON,
+        "colorPrimary": "#22577a",
+        "colorLink": "#22577a",
+    },
+}
+# Labels of two lines: without a height of its own ECharts takes the width of a Chinese character for it, which a
+# machine without such a font draws too narrow, and the lines fall onto each other.
+_THEME_SOJOURN["echartsOptionsOverridesByChartType"] = {
+    "echarts_timeseries_bar": {"xAxis": {"axisLabel": {"lineHeight": 15, "width": 104, "overflow": "break"}}}
+}
+THEME_DEFAULT = _THEME_SOJOURN
+# one look, so that the colours of the queue labels stand on the background they were chosen for
+THEME_DARK = None
+
+# -- logs --------------------------------------------------------------------------------------------------------
+
+
+class FileLogging(LoggingConfigurator):
+    """Write the log to a file, and only what is wrong to the terminal, which `make run` shares with the API."""
+
+    def configure_logging(self, app_config: Any, debug_mode: bool) -> None:
+        """Install the handlers."""
+        logging.captureWarnings(True)
+        to_file = RotatingFileHandler(_LOGS / "superset.log", maxBytes=5_000_000, backupCount=3)
+        to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        root = logging.getLogger()
+        root.handlers = [to_file]
+        root.setLevel(logging.DEBUG if debug_mode else logging.INFO)
+        logging.getLogger("flask_appbuilder").setLevel(logging.WARNING)
+
+
+LOGGING_CONFIGURATOR = FileLogging()

@@ -1,0 +1,27 @@
+{{ config(severity='warn') }}
+
+-- Several files may give the same run; where they contradict each other, one of them is used and this tells of it.
+with
+
+runs as (
+    select * from {{ source('lake', 'run') }}
+),
+
+final as (
+    select
+        study_id,
+        run_id
+    from runs
+    group by study_id, run_id
+    having
+        count(distinct start_order) > 1
+        or count(distinct workload) > 1
+        or count(distinct bandwidth_bps) > 1
+        or count(distinct rtt_ms) > 1
+        or count(distinct aqm) > 1
+        or count(distinct queue_size_bytes) > 1
+        or count(distinct congestion_control) > 1
+        or count(distinct application) > 1
+)
+
+select * from final
