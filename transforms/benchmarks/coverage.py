@@ -111,10 +111,13 @@ Simulation = Callable[[World, int, np.random.Generator, int], Hits | None]
 
 
 def of_mean(world: World, n: int, random: np.random.Generator, studies: int) -> Hits:
+    """Return the hits of the t interval of the mean."""
     return within(mean_bounds(world.draw(random, (studies, n)), LEVEL), world.mean)
 
 
 def of_quantile(probability: float) -> Simulation:
+    """Return the simulation of the order-statistic interval of a quantile."""
+
     def simulate(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
         ranks = quantile_ranks(n, probability, LEVEL)
         if ranks is None:
@@ -127,6 +130,7 @@ def of_quantile(probability: float) -> Simulation:
 
 
 def of_histogram_median(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
+    """Return the hits of the interval of a median from bins of whole microseconds."""
     ranks = quantile_ranks(n, 0.5, LEVEL)
     if ranks is None:
         return None
@@ -138,12 +142,14 @@ def of_histogram_median(world: World, n: int, random: np.random.Generator, studi
 
 
 def of_shift(world: World, n: int, random: np.random.Generator, studies: int) -> Hits:
+    """Return the hits of the interval of the shift of two samples."""
     bounds = shift_bounds(world.draw(random, (studies, n)) + SHIFT_MS, world.draw(random, (studies, n)), LEVEL)
     assert bounds is not None
     return within(bounds, SHIFT_MS)
 
 
 def of_paired_shift(world: World, n: int, random: np.random.Generator, studies: int) -> Hits:
+    """Return the hits of the interval of the shift within pairs."""
     common = random.normal(0, 30, (studies, n))
     treatment = common + world.draw(random, (studies, n)) + SHIFT_MS
     bounds = paired_shift_bounds(treatment - common - world.draw(random, (studies, n)), LEVEL)
@@ -152,6 +158,7 @@ def of_paired_shift(world: World, n: int, random: np.random.Generator, studies: 
 
 
 def of_cliff(world: World, n: int, random: np.random.Generator, studies: int) -> Hits:
+    """Return the hits of the interval of Cliff's delta."""
     u = (np.arange(200_000) + 0.5) / 200_000
     truth = 2 * float(world.cdf(world.ppf(u) + SHIFT_MS).mean()) - 1
     treatment, baseline = world.draw(random, (studies, n)) + SHIFT_MS, world.draw(random, (studies, n))
@@ -160,6 +167,7 @@ def of_cliff(world: World, n: int, random: np.random.Generator, studies: int) ->
 
 
 def of_median_difference(world: World, n: int, random: np.random.Generator, studies: int) -> Hits:
+    """Return the hits of the bootstrap interval of a difference of medians."""
     treatment = np.sort(world.draw(random, (studies, n)) + SHIFT_MS, axis=-1)
     baseline = np.sort(world.draw(random, (studies, n)), axis=-1)
     return within(quantile_difference_bounds(treatment, baseline, 0.5, LEVEL), SHIFT_MS)
@@ -183,6 +191,7 @@ def correlated(world: World, n: int, random: np.random.Generator, studies: int) 
 
 
 def of_pearson(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
+    """Return the hits of Fisher's z interval."""
     if world.name == "clustered":
         return None
     x, y, truth, _ = correlated(world, n, random, studies)
@@ -191,6 +200,7 @@ def of_pearson(world: World, n: int, random: np.random.Generator, studies: int) 
 
 
 def of_spearman(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
+    """Return the hits of the bootstrap interval of the rank correlation."""
     if world.name == "clustered":
         return None
     xs, ys, _, truth = correlated(world, n, random, studies)
@@ -207,6 +217,8 @@ def connections(n: int, random: np.random.Generator, studies: int) -> tuple[Real
 
 
 def clustered_only(bounds: Callable[[Reals, np.ndarray], tuple[Reals, Reals]]) -> Simulation:
+    """Return the simulation of an interval from totals of clusters, in the clustered world."""
+
     def simulate(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
         if world.name != "clustered":
             return None
@@ -216,6 +228,7 @@ def clustered_only(bounds: Callable[[Reals, np.ndarray], tuple[Reals, Reals]]) -
 
 
 def of_pooled_connections(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
+    """Return the hits of the t interval that takes the connections of a host for independent."""
     if world.name != "clustered":
         return None
     values = random.normal(50, 10, (studies, n, 1)) + random.normal(0, 10, (studies, n, 5))
@@ -223,12 +236,14 @@ def of_pooled_connections(world: World, n: int, random: np.random.Generator, stu
 
 
 def of_proportion(world: World, n: int, random: np.random.Generator, studies: int) -> Hits:
+    """Return the hits of Wilson's interval of the share above a threshold."""
     above = (world.draw(random, (studies, n)) > world.ppf(np.array(0.8))).sum(axis=-1)
     by_count = [proportion(k, n).interval for k in range(n + 1)]
     return [i is not None and i.lower <= 0.2 <= i.upper for i in (by_count[k] for k in above)]
 
 
 def of_rate_ratio(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
+    """Return the hits of the interval of a ratio of Poisson rates."""
     if world.name != "normal":
         return None
     events, baseline = random.poisson(1.5 * n, studies), random.poisson(n, studies)

@@ -149,9 +149,7 @@ def test_kolmogorov_smirnov() -> None:
 def test_exact_bootstrap_meets_sixty_thousand_resamples() -> None:
     first, second = INPUT["eruptions"][:60], INPUT["eruptions"][60:140]
     assert bounds(quantile_difference(first, second, 0.5)) == pytest.approx(GOLDEN["quantile_difference"], abs=0.02)
-    assert bounds(quantile_difference(first, second, 0.25)) == pytest.approx(
-        GOLDEN["quantile_difference_25"], abs=0.02
-    )
+    assert bounds(quantile_difference(first, second, 0.25)) == pytest.approx(GOLDEN["quantile_difference_25"], abs=0.02)
 
 
 def test_kruskal_wallis_and_dunn() -> None:

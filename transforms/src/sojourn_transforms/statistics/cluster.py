@@ -74,9 +74,7 @@ def cluster_mean(
     )
     lower, upper = fitted.conf_int(1 - level_checked(level))[0]
     interval = Interval(float(lower), float(upper), level, "cluster-robust variance, t")
-    return estimate(
-        float(fitted.params[0]), name, replication_unit, (count,), interval, _notes(checked.size, count)
-    )
+    return estimate(float(fitted.params[0]), name, replication_unit, (count,), interval, _notes(checked.size, count))
 
 
 def cluster_bootstrap_mean(
@@ -103,7 +101,8 @@ def cluster_bootstrap_mean(
     name = "mean, cluster bootstrap"
     if count == 1:
         return estimate(float(checked.mean()), name, replication_unit, (1,), _one_cluster(replication_unit))
-    sums, sizes = np.bincount(codes, weights=checked), np.bincount(codes)
+    sums = np.bincount(codes, weights=checked).astype(np.float64)
+    sizes = np.bincount(codes).astype(np.int64)
     lower, upper = cluster_mean_bootstrap_bounds(sums, sizes, level_checked(level), resamples)
     interval = Interval(float(lower), float(upper), level, f"cluster bootstrap of {resamples}, expanded percentile")
     return estimate(float(checked.mean()), name, replication_unit, (count,), interval, _notes(checked.size, count))

@@ -31,16 +31,15 @@ def quantiles(n: int, simulations: int = SIMULATIONS) -> list[float]:
 
 def main() -> int:
     """Write the table."""
-    table = {
+    head = {
         "made_by": "python -m sojourn_transforms.statistics.dip_table",
         "simulations": SIMULATIONS,
         "n": list(SIZES),
         "probabilities": list(PROBABILITIES),
-        "sqrt_n_dip": [quantiles(n) for n in SIZES],
     }
-    rows = ",\n  ".join(json.dumps(row) for row in table.pop("sqrt_n_dip"))  # type: ignore[union-attr]
-    head = json.dumps(table, indent=1)[:-2]
-    Path(sys.argv[1]).write_text(f'{head},\n "sqrt_n_dip": [\n  {rows}\n ]\n}}\n', encoding="utf-8")
+    rows = ",\n  ".join(json.dumps(quantiles(n)) for n in SIZES)
+    opening = json.dumps(head, indent=1)[:-2]
+    Path(sys.argv[1]).write_text(f'{opening},\n "sqrt_n_dip": [\n  {rows}\n ]\n}}\n', encoding="utf-8")
     return 0
 
 

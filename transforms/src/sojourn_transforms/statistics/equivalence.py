@@ -53,9 +53,7 @@ def equivalence_of_means(
     if np.ptp(x) == 0 and np.ptp(y) == 0:
         return refused_test(name, hypothesis, replication_unit, n, "no variance")
     p_value = ttost_ind(x, y, -margin, margin, usevar="unequal")[0]
-    return SignificanceTest(
-        name, hypothesis, replication_unit, n, float(x.mean() - y.mean()), float(p_value), None
-    )
+    return SignificanceTest(name, hypothesis, replication_unit, n, float(x.mean() - y.mean()), float(p_value), None)
 
 
 def equivalence_of_shift(

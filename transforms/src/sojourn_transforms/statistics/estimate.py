@@ -79,6 +79,8 @@ def estimate(
     return Estimate(float(value), estimator, replication_unit, n, interval, None, notes)
 
 
-def refused_test(test: str, hypothesis: str, replication_unit: str, n: tuple[int, ...], reason: str) -> SignificanceTest:
+def refused_test(
+    test: str, hypothesis: str, replication_unit: str, n: tuple[int, ...], reason: str
+) -> SignificanceTest:
     """Return a test that was not made, with the reason."""
     return SignificanceTest(test, hypothesis, replication_unit, n, None, None, reason)

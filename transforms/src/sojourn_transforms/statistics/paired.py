@@ -116,9 +116,7 @@ def wilcoxon_signed_rank(
     if nonzero.size == 0:
         return refused_test(name, hypothesis, replication_unit, n, "all differences are 0")
     exact = (
-        nonzero.size == differences.size
-        and not has_ties(np.abs(nonzero))
-        and differences.size <= EXACT_LARGEST_TEST
+        nonzero.size == differences.size and not has_ties(np.abs(nonzero)) and differences.size <= EXACT_LARGEST_TEST
     )
     result = stats.wilcoxon(nonzero, correction=not exact, method="exact" if exact else "asymptotic")
     ranks = stats.rankdata(np.abs(nonzero))

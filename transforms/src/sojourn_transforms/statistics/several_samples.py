@@ -102,9 +102,7 @@ def dunn(groups: Mapping[str, npt.ArrayLike], correction: Correction = "holm") -
     parts = np.split(ranks, np.cumsum(list(sizes.values()))[:-1])
     means = {name: float(part.mean()) for name, part in zip(checked, parts, strict=True)}
     pairs = list(combinations(checked, 2))
-    scores = [
-        (means[a] - means[b]) / math.sqrt(variance * (1 / sizes[a] + 1 / sizes[b])) for a, b in pairs
-    ]
+    scores = [(means[a] - means[b]) / math.sqrt(variance * (1 / sizes[a] + 1 / sizes[b])) for a, b in pairs]
     p_values = [float(2 * stats.norm.sf(abs(z))) for z in scores]
     adjusted = corrected(p_values, correction)
     return [

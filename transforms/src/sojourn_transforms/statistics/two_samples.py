@@ -105,9 +105,7 @@ def hodges_lehmann(
     return estimate(value, name, replication_unit, (m, n), interval, notes)
 
 
-def mann_whitney(
-    treatment: npt.ArrayLike, baseline: npt.ArrayLike, replication_unit: str = "run"
-) -> SignificanceTest:
+def mann_whitney(treatment: npt.ArrayLike, baseline: npt.ArrayLike, replication_unit: str = "run") -> SignificanceTest:
     """Test whether two samples come from one distribution, against one being larger [2]_.
 
     Parameters
