@@ -159,7 +159,9 @@ def dip_test(values: npt.ArrayLike, replication_unit: str = "run") -> Significan
     before = int(position)
     share = position - before
     row = quantiles[before] if share == 0 else (1 - share) * quantiles[before] + share * quantiles[before + 1]
-    below = float(np.interp(math.sqrt(checked.size) * dip, row, probabilities, left=0.0, right=probabilities[-1]))
+    scaled = math.sqrt(checked.size) * dip
+    # Small samples often have the smallest dip there is, which speaks for no second mode at all.
+    below = 0.0 if scaled <= row[0] + 1e-6 else float(np.interp(scaled, row, probabilities))
     return SignificanceTest(name, hypothesis, replication_unit, n, dip, 1 - below, None)
 
 
