@@ -13,12 +13,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from statsmodels.stats.multitest import multipletests
+
+from sojourn_transforms.statistics.samples import Reals
 
 Correction = Literal["holm", "benjamini_hochberg"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "benjamini_hochberg")
 
-_METHODS = {"holm": "holm", "benjamini_hochberg": "fdr_bh"}
+
+def _holm(p_values: Reals) -> Reals:
+    # statsmodels collects all garbage of the process in its step-down methods: 60 ms a family, in a server.
+    order = np.argsort(p_values, kind="stable")
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(p_values.size, 0, -1))
+    result = np.empty_like(p_values)
+    result[order] = np.minimum(stepped, 1.0)
+    return result
 
 
 def corrected(p_values: Sequence[float | None], correction: Correction = "holm") -> list[float | None]:
@@ -42,5 +52,5 @@ def corrected(p_values: Sequence[float | None], correction: Correction = "holm")
         return list(p_values)
     if any(not 0 <= p <= 1 for p in made):
         raise ValueError("p-values lie in [0, 1]")
-    results = iter(multipletests(made, method=_METHODS[correction])[1])
+    results = iter(_holm(np.array(made)) if correction == "holm" else multipletests(made, method="fdr_bh")[1])
     return [None if p is None else float(next(results)) for p in p_values]
