@@ -16,10 +16,11 @@ SHARED ?= ../shared
 SAMPLE := ingest/sample/runs
 UV = $(shell infra/setup/uv.sh path)
 SOJOURN := .venv/bin/sojourn
+# uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
+QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))
 export SOJOURN_SHARED := $(abspath $(SHARED))
-export UV_NO_PROGRESS ?= 0
 
 .PHONY: help
 help: ## List the targets
@@ -50,13 +51,13 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@echo "==> decoder (Rust)"
 	@cargo build --release --locked --manifest-path ingest/native/Cargo.toml
 	@echo "==> Python environment"
-	@$(UV) sync --locked --all-packages
+	@$(UV) sync --locked --all-packages 2>&1 | $(QUIETER)
 
 .PHONY: setup-dashboards
 setup-dashboards: ## Install Superset's environment
 	@infra/setup/uv.sh install
 	@echo "==> Superset environment"
-	@$(UV) sync --locked --project dashboards
+	@$(UV) sync --locked --project dashboards 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
 setup-tests: setup setup-dashboards ## Install what tests need beside: Chromium and tshark, from Debian's packages
@@ -73,6 +74,7 @@ lint: ## Formatting, types, SQL style, import directions
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
+	@cd dashboards && .venv/bin/mypy
 	@.venv/bin/lint-imports
 	@cargo fmt --check --manifest-path ingest/native/Cargo.toml --all
 	@cargo clippy --release --locked --manifest-path ingest/native/Cargo.toml --all-targets -- -D warnings
@@ -83,12 +85,13 @@ test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 	@echo "==> unit tests"
 	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
 	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
-	@dashboards/.venv/bin/pytest -q dashboards/tests
+	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
 	@.venv/bin/pytest -q -m integration ingest/tests transforms/tests api/tests tests/integration
+	@cd dashboards && .venv/bin/pytest -q -m integration tests
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
@@ -113,7 +116,8 @@ bench-coverage: ## Simulate how often the intervals contain the truth; writes th
 
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew
-	@mkdir -p docs/images && cp var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
+	@mkdir -p docs/images
+	@dashboards/.venv/bin/python infra/setup/crop.py var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
 
 .PHONY: clean
 clean: ## Remove the lake, warehouse, snapshots and logs (says what it would remove; YES=1 removes)

@@ -174,6 +174,8 @@ def launch(servers: Servers, ready: Callable[[Servers], int]) -> int:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    # Also SIGINT: a shell that starts this in the background has it ignored.
+    signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
     try:
         servers.start()
