@@ -317,8 +317,8 @@ def kolmogorov_smirnov(
     Returns
     -------
     SignificanceTest
-        Two-sided; the statistic is the largest difference of the two CDFs. Exact up to 10,000 values a group;
-        conservative with ties.
+        Two-sided; the statistic is the largest difference of the two CDFs. Exact up to 10,000 values a group,
+        asymptotic beyond or where SciPy's exact sum fails (it warns then); conservative with ties.
     """
     x, y = sample(treatment, "treatment"), sample(baseline, "baseline")
     n = (x.size, y.size)
