@@ -76,9 +76,8 @@ def dip_statistic(values: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        From 1 / (2 n) to 1/4, without unit; 1 / (2 n) for fewer than 4 distinct values in one place or all
-        equal. Unchanged by shift and by scale. Takes O(n log n) for the sort and O(n) for each round of the
-        search, of which there are few.
+        From 1 / (2 n), also when all values are equal, to 1/4; without unit. Unchanged by shift and by scale.
+        Takes O(n log n) for the sort and O(n) for each round of the search, of which there are few.
     """
     ordered = np.sort(sample(values))
     n = ordered.size
@@ -227,8 +226,8 @@ def mixture(values: npt.ArrayLike) -> Mixture | str:
     -------
     Mixture, or a text with the reason why there is none
         The best of several starts, which split the ordered values at set shares: no random numbers. Standard
-        deviations are bounded below by 1 % of that of all values (and by the spacing of ties), since the
-        likelihood has no maximum otherwise. Refused below 10 values and when all are equal.
+        deviations are bounded below by 1 % of that of all values, since the likelihood
+        has no maximum otherwise. Refused below 10 values and when all are equal.
     """
     ordered = np.sort(sample(values))
     n = ordered.size
