@@ -123,6 +123,10 @@ docs: ## Write the generated parts of the documentation anew
 	@.venv/bin/python -m sojourn_transforms.dbt_sources models
 	@.venv/bin/python -m sojourn_transforms.documentation
 
+.PHONY: bench-coverage
+bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
+	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
+
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew
 	@mkdir -p docs/images

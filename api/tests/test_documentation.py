@@ -11,9 +11,13 @@ from fastapi.testclient import TestClient
 from sojourn_api import problems
 from sojourn_api.formats import MEDIA_TYPES
 from sojourn_api.queries.aggregation import AGGREGATES
+from sojourn_api.queries.comparisons import LEVELS
 from sojourn_api.queries.distributions import METRICS, STATISTICS
-from sojourn_api.routers import distributions, rows
+from sojourn_api.routers import comparisons, distributions, rows
 from sojourn_api.settings import Settings
+from sojourn_transforms.statistics.comparison_metrics import FACTORS
+from sojourn_transforms.statistics.comparison_metrics import METRICS as COMPARED
+from sojourn_transforms.statistics.multiplicity import CORRECTIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CODE = set(re.findall(r"`([^`\n]+)`", TEXT))
@@ -32,7 +36,9 @@ def test_every_documented_endpoint_exists(client: TestClient) -> None:
     assert documented - set(paths) == {"/docs", "/openapi.json"}
 
 
-@pytest.mark.parametrize("name", [p.name for p in (*rows.PARAMETERS, *distributions.PARAMETERS)])
+@pytest.mark.parametrize(
+    "name", [p.name for p in (*rows.PARAMETERS, *distributions.PARAMETERS, *comparisons.PARAMETERS)]
+)
 def test_every_parameter_is_documented(name: str) -> None:
     assert name in CODE
 
@@ -43,6 +49,11 @@ def test_every_problem_setting_format_and_function_is_documented() -> None:
     assert [word for word in wanted if word not in CODE] == []
     for kind, meaning in problems.KINDS.items():
         assert re.search(rf"\| {meaning.status} \| `{kind}` \|", TEXT), kind
+
+
+def test_every_compared_metric_factor_and_choice_is_documented() -> None:
+    wanted = [*COMPARED, *FACTORS, *CORRECTIONS, *LEVELS]
+    assert [word for word in wanted if word not in CODE] == []
 
 
 def test_every_endpoint_has_a_summary_a_description_and_its_problems(client: TestClient) -> None:

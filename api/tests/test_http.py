@@ -21,6 +21,7 @@ DATA = [
     ROWS,
     ROWS + "?group=aqm",
     "/v1/distributions/queuing_delay",
+    "/v1/comparisons/harm?factor=aqm&baseline=tail-drop",
 ]
 PLAIN = ["/", "/healthz", "/metrics", "/v1/studies", "/v1/builds", "/v1/datasets", "/v1/datasets/run_harm"]
 
@@ -29,6 +30,7 @@ def test_index_links_lead_somewhere(client: TestClient) -> None:
     body = client.get("/").json()
     assert body["service"] == "sojourn"
     for link in body["links"].values():
+        link = link.replace("comparisons/{metric}", "comparisons/harm?factor=aqm&baseline=tail-drop")
         filled = link.replace("{name}", "run_harm").replace("{metric}", "queuing_delay")
         assert client.get(filled).status_code == 200, link
 

@@ -260,6 +260,18 @@ def test_every_bar_of_the_median_delay_is_the_apis(dashboard: Dashboard) -> None
     assert _bars(dashboard.answer(title)) == pytest.approx(expected, rel=1e-12)
 
 
+def test_every_verdict_is_the_apis(dashboard: Dashboard) -> None:
+    title = "What the queue discipline changes, compared with tail-drop"
+    rows = dashboard.api.rows(
+        "comparison", [("factor", "aqm"), ("start_order__ne", "solo")], select=["verdict", "effect"]
+    )
+    assert rows
+    drawn = sorted((row["verdict"], row["effect"]) for row in dashboard.answer(title).rows)
+    assert drawn == sorted((row["verdict"], row["effect"]) for row in rows)
+    shown = dashboard.chart(title).locator("table tbody tr").all_inner_texts()
+    assert any(verdict in text for verdict, _ in drawn for text in shown)
+
+
 def test_every_bar_of_harm_is_the_apis_also_for_one_study(dashboard: Dashboard) -> None:
     title = "Bandwidth harm to the application (median over runs)"
     assert _bars(dashboard.answer(title)) == pytest.approx(_harm(dashboard), rel=1e-12)

@@ -10,6 +10,7 @@ import pytest
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
+from sojourn_transforms import statistics
 from sojourn_transforms.build import BuildError, build, find_project, fingerprint
 from sojourn_transforms.snapshot import current
 
@@ -40,6 +41,17 @@ def test_fingerprint_follows_the_models(tmp_path: Path) -> None:
     assert fingerprint(lake, project) == before
     (project / "a.sql").write_text("select 2")
     assert fingerprint(lake, project) != before
+
+
+def test_fingerprint_follows_the_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "statistics" / "__init__.py"
+    source.parent.mkdir()
+    source.write_text("LEVEL = 0.95")
+    monkeypatch.setattr(statistics, "__file__", str(source))
+    lake = Lake(tmp_path / "lake")
+    before = fingerprint(lake, tmp_path / "models")
+    source.write_text("LEVEL = 0.9")
+    assert fingerprint(lake, tmp_path / "models") != before
 
 
 @pytest.mark.integration

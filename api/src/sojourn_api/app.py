@@ -14,8 +14,9 @@ from sojourn_api import __version__, problems
 from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
 from sojourn_api.problems import ProblemError, problem_response
+from sojourn_api.queries.comparisons import ResultCache
 from sojourn_api.queries.execution import QueryRunner
-from sojourn_api.routers import catalogue, distributions, rows, service
+from sojourn_api.routers import catalogue, comparisons, distributions, rows, service
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
 
@@ -64,6 +65,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.store = store
     app.state.runner = runner
     app.state.metrics = measured
+    app.state.comparisons = ResultCache()
     # Threads of its own, so that a service busy with long queries still answers that it is alive.
     app.state.health_threads = CapacityLimiter(2)
     problems.install(app)
@@ -72,6 +74,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(ZstdMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=MINIMUM_BYTES, compresslevel=5)
     app.add_middleware(MetricsMiddleware, metrics=measured)
-    for module in (service, catalogue, rows, distributions):
+    for module in (service, catalogue, rows, distributions, comparisons):
         app.include_router(module.router)
     return app

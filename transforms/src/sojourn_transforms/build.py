@@ -1,4 +1,4 @@
-"""One build: the lake's live facts through dbt into marts, tested, and published as a snapshot."""
+"""One build: the lake's live facts through dbt into marts, tested, compared, and published as a snapshot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
-from sojourn_transforms import __version__
+from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.snapshot import current_build, publish
 from sojourn_transforms.warehouse import register_lake
@@ -59,13 +59,16 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def fingerprint(lake: Lake, project: Path) -> str:
-    """Return a hash of everything a build depends on: live facts, the dbt project, this package."""
+    """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
     digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}".encode())
     for pattern in PROJECT_FILES:
         for path in sorted(project.rglob(pattern)):
             if "target" not in path.relative_to(project).parts:
                 digest.update(str(path.relative_to(project)).encode())
                 digest.update(path.read_bytes())
+    for path in sorted(Path(statistics.__file__).parent.iterdir()):
+        if path.suffix in (".py", ".json"):
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
 
 
@@ -97,7 +100,13 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> 
         report = run_dbt(project, paths.warehouse, dbt / "target", dbt / "logs", on_step)
     except DbtError as error:
         raise BuildError(f"{error}; nothing was published, the build before is still served") from error
-    marts = marts_in(json.loads((dbt / "target" / "manifest.json").read_text(encoding="utf-8")))
+    on_step("comparing configurations")
+    # Importing SciPy and statsmodels takes seconds too.
+    from sojourn_transforms.comparison_mart import COMPARISON, write_comparisons
+
+    write_comparisons(paths.warehouse)
+    of_dbt = marts_in(json.loads((dbt / "target" / "manifest.json").read_text(encoding="utf-8")))
+    marts = sorted([*of_dbt, COMPARISON], key=lambda mart: mart.name)
     on_step("publishing the snapshot")
     description = {
         "engine": "duckdb",

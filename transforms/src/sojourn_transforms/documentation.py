@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 
 from sojourn_ingest.schema import TABLES
+from sojourn_transforms.catalogue import Mart
+from sojourn_transforms.comparison_mart import STATISTICS_MARTS, TYPE_NAMES
 
 BEGIN = "<!-- tables: written by make docs -->"
 END = "<!-- tables: end -->"
@@ -26,9 +28,24 @@ def _meta(entry: dict[str, Any]) -> dict[str, Any]:
     return dict(entry.get("config", {}).get("meta", {}))
 
 
+def _declaration(mart: Mart) -> dict[str, Any]:
+    """Return a mart that the statistics make in the shape of dbt's YAML."""
+    columns = [
+        {
+            "name": column.name,
+            "data_type": TYPE_NAMES[column.name],
+            "description": column.description,
+            "config": {"meta": {"unit": column.unit or ""}},
+        }
+        for column in mart.columns
+    ]
+    meta = {"grain": mart.grain, "key": list(mart.key), "producer": "statistics"}
+    return {"name": mart.name, "description": mart.description, "config": {"meta": meta}, "columns": columns}
+
+
 def marts(root: Path) -> list[dict[str, Any]]:
-    """Return the declarations of the marts in dbt's YAML, by name."""
-    found: list[dict[str, Any]] = []
+    """Return the declarations of the marts, in dbt's YAML and those of the statistics, by name."""
+    found: list[dict[str, Any]] = [_declaration(mart) for mart in STATISTICS_MARTS]
     for path in sorted((root / "models" / "marts").glob("*.yml")):
         found += yaml.safe_load(path.read_text(encoding="utf-8")).get("models") or []
     return sorted(found, key=lambda entry: str(entry["name"]))
@@ -41,17 +58,18 @@ def table_of_tables(root: Path) -> str:
         f"| lake `{table.name}` | {_cell(table.producer)} | {_cell(table.grain)} | {', '.join(table.key)} |"
         for table in TABLES.values()
     ]
-    lines += [
-        f"| mart `{mart['name']}` | dbt | {_cell(_meta(mart)['grain'])} | {', '.join(_meta(mart)['key'])} |"
-        for mart in marts(root)
-    ]
+    for mart in marts(root):
+        meta = _meta(mart)
+        producer = meta.get("producer", "dbt")
+        lines.append(f"| mart `{mart['name']}` | {producer} | {_cell(meta['grain'])} | {', '.join(meta['key'])} |")
     return "\n".join(lines)
 
 
 def _reference(root: Path) -> Iterator[str]:
     yield "# Tables and columns"
     yield ""
-    yield "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/` and `models/marts/`."
+    yield "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/` and"
+    yield "`transforms/src/sojourn_transforms/statistics/comparison_table.py`."
     yield ""
     yield "## Marts"
     yield ""

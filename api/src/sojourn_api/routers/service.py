@@ -46,6 +46,7 @@ def index() -> Response:
         "dataset": "/v1/datasets/{name}",
         "rows": "/v1/datasets/{name}/rows",
         "distributions": "/v1/distributions/{metric}",
+        "comparisons": "/v1/comparisons/{metric}",
         "health": "/healthz",
         "metrics": "/metrics",
         "documentation": "/docs",

@@ -1,0 +1,62 @@
+"""The mart ``comparison``: the standard comparisons of a build, computed from dbt's marts before they are published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
+from sojourn_transforms.statistics.comparison_table import COLUMNS, compare_configurations, schema
+
+STANDARD = (("aqm", "tail-drop"), ("congestion_control", "cubic"), ("start_order", "app_first"))
+"""Factors that are compared in every build, with the baseline of each."""
+
+COMPARISON = Mart(
+    name="comparison",
+    description=(
+        "Comparisons of otherwise equal configurations by queue discipline (with tail-drop), congestion control "
+        "(with cubic) and start order (with app_first), for every metric with one value a run. Excluded runs are left "
+        "out. p-values are corrected by Holm over all comparisons of one metric by one factor in one study."
+    ),
+    grain="one metric of two configurations that differ in one factor",
+    key=("comparison_id",),
+    columns=tuple(MartColumn(column.name, column.unit, column.description, column.nullable) for column in COLUMNS),
+)
+TYPE_NAMES = {column.name: str(column.type) for column in COLUMNS}
+"""Arrow types of the columns by name, for the documentation."""
+
+STATISTICS_MARTS = (COMPARISON,)
+
+
+def runs_sql(metric: ComparisonMetric, relation: str) -> str:
+    """Return the statement that selects what a comparison of a metric needs of each run."""
+    columns = ("run_id", "repetition", *CONFIGURATION, *metric.strata, metric.column)
+    return f"select {', '.join(columns)} from {relation}"
+
+
+def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return the standard comparisons of the marts in a warehouse, in the order of factors, metrics and configurations.
+
+    The same marts give the same table, whatever the number of threads: the runs are put in order first.
+    """
+    tables = [schema().empty_table()]
+    for factor, baseline in STANDARD:
+        for metric in METRICS.values():
+            selected = runs_sql(metric, f'{MART_LAYER}."{metric.dataset}"')
+            rows = connection.sql(f"{selected} where exclusion_reason is null").to_arrow_table().to_pylist()
+            tables.append(compare_configurations(rows, metric, FACTORS[factor], baseline))
+    return pa.concat_tables(tables)
+
+
+def write_comparisons(warehouse: Path) -> int:
+    """Write the mart into the warehouse, where it is published from; return its rows."""
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.register("standard_comparisons", standard_comparisons(connection))
+        connection.execute(
+            f"create or replace table {MART_LAYER}.{COMPARISON.name} as select * from standard_comparisons"
+        )
+        counted = connection.execute(f"select count(*) from {MART_LAYER}.{COMPARISON.name}").fetchone()
+    return int(counted[0]) if counted else 0

@@ -1,0 +1,114 @@
+"""What can be compared, and by what: metrics with one value for each run, and factors of a configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ComparisonMetric:
+    """A quantity with one value for each run.
+
+    `strata` are columns of the mart that tell kinds of the quantity apart, such as its role: never pooled.
+    """
+
+    name: str
+    dataset: str
+    column: str
+    unit: str | None
+    role: str | None
+    basis: str | None
+    description: str
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The columns that tell kinds of the quantity apart."""
+        return tuple(column for column in (self.role, self.basis) if column is not None)
+
+
+def _delay(name: str, column: str, description: str) -> ComparisonMetric:
+    return ComparisonMetric(name, "run_queuing_delay", column, "ms", "role", "delay_basis", description)
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        _delay("queuing_delay_mean", "mean_ms", "mean queuing delay of the packets of a run"),
+        _delay("queuing_delay_median", "median_ms", "median queuing delay of the packets of a run"),
+        _delay("queuing_delay_p95", "p95_ms", "95th percentile of the queuing delay of the packets of a run"),
+        ComparisonMetric("harm", "run_harm", "harm_ratio", "ratio", "role", "harm_metric", "harm by the other flows"),
+        ComparisonMetric(
+            "flow_rate_equality",
+            "run_flow_rate_equality",
+            "flow_rate_equality",
+            None,
+            None,
+            None,
+            "flow-rate equality of application and TCP",
+        ),
+        ComparisonMetric(
+            "app_link_share",
+            "run_flow_rate_equality",
+            "app_link_share_ratio",
+            "ratio",
+            None,
+            None,
+            "link share of the application",
+        ),
+        ComparisonMetric(
+            "drop", "run_packet_drop", "drop_ratio", "ratio", "role", "drop_basis", "share of packets dropped"
+        ),
+        ComparisonMetric("qoe_score", "harm_qoe", "qoe_score", None, None, "qoe_metric", "quality score, by metric"),
+    )
+}
+
+CONFIGURATION = (
+    "study_id",
+    "workload",
+    "direction",
+    "bandwidth_bps",
+    "rtt_ms",
+    "aqm",
+    "queue_size_bdp",
+    "queue_size_bytes",
+    "queue_label",
+    "congestion_control",
+    "application",
+    "start_order",
+)
+"""What must be equal between two runs for them to have one configuration."""
+
+QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What configurations are compared by.
+
+    `determines` are the parts of a configuration that follow from it, and so may differ with it. `loose` are
+    parts that must be equal only where both configurations have one.
+    """
+
+    name: str
+    determines: tuple[str, ...]
+    loose: tuple[str, ...] = ()
+
+
+FACTORS = {
+    factor.name: factor
+    for factor in (
+        # CoDel and FQ-CoDel often run with the default limit of their queue, which is no size in BDP: they compare
+        # with each size of a tail-drop queue.
+        Factor("aqm", ("aqm", "queue_label"), QUEUE_SIZE),
+        Factor("queue_label", ("aqm", "queue_label", *QUEUE_SIZE)),
+        Factor("queue_size_bdp", ("queue_label", *QUEUE_SIZE)),
+        # A queue of the same size in BDP has other bytes at another rate or RTT.
+        Factor("bandwidth_bps", ("bandwidth_bps", "queue_size_bytes")),
+        Factor("rtt_ms", ("rtt_ms", "queue_size_bytes")),
+        Factor("congestion_control", ("congestion_control",)),
+        Factor("application", ("application",)),
+        Factor("start_order", ("start_order",)),
+        Factor("direction", ("direction",)),
+        Factor("workload", ("workload",)),
+    )
+}

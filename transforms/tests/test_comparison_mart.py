@@ -1,0 +1,201 @@
+"""The mart of comparisons: its declaration, what it says of planted runs, and that threads do not matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sojourn_transforms.comparison_mart import COMPARISON, STANDARD, standard_comparisons, write_comparisons
+from sojourn_transforms.snapshot import publish
+from sojourn_transforms.statistics.comparison import compare, verdict
+from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS
+from sojourn_transforms.statistics.comparison_table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
+
+UNITS = {"_ms": "ms", "_bps": "bit/s", "_ratio": "ratio", "_bdp": "BDP"}
+
+
+def run(number: int, **values: Any) -> dict[str, Any]:
+    base = dict.fromkeys(CONFIGURATION)
+    base |= {"study_id": "s", "bandwidth_bps": 10**6, "rtt_ms": 50.0, "congestion_control": "cubic"}
+    base |= {"application": "zoom", "start_order": "app_first", "workload": "call", "direction": "downlink"}
+    return {**base, "run_id": f"r{number:04}", "repetition": None, "exclusion_reason": None, **values}
+
+
+def runs(aqm: str, size: float | None, values: list[float], **others: Any) -> list[dict[str, Any]]:
+    return [
+        run(
+            i,
+            **{
+                "aqm": aqm,
+                "queue_size_bdp": size,
+                "queue_label": f"{aqm} {size}",
+                "role": "all",
+                "delay_basis": "queue_sojourn",
+                "mean_ms": value,
+                **others,
+            },
+        )
+        for i, value in enumerate(values)
+    ]
+
+
+def compared(rows: list[dict[str, Any]], factor: str = "aqm", baseline: Any = "tail-drop") -> list[dict[str, Any]]:
+    return compare_configurations(rows, METRICS["queuing_delay_mean"], FACTORS[factor], baseline).to_pylist()
+
+
+LOW, HIGH = [10.0, 11, 12, 13, 14, 15], [70.0, 72, 74, 76, 78, 79]
+
+
+def test_every_column_is_described_and_has_the_unit_of_its_name() -> None:
+    for column in (*COLUMNS, *EQUIVALENCE_COLUMNS):
+        assert column.description.endswith("."), column.name
+        suffix = next((end for end in UNITS if column.name.endswith(end)), None)
+        assert column.unit == (UNITS[suffix] if suffix else None), column.name
+    assert set(COMPARISON.key) <= {column.name for column in COMPARISON.columns}
+    assert COMPARISON.grain
+    assert {factor for factor, _ in STANDARD} <= set(FACTORS)
+
+
+def test_a_queue_of_default_size_compares_with_each_size_and_others_with_their_own() -> None:
+    rows = [
+        *runs("tail-drop", 2.0, HIGH),
+        *runs("tail-drop", 10.0, HIGH),
+        *runs("fq_codel", None, LOW),
+        *runs("codel", 2.0, LOW),
+    ]
+    found = [(row["treatment"], row["baseline_queue_label"]) for row in compared(rows)]
+    assert sorted(found) == [
+        ("codel", "tail-drop 2.0"),
+        ("fq_codel", "tail-drop 10.0"),
+        ("fq_codel", "tail-drop 2.0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"bandwidth_bps": 2 * 10**6}, {"rtt_ms": 30.0}, {"congestion_control": "bbr"}, {"congestion_control": None},
+        {"application": "meet"}, {"start_order": "tcp_first"}, {"study_id": "t"}, {"role": "app"},
+        {"delay_basis": "study_mean"}, {"direction": "uplink"}, {"workload": "screen_capture"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_configurations_that_differ_in_anything_else_are_not_compared(other: dict[str, Any]) -> None:
+    assert len(compared([*runs("tail-drop", 2.0, HIGH), *runs("codel", 2.0, LOW)])) == 1
+    assert compared([*runs("tail-drop", 2.0, HIGH), *runs("codel", 2.0, LOW, **other)]) == []
+
+
+def test_swapping_the_baseline_turns_the_effect_round() -> None:
+    rows = [*runs("tail-drop", 2.0, HIGH), *runs("codel", 2.0, LOW)]
+    (first,), (second,) = compared(rows), compared(rows, baseline="codel")
+    assert (first["effect"], first["effect_lower"], first["effect_upper"]) == (
+        -second["effect"],
+        -second["effect_upper"],
+        -second["effect_lower"],
+    )
+    assert first["p_value"] == second["p_value"]
+    assert (first["verdict"].split()[0], second["verdict"].split()[0]) == ("lower", "higher")
+
+
+def test_order_of_the_runs_does_not_matter() -> None:
+    rows = [*runs("tail-drop", 2.0, HIGH), *runs("codel", 2.0, LOW), *runs("fq_codel", None, LOW[:3])]
+    shuffled = [rows[i] for i in np.random.default_rng(1).permutation(len(rows))]
+    assert compared(shuffled) == compared(rows)
+
+
+def test_runs_pair_only_when_both_have_the_same_repetitions() -> None:
+    def numbered(rows: list[dict[str, Any]], first: int = 1) -> list[dict[str, Any]]:
+        return [{**row, "repetition": first + i} for i, row in enumerate(rows)]
+
+    drop, codel = runs("tail-drop", 2.0, HIGH), runs("codel", 2.0, LOW[::-1])
+    (pairs,) = compared([*numbered(drop), *numbered(codel)[::-1]])
+    assert (pairs["replication_unit"], pairs["estimator"]) == ("pair of runs", "Hodges-Lehmann shift of pairs")
+    assert pairs["effect"] == np.median([(a + b) / 2 for i, a in enumerate(D) for b in D[i:]])
+    (apart,) = compared([*numbered(drop), *numbered(codel, first=2)])
+    assert apart["replication_unit"] == "run"
+
+
+D = [low - high for low, high in zip(LOW[::-1], HIGH, strict=True)]
+
+
+def test_families_are_of_one_study() -> None:
+    one = [*runs("tail-drop", 2.0, HIGH), *runs("codel", 2.0, LOW), *runs("fq_codel", 2.0, LOW)]
+    other = [{**row, "study_id": "t"} for row in one if row["aqm"] != "fq_codel"]
+    assert [(row["study_id"], row["family_tests"]) for row in compared([*one, *other])] == [
+        ("s", 2), ("s", 2), ("t", 1),
+    ]  # fmt: skip
+
+
+VERDICTS = [
+    (LOW, HIGH, 0.01, None, "lower by 62.5 ms [58.0, 66.0]"),
+    (HIGH, LOW, 0.01, None, "higher by 62.5 ms [58.0, 66.0]"),
+    (LOW, HIGH, 0.2, None, "no difference shown: lower by 62.5 ms [58.0, 66.0], lost to the correction for many tests"),
+    (LOW, [v + 0.5 for v in LOW], 0.6, None, "no difference shown: -0.5 ms [-3.5, 2.5]"),
+    (LOW, [v + 0.5 for v in LOW], 0.6, 0.01, "no relevant difference: within ±5 ms [-3.5, 2.5]"),
+    (LOW, [v + 0.5 for v in LOW], 0.6, 0.2, "no difference shown: -0.5 ms [-3.5, 2.5]"),
+    ([1.0] * 6, [1.0] * 6, None, None, "no difference: all values are equal"),
+    ([1.0], [2.0], None, None, "cannot tell: one run each"),
+    ([1.0, 2, 3], [2.0, 3, 4], 0.3, None,
+     "cannot tell: n = 3 and 3: a 95% interval of the shift needs 4 each or more of one"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("treatment", "baseline", "p", "equivalence_p", "expected"), VERDICTS)
+def test_verdict(
+    treatment: list[float], baseline: list[float], p: float | None, equivalence_p: float | None, expected: str
+) -> None:
+    found = verdict(compare(treatment, baseline), "ms", p, equivalence_p, margin=None if equivalence_p is None else 5)
+    assert found == expected
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """A warehouse whose marts have 14 runs of each discipline, so that a parallel scan may disorder them."""
+    random = np.random.default_rng(6)
+    path = tmp_path / "warehouse.duckdb"
+    rows = [
+        row
+        for aqm, size, centre in (("tail-drop", 2.0, 100), ("codel", None, 40), ("fq_codel", None, 99))
+        for row in runs(aqm, size, list(random.normal(centre, 4, 14)))
+    ]
+    for i, row in enumerate(rows):
+        row |= {"run_id": f"r{i}", "repetition": None}
+    empty = {
+        "run_queuing_delay": {"median_ms": None, "p95_ms": None},
+        "run_harm": {"harm_metric": "throughput", "harm_ratio": None},
+        "run_flow_rate_equality": {"flow_rate_equality": None, "app_link_share_ratio": None},
+        "run_packet_drop": {"drop_basis": "queue_log", "drop_ratio": None},
+        "harm_qoe": {"qoe_metric": "brisque", "qoe_score": None},
+    }
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create schema marts")
+        for name, columns in empty.items():
+            table = pa.Table.from_pylist([{**row, **columns} for row in rows])
+            connection.register("rows", table)
+            connection.execute(f"create table marts.{name} as select * from rows")
+    return path
+
+
+def test_the_mart_has_each_comparison_once_with_its_verdict(warehouse: Path, tmp_path: Path) -> None:
+    assert write_comparisons(warehouse) == 2
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        found = connection.execute("select treatment, baseline_queue_label, verdict from marts.comparison").fetchall()
+    assert [(row[0], row[1]) for row in found] == [("codel", "tail-drop 2.0"), ("fq_codel", "tail-drop 2.0")]
+    assert found[0][2].startswith("lower by 6")
+    assert found[1][2].startswith("no difference shown")
+    build_id, _ = publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots")
+    assert publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots") == (build_id, False)
+
+
+def test_threads_do_not_matter(warehouse: Path) -> None:
+    tables = []
+    for threads in (1, 4):
+        with duckdb.connect(str(warehouse)) as connection:
+            connection.execute(f"set threads = {threads}")
+            tables.append(standard_comparisons(connection))
+    assert tables[0].equals(tables[1])
