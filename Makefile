@@ -28,7 +28,7 @@ export SOJOURN_SHARED := $(abspath $(SHARED))
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  DATA='FOLDER …'    folders to ingest beside the bundled sample (make run, make build)"
+	@echo "  DATA='FOLDER …'    folders to ingest beside the sample, without spaces in their names (make run, make build)"
 	@echo "  VAR=FOLDER         where everything generated goes (default: var)"
 
 ##@ use
@@ -133,5 +133,5 @@ screenshot: test-browser ## Take the README's picture of the dashboard anew
 	@dashboards/.venv/bin/python infra/setup/crop.py var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
 
 .PHONY: clean
-clean: ## Remove the lake, warehouse, snapshots and logs (says what it would remove; YES=1 removes)
+clean: ## Remove lake, warehouse, snapshots, Superset's own data, logs (says what; YES=1 removes)
 	@infra/setup/clean.sh "$(SOJOURN_VAR)" "$(YES)"

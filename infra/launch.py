@@ -177,6 +177,7 @@ def launch(servers: Servers, ready: Callable[[Servers], int]) -> int:
     # Also SIGINT: a shell that starts this in the background has it ignored.
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)  # the terminal was closed
     try:
         servers.start()
         return ready(servers)
@@ -190,6 +191,7 @@ def launch(servers: Servers, ready: Callable[[Servers], int]) -> int:
         # A second Ctrl-C must not leave servers behind.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         say("stopping")
         servers.stop()
         say("stopped")

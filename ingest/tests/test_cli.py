@@ -81,3 +81,38 @@ def test_wrong_address_policy_says_what_to_give(tmp_path: Path) -> None:
     done = sojourn("ingest", tmp_path, "--addresses", "hide")
     assert done.exit_code == 2
     assert "give pseudonymise or keep" in done.output
+
+
+def test_a_capture_without_packets_is_no_duplicate(tmp_path: Path) -> None:
+    write_pcap(tmp_path / "empty.pcap", [])
+    assert "duplicate" not in sojourn("ingest", tmp_path / "empty.pcap", "--var", tmp_path / "var").output
+
+
+def test_a_dry_run_knows_the_descriptions_that_lie_with_the_data_and_makes_no_key(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "study.yaml").write_text(
+        "sojourn_study: 1\nstudy_id: own\ntitle: t\ndescription: d\nlicence: CC0-1.0\ntables:\n"
+        "  - name: scores\n    header: [call, score]\n    outputs:\n      - table: qoe_score\n        fields:\n"
+        "          run_id: { from: call }\n          metric: { constant: brisque }\n          score: { from: score }\n"
+    )
+    (folder / "scores.csv").write_text("call,score\na,50\n")
+    assert "study_table:own/scores" in sojourn("ingest", folder, "--var", tmp_path / "var", "--dry-run").output
+    assert not (tmp_path / "var").exists()
+
+
+def test_a_damaged_lake_and_a_wrong_secrets_file_are_one_line(tmp_path: Path) -> None:
+    import subprocess
+
+    command = [str(Path(sys.executable).parent / "sojourn"), "ingest", str(tmp_path / "a.pcap"), "--var"]
+    write_pcap(tmp_path / "a.pcap", [udp_frame(b"x")])
+    commits = tmp_path / "damaged" / "lake" / "commits"
+    commits.mkdir(parents=True)
+    (commits / "x.json").write_text('{"version": 1}')
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "secrets.env").write_text("nonsense\n")
+    for var, message in (("damaged", "x.json is damaged"), ("wrong", "expected KEY=VALUE")):
+        done = subprocess.run([*command, str(tmp_path / var)], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr

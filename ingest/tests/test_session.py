@@ -260,3 +260,107 @@ def test_packets_once_asked_for_are_kept(tmp_path: Path, inputs: Path) -> None:
         assert attempt.disposition == disposition
         assert len(rows(tmp_path, "packet")) == expected
     assert len(rows(tmp_path, "flow")) == 1
+
+
+def test_what_was_rejected_is_tried_again_once_it_is_described(tmp_path: Path, inputs: Path) -> None:
+    (inputs / "scores.csv").write_text("call,score\na,50\n")
+    ingest(tmp_path, inputs)
+    assert rows(tmp_path, "qoe_score") == []
+    (inputs / "study.yaml").write_text(
+        "sojourn_study: 1\nstudy_id: own\ntitle: t\ndescription: d\nlicence: CC0-1.0\ntables:\n"
+        "  - name: scores\n    header: [call, score]\n    outputs:\n      - table: qoe_score\n        fields:\n"
+        "          run_id: { from: call }\n          metric: { constant: brisque }\n          score: { from: score }\n"
+    )
+    ingest(tmp_path, inputs)
+    assert [row["run_id"] for row in rows(tmp_path, "qoe_score")] == ["a"]
+
+
+def test_a_reader_that_failed_once_is_tried_again(
+    tmp_path: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sojourn_ingest.lake import FactWriter
+
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FactWriter, "write", full_disk)
+        assert ingest(tmp_path, inputs)["a.pcap"].commit.status == "rejected"
+    assert ingest(tmp_path, inputs)["a.pcap"].commit.status == "ok"
+    assert len(rows(tmp_path, "flow")) == 1
+
+
+def test_facts_go_when_the_last_copy_of_their_content_changed(tmp_path: Path, inputs: Path) -> None:
+    for name in ("a.pcap", "b.pcap"):
+        write_pcap(inputs / name, [udp_frame(b"old")])
+    ingest(tmp_path, inputs)
+    for name in ("a.pcap", "b.pcap"):
+        write_pcap(inputs / name, [udp_frame(b"new"), udp_frame(b"new")])
+        ingest(tmp_path, inputs)
+    assert [row["fwd_packets"] for row in rows(tmp_path, "flow")] == [2]
+
+
+def test_files_that_come_later_are_bound_to_a_manifest_that_lists_none(tmp_path: Path, inputs: Path) -> None:
+    (inputs / "manifest.yaml").write_text(
+        "schema: testbed-manifest/1\nrun_id: r1\nstudy: s\nbandwidth_bps: 1000000\nrtt_ms: 20\n"
+        "queue: {discipline: codel}\norder: solo\n"
+    )
+    ingest(tmp_path, inputs)
+    assert rows(tmp_path, "run_source") == []
+    write_pcap(inputs / "after.pcap", [udp_frame(b"x")])
+    ingest(tmp_path, inputs)
+    (bound,) = rows(tmp_path, "run_source")
+    assert bound["measurement_hash"] == rows(tmp_path, "flow")[0]["source_hash"]
+    before = counts(tmp_path)
+    assert {attempt.disposition for attempt in ingest(tmp_path, inputs).values()} == {"unchanged"}
+    assert counts(tmp_path) == before
+
+
+def test_another_key_or_policy_decodes_anew(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x", ("8.8.8.8", 1), ("8.8.4.4", 2))])
+    lake = Lake(tmp_path / "lake")
+    seen = []
+    for pseudonymiser in (Pseudonymiser(b"one"), Pseudonymiser(b"two"), Pseudonymiser(b"two", "keep")):
+        with lake.writing():
+            IngestSession(lake, pseudonymiser).run(files_below([inputs]), lambda _: None)
+        (flow,) = rows(tmp_path, "flow")
+        seen.append(flow["initiator_host_key"])
+    assert len(set(seen)) == 3
+    assert seen[2] == "8.8.8.8"
+
+
+def test_a_file_name_that_is_not_utf8_is_an_outcome(tmp_path: Path, inputs: Path) -> None:
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+    strange = Path(os.fsdecode(os.fsencode(inputs) + b"/caf\xe9.pcap"))
+    strange.write_bytes((inputs / "a.pcap").read_bytes())
+    attempts = ingest(tmp_path, inputs)
+    assert attempts["a.pcap"].commit.status == "ok"
+    assert "rename it" in str(attempts[strange.name].commit.message)
+    assert any("caf\\xe9.pcap" in str(row["source_path"]) for row in rows(tmp_path, "ingest_outcome"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("manifest.json", '{"schema": "testbed-manifest/1", "run_id": "r", "study": "s", "bandwidth_bps": 1e30}'),
+        ("manifest.json", '{"schema": "testbed-manifest/1", "a": ' + "[" * 100_000 + "]" * 100_000 + "}"),
+        ("ss.jsonl", '{"ts_ns":10000000000000000000000000,"ts_end_ns":2,"raw":""}\n'),
+        (
+            "ss.jsonl",
+            '{"ts_ns":1,"ts_end_ns":2,"raw":"ESTAB 0 0 10.0.0.1:1 10.0.0.2:2 cubic rtt:inf cwnd:9"}\n',
+        ),
+    ],
+)
+def test_odd_values_are_the_inputs_fault_not_a_bug(tmp_path: Path, inputs: Path, name: str, content: str) -> None:
+    (inputs / name).write_text(content)
+    (attempt,) = ingest(tmp_path, inputs).values()
+    assert attempt.commit.reason != "internal_error"
+    assert attempt.commit.status == "rejected" or attempt.refused
+
+
+def test_a_text_that_only_mentions_the_schema_is_no_manifest(tmp_path: Path, inputs: Path) -> None:
+    (inputs / "notes.md").write_text("Our manifests follow testbed-manifest/1.\n")
+    (attempt,) = ingest(tmp_path, inputs).values()
+    assert attempt.commit.reason == "unrecognised_format"

@@ -105,6 +105,14 @@ def test_a_code_that_the_lake_does_not_have_is_refused(tmp_path: Path) -> None:
     assert reading.refused == {"run.start_order: not convertible": 1}
 
 
+def test_a_number_that_no_column_holds_is_refused_alone(runs: StudyTable, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("id,kind,mbit,delay,queue,when\na,alone,1,0.05,codel,x\nb,alone,1e300,0.05,codel,x\n")
+    rows, reading = read(runs, path)
+    assert [row["run_id"] for row in rows] == ["a"]
+    assert reading.refused == {"run.bandwidth_bps: not convertible": 1}
+
+
 def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("id,kind,mbit,delay,queue\n")

@@ -71,3 +71,18 @@ def test_a_failing_test_publishes_nothing_and_is_named(tmp_path: Path, repositor
     assert "planted_failure" in failed.stderr
     assert "nothing was published" in failed.stderr
     assert current(var / "snapshots") == served
+
+
+@pytest.mark.integration
+def test_the_same_files_give_the_same_build_in_another_lake(tmp_path: Path, sample: Path) -> None:
+    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    builds = []
+    for name in ("first", "second"):
+        var = tmp_path / name
+        environment = {**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_ADDRESS_KEY": "one key for both"}
+        for command in (["ingest", str(run)], ["build"]):
+            subprocess.run([str(SOJOURN), *command], env=environment, check=True, capture_output=True)
+        builds.append(current(var / "snapshots"))
+    assert builds[0] is not None
+    assert builds[1] is not None
+    assert builds[0].build_id == builds[1].build_id

@@ -41,6 +41,13 @@ class Pseudonymiser:
     policy: AddressPolicy = "pseudonymise"
     _known: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False)
 
+    @property
+    def mark(self) -> str:
+        """What tells facts of one policy and key from those of another, without telling the key."""
+        if self.policy == "keep":
+            return "addresses-kept"
+        return "key-" + hmac.new(self.key, b"mark", hashlib.sha256).hexdigest()[:8]
+
     def keys(self, text: str) -> tuple[str, str]:
         """Return host key and prefix key of one address.
 

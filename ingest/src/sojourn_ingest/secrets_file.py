@@ -18,12 +18,16 @@ GENERATORS: dict[str, Callable[[], str]] = {
 }
 
 
+class SecretsError(ValueError):
+    """The secrets file cannot be read; the message says where and what to mend."""
+
+
 def read_secrets(path: Path) -> dict[str, str]:
     """Return the settings in ``path``, a file of KEY=VALUE lines; empty if there is none.
 
     Raises
     ------
-    ValueError
+    SecretsError
         If a line is neither blank, a comment nor KEY=VALUE.
     """
     if not path.exists():
@@ -34,7 +38,7 @@ def read_secrets(path: Path) -> dict[str, str]:
             continue
         name, separator, value = line.partition("=")
         if not separator:
-            raise ValueError(
+            raise SecretsError(
                 f"{path}:{number}: expected KEY=VALUE; mend the line or remove the file to have it made anew"
             )
         settings[name.strip()] = value.strip()
@@ -55,8 +59,25 @@ def ensure_secrets(path: Path) -> dict[str, str]:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
         handle.write(body)
-    temporary.replace(path)
+    _keep_out_of_git(path.parent)
+    if path.exists():
+        temporary.replace(path)
+        return settings
+    try:
+        # Of two first starts at the same time, one makes the file, and the other takes what it holds.
+        os.link(temporary, path)
+    except FileExistsError:
+        return ensure_secrets(path)
+    finally:
+        temporary.unlink(missing_ok=True)
     return settings
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    # The folder may lie in somebody's repository under a name that its .gitignore does not know.
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
 
 
 def address_key(path: Path) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -83,7 +84,7 @@ class IngestSession:
         ``on_done`` is called in this thread as each file ends. A description of a study that a file belongs
         to is ingested with it, and the two captures of a run are paired once its manifest was read.
         """
-        self._registry = self._with_descriptions(files)
+        self.prepare(files)
         attempts: dict[Path, Attempt] = {}
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
             pending: set[Future[Attempt]] = {pool.submit(self.attempt, path) for path in files}
@@ -126,7 +127,7 @@ class IngestSession:
 
     def _hash_of(self, path: Path) -> str:
         state = path.stat()
-        for commit in self.lake.at_path(str(path)):
+        for commit in self.lake.at_path(path_text(path)):
             # It was hashed when it was tried, in this session or an earlier one.
             if commit.content_hash and (commit.size_bytes, commit.modified_ns) == (state.st_size, state.st_mtime_ns):
                 return commit.content_hash
@@ -154,6 +155,10 @@ class IngestSession:
                 studies |= self.lake.studies_of_runs(attempt.commit)
         known = [self._registry.study(study_id) for study_id in sorted(studies)]
         return [study.path for study in known if study is not None]
+
+    def prepare(self, files: list[Path]) -> None:
+        """Take note of the study descriptions among the files, so that tables they describe are recognised."""
+        self._registry = self._with_descriptions(files)
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it whole into the lake.
@@ -197,16 +202,33 @@ class IngestSession:
             return self._read(draft, source, chosen)
 
     def _unchanged(self, draft: _Draft) -> Commit | None:
-        for commit in self.lake.at_path(str(draft.path)):
+        for commit in self.lake.at_path(draft.source_path):
+            if commit.status == "rejected" or commit.format == RunManifest.name:
+                # What was rejected may be readable now: a description was added, a full disk was emptied. A manifest
+                # is bound to the files that lie beside it, which may have come or changed since.
+                continue
             same = commit.size_bytes == draft.size_bytes and commit.modified_ns == draft.modified_ns
             if same and commit.decoder_version in self._versions():
                 return commit
         return None
 
     def _versions(self) -> set[str]:
-        return {UNRECOGNISED_VERSION}.union(*(_versions_as_good(candidate) for candidate in self._registry.formats))
+        return {version for candidate in self._registry.formats for version in self._versions_as_good(candidate)}
+
+    def _version(self, chosen: Format, bound: str = "") -> str:
+        # Facts with addresses under another policy or key do not join with these: they are facts of another version.
+        return chosen.version + bound + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
+
+    def _versions_as_good(self, candidate: Format, bound: str = "") -> tuple[str, ...]:
+        versions = candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
+        mark = f"+{self._context.pseudonymiser.mark}" if candidate.holds_addresses else ""
+        return tuple(version + bound + mark for version in versions)
 
     def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError("unreadable", "the file's name is not UTF-8; rename it") from error
         try:
             mark = _native.fingerprint(str(path))
         except _native.DecodeError as error:
@@ -215,11 +237,15 @@ class IngestSession:
         return source, mark.sha256, None if mark.fault is None else input_error(mark.fault)
 
     def _read(self, draft: _Draft, source: Source, chosen: Format) -> Attempt:
-        draft.format, draft.version = chosen.name, chosen.version
-        for commit in self.lake.at_path(str(draft.path)):
-            if commit.content_hash == draft.content_hash and commit.decoder_version in _versions_as_good(chosen):
+        draft.format = chosen.name
+        bound = chosen.bound_to(source, self._hash_of) if isinstance(chosen, RunManifest) else ""
+        draft.version = self._version(chosen, bound)
+        as_good = self._versions_as_good(chosen, bound)
+        for commit in self.lake.at_path(draft.source_path):
+            same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
+            if same_content and commit.decoder_version in as_good:
                 return Attempt(draft.path, commit, "unchanged")
-        holders = (self.lake.facts_of(draft.content_hash, version) for version in _versions_as_good(chosen))
+        holders = (self.lake.facts_of(draft.content_hash, version) for version in as_good)
         holder = next((commit for commit in holders if commit is not None), None)
         if holder is not None:
             draft.version = holder.decoder_version
@@ -233,7 +259,10 @@ class IngestSession:
                 return self._reject(draft, error, reading)
             except MemoryError:
                 raise
-            except Exception as error:
+            except BaseException as error:
+                # A panic of the decoder derives from BaseException and from no class that can be imported.
+                if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                    raise
                 logger.exception("%s: reader %s failed", draft.path, chosen.name)
                 text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
                 return self._reject(draft, InputError("internal_error", text), reading)
@@ -267,12 +296,17 @@ class _Draft:
     format: str | None = None
     version: str = UNRECOGNISED_VERSION
 
+    @property
+    def source_path(self) -> str:
+        """The path as text, also where its bytes are not UTF-8."""
+        return path_text(self.path)
+
     def _outcome(
         self, status: Literal["ok", "partial", "rejected"], reading: Reading, **more: str | int | None
     ) -> Outcome:
         fault = reading.fault
         return Outcome(
-            source_path=str(self.path),
+            source_path=self.source_path,
             content_hash=self.content_hash,
             decoder_version=self.version,
             size_bytes=self.size_bytes,
@@ -304,8 +338,9 @@ class _Draft:
         return self._outcome("rejected", reading)
 
 
-def _versions_as_good(candidate: Format) -> tuple[str, ...]:
-    return candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
+def path_text(path: Path) -> str:
+    """Return a path as text that can be written, also where its bytes are not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _plain_hash(path: Path) -> str:

@@ -48,11 +48,9 @@ def build_command(
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except duckdb.IOException as error:
-        console.print(
-            f"[red]error:[/red] {paths.warehouse} is in use by another process; wait for it to end",
-            soft_wrap=True,
-            highlight=False,
-        )
+        busy = f"{paths.warehouse} is in use by another process; wait for it to end"
+        text = busy if "lock" in str(error) else str(error).splitlines()[0]
+        console.print(f"[red]error:[/red] {escape(text)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     out = Console()
     if not report.built:

@@ -37,7 +37,11 @@ PARENTS: Final[dict[tuple[str, str], str]] = {
 }
 
 #: Tables in which several sources may give the same row, such as half a study and later the whole of it.
-GIVEN_ONCE: Final = ("run", "run_exclusion", "run_flow", "run_source", "run_measurement", "qoe_score")
+GIVEN_ONCE: Final = ("run_measurement", "qoe_score")
+
+#: Tables whose rows about one run belong together: staging keeps those of every source apart, and
+#: ``int_run_description_choice`` chooses the source, once for all of them.
+GIVEN_BY_SOURCE: Final = ("run", "run_exclusion", "run_flow", "run_source")
 
 #: Tables whose every row belongs to a run.
 OF_A_RUN: Final = ("run_exclusion", "run_flow", "run_source", "run_measurement", "qoe_score")
@@ -73,6 +77,12 @@ def staging_columns(table: Table) -> list[str]:
     return [staging_column(table.name, column.name) for column in table.columns]
 
 
+def staging_key(table: Table) -> list[str]:
+    """Return the key of the staging model over one lake table."""
+    key = [staging_column(table.name, column) for column in table.key]
+    return ["source_hash", *key] if table.name in GIVEN_BY_SOURCE else key
+
+
 def _column(name: str, column: Column) -> dict[str, Any]:
     declared: dict[str, Any] = {
         "name": name,
@@ -97,11 +107,14 @@ def _source_table(table: Table) -> dict[str, Any]:
 def _staging_description(table: Table) -> str:
     if table.name in GIVEN_ONCE:
         return f"The lake's {table.name}, each row once also where several sources give it: {table.grain}."
+    if table.name in GIVEN_BY_SOURCE:
+        return f"The lake's {table.name}, each source's rows of a run apart: {table.grain}, as one source gives it."
     return f"The lake's {table.name}, as it is: {table.grain}."
 
 
 def _staging_model(table: Table) -> dict[str, Any]:
-    key = [staging_column(table.name, column) for column in table.key]
+    key = staging_key(table)
+    grain = f"{table.grain}, as one source gives it" if table.name in GIVEN_BY_SOURCE else table.grain
     tests: list[dict[str, Any]] = [{"unique_key": {"arguments": {"columns": key}}}]
     if table.name in OF_A_RUN:
         tests.append(
@@ -131,7 +144,7 @@ def _staging_model(table: Table) -> dict[str, Any]:
     return {
         "name": f"stg_lake__{table.name}",
         "description": _staging_description(table),
-        "config": {"materialized": "view", "meta": {"grain": table.grain, "key": key}},
+        "config": {"materialized": "view", "meta": {"grain": grain, "key": key}},
         "data_tests": tests,
         "columns": columns,
     }

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from sojourn_ingest import __version__
+from sojourn_ingest.lake import LakeDamagedError
+from sojourn_ingest.secrets_file import SecretsError
 
 COMMAND_GROUP = "sojourn.commands"
 
@@ -50,5 +52,9 @@ def application() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line."""
-    application()()
+    """Run the command line; what its user can mend ends in one line."""
+    try:
+        application()()
+    except (LakeDamagedError, SecretsError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -94,10 +94,11 @@ def ingest(
     files = [path for path in files if paths.var not in path.parents]
     if not files:
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
-    session = IngestSession(
-        Lake(paths.lake), Pseudonymiser(address_key(paths.secrets), policy), workers, packets=packets
-    )
+    # A dry run writes no address, and no key either.
+    key = b"dry run" if dry_run else address_key(paths.secrets)
+    session = IngestSession(Lake(paths.lake), Pseudonymiser(key, policy), workers, packets=packets)
     if dry_run:
+        session.prepare(files)
         _print_formats(console, session, files)
         return
     lake = session.lake
@@ -111,9 +112,8 @@ def ingest(
         console.print("stopped; what was committed stays, the same command completes the rest")
         raise typer.Exit(130) from error
     _print_summary(Console(), attempts)
-    failed = [a for a in attempts if a.commit.reason == "internal_error"]
     imperfect = [a for a in attempts if a.commit.status != "ok"]
-    if failed or (strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
+    if (strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
         raise typer.Exit(1)
 
 
@@ -185,7 +185,7 @@ def _disposition(attempt: Attempt) -> str:
         return "rejected"
     if attempt.disposition == "unchanged":
         return "unchanged"
-    return "new" if attempt.commit.holds_facts else "duplicate"
+    return "new" if attempt.commit.duplicate_of is None else "duplicate"
 
 
 def _print_messages(console: Console, attempts: list[Attempt]) -> None:

@@ -14,6 +14,7 @@ class Capture:
     """Packet captures as tcpdump, dumpcap and Wireshark write them."""
 
     name = "capture"
+    holds_addresses = True
 
     def __init__(self, *, packets: bool = False) -> None:
         self._packets = packets

@@ -30,6 +30,7 @@ class CapturePair:
     after_hash: str
 
     name = "capture_pair"
+    holds_addresses = True
 
     @property
     def version(self) -> str:

@@ -73,7 +73,7 @@ Facts = Iterator[tuple[str, pa.RecordBatch]]
 
 
 class Format(Protocol):
-    """An input format.
+    """An input format. ``holds_addresses``: its facts depend on the address policy and key.
 
     ``read`` yields ``(table, batch)`` with all declared columns but the provenance, and keeps ``reading``
     up to date. It raises InputError where nothing can be read; a fault after some facts goes into
@@ -81,6 +81,7 @@ class Format(Protocol):
     """
 
     name: str
+    holds_addresses: bool
 
     @property
     def version(self) -> str:

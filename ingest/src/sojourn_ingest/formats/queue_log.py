@@ -17,6 +17,7 @@ class BpftraceQueueLog:
     """One line per enqueue, dequeue and drop, as the project's bpftrace probe prints them."""
 
     name = "bpftrace_queue_log"
+    holds_addresses = True
 
     @property
     def version(self) -> str:

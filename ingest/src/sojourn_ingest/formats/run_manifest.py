@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import yaml
@@ -18,8 +20,8 @@ from sojourn_ingest.formats.validation import one_line
 from sojourn_ingest.schema import table
 
 SCHEMA = "testbed-manifest/1"
+SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
-SECOND_NS = 10**9
 
 # What a file of a run's folder measures, by its name without a compression suffix.
 MEASUREMENTS = {
@@ -31,45 +33,50 @@ MEASUREMENTS = {
 
 AQM_NAMES = {"bfifo": "tail-drop", "pfifo": "tail-drop", "pfifo_fast": "tail-drop"}
 
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+# Seconds whose nanoseconds fit 63 bits: until the year 2262.
+Epoch = Annotated[float, Field(ge=0, lt=9.2e9)]
+
 
 class _Model(BaseModel):
-    # A manifest may say more than Sojourn reads.
-    model_config = ConfigDict(extra="ignore")
+    # A manifest may say more than Sojourn reads; no number of it is infinite.
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
 class _Queue(_Model):
     discipline: str
     size_bdp: float | None = None
-    size_bytes: int | None = None
-    size_packets: int | None = None
+    size_bytes: Count | None = None
+    size_packets: Count | None = None
     aqm_parameters: dict[str, Any] | None = None
 
 
 class _Instant(_Model):
-    epoch_s: float
+    epoch_s: Epoch
 
 
 class _Window(_Model):
-    start_epoch_s: float
-    end_epoch_s: float
+    start_epoch_s: Epoch
+    end_epoch_s: Epoch
 
 
 class _Flow(_Model):
     role: Literal["app", "tcp", "tcp_control"]
     proto: Literal["tcp", "udp"]
     src: str
-    sport: int
+    sport: Port
     dst: str
-    dport: int
+    dport: Port
     cc: str | None = None
     app: str | None = None
-    ssrc: int | None = None
-    rtp_payload_type: int | None = None
+    ssrc: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    rtp_payload_type: Annotated[int, Field(ge=0, lt=128)] | None = None
     planned_start_s: float | None = None
 
 
 class _Clock(_Model):
-    mono_to_realtime_offset_ns: int
+    mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
 
 
 class _File(_Model):
@@ -82,14 +89,14 @@ class Manifest(_Model):
     run_id: str = Field(min_length=1)
     study: str = Field(min_length=1)
     direction: Literal["downlink", "uplink"] | None = None
-    bandwidth_bps: int = Field(gt=0)
+    bandwidth_bps: int = Field(gt=0, lt=2**53)
     rtt_ms: float = Field(ge=0)
     queue: _Queue
     cc: str | None = None
     app: str | None = None
     order: Literal["solo", "app_first", "tcp_first"]
     workload: str = "call"
-    repetition: int | None = None
+    repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     t0: _Instant | None = None
     window: _Window | None = None
     flows: list[_Flow] = []
@@ -108,7 +115,7 @@ def _load(source: Source) -> dict[str, Any]:
         text = handle.read(MAX_BYTES)
     try:
         content = json.loads(text) if text.lstrip().startswith(b"{") else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError("corrupt_record", f"manifest is not valid JSON or YAML: {one_line(error)}") from error
     if not isinstance(content, dict):
         raise InputError("corrupt_record", "manifest is not a JSON or YAML object")
@@ -119,11 +126,12 @@ class RunManifest:
     """The description of one run, in the folder that holds the run's files."""
 
     name = "run_manifest"
+    holds_addresses = True
     version = "run-manifest-1"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
-        return source.plain_bytes <= MAX_BYTES and SCHEMA.encode() in source.head[:4096]
+        return source.plain_bytes <= MAX_BYTES and SCHEMA_ENTRY.search(source.head[:4096]) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run, its flows, and the hashes that bind its files to it."""
@@ -141,6 +149,21 @@ class RunManifest:
         measured = self._measurements(manifest, source.path.parent, context)
         if measured:
             yield _batch("run_source", [run_key | row for row in measured])
+
+    @staticmethod
+    def bound_to(source: Source, fingerprint: Callable[[Path], str]) -> str:
+        """Return a mark of the files beside a manifest that does not list them; empty where it lists them.
+
+        Such files are bound to the run by lying there, so a file that comes or changes makes other facts of the
+        same manifest.
+        """
+        try:
+            manifest = Manifest.model_validate(_load(source))
+            beside = [_beside(source.path.parent, name) for name in MEASUREMENTS if name not in manifest.files]
+            marks = [f"{path.name}\0{fingerprint(path)}" for path in beside if path is not None]
+        except (ValidationError, InputError, OSError):
+            return ""  # reading the manifest, and the file beside it, says what is wrong
+        return f"+beside-{hashlib.sha256(chr(0).join(marks).encode()).hexdigest()[:8]}" if marks else ""
 
     @staticmethod
     def capture_pair(source: Source, fingerprint: Callable[[Path], str]) -> CapturePair | None:

@@ -54,6 +54,13 @@ COLON_WORDS: dict[str, tuple[str, Any]] = {
 # column: word after which, as a word of its own, the value stands
 FOLLOWING_WORDS = {"pacing_rate_bps": "pacing_rate", "delivery_rate_bps": "delivery_rate"}
 
+# What the column's integer type holds.
+LARGEST: dict[str, int] = {
+    column.name: 2 ** (column.type.bit_width - 1) - 1
+    for column in table("tcp_poll").columns
+    if pa.types.is_integer(column.type)
+} | {"app_limited": 1}
+
 ENDPOINT = re.compile(r"\[?(?P<address>[0-9a-fA-F.:*]+?)(?:%\w+)?\]?:(?P<port>\d+|\*)$")
 
 
@@ -104,6 +111,9 @@ def parse_socket(line: str) -> dict[str, Any]:
         row[column] = convert(keyed[key]) if key in keyed else None
     for column, key in FOLLOWING_WORDS.items():
         row[column] = _rate_bps(following[key]) if key in following else None
+    for column, value in row.items():
+        if isinstance(value, int) and not -LARGEST[column] - 1 <= value <= LARGEST[column]:
+            raise ValueError(f"{column} {value} is beyond what a kernel can report")
     return row
 
 
@@ -111,6 +121,7 @@ class SsPolls:
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"
+    holds_addresses = True
     version = "ss-polls-1"
 
     def recognises(self, source: Source) -> bool:
@@ -130,7 +141,7 @@ class SsPolls:
                     try:
                         rows += self._poll(line, poll_index, context, reading)
                         poll_index += 1
-                    except (ValueError, KeyError, TypeError) as error:
+                    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                         reading.refuse("malformed_line")
                         reading.fault = reading.fault or InputError(
                             "corrupt_record", f"line at byte {offset} is not a poll of ss: {error}", offset
@@ -151,6 +162,8 @@ class SsPolls:
     def _poll(self, line: bytes, poll_index: int, context: Context, reading: Reading) -> list[dict[str, Any]]:
         poll = json.loads(line)
         start_ns, end_ns, text = int(poll["ts_ns"]), int(poll["ts_end_ns"]), str(poll["raw"])
+        if not 0 <= start_ns <= LARGEST["poll_start_ns"] or not 0 <= end_ns <= LARGEST["poll_end_ns"]:
+            raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
         rows = []
         for socket_index, socket_line in enumerate(text.splitlines()):
             try:
@@ -159,7 +172,7 @@ class SsPolls:
                     address = row.pop(f"{end}_address")
                     keys = context.pseudonymiser.keys(address) if address else (None, None)
                     row[f"{end}_host_key"], row[f"{end}_prefix_key"] = keys
-            except ValueError:
+            except (ValueError, OverflowError):
                 reading.refuse("malformed_socket")
                 continue
             row |= {

@@ -159,6 +159,7 @@ class StudyDescriptionFile:
     """A study description, bundled or lying beside a study's data."""
 
     name = "study_description"
+    holds_addresses = False
     version = "study-description-1"
 
     def recognises(self, source: Source) -> bool:

@@ -50,6 +50,8 @@ class KnownStudy:
 class StudyTable:
     """One table of one known study, recognised by its exact header."""
 
+    holds_addresses = False
+
     def __init__(self, study: KnownStudy, mapping: TableMapping) -> None:
         self.study = study
         self.mapping = mapping
@@ -98,7 +100,8 @@ class StudyTable:
                         if rows.num_rows:
                             yield output.table, rows
             except pa.ArrowInvalid as error:
-                fault = InputError("corrupt_record", f"table is damaged after line {line}: {one_line(error)}")
+                mend = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
+                fault = InputError("corrupt_record", f"table is damaged after line {line}: {one_line(error)}{mend}")
                 if reading.records_read == 0:
                     raise fault from error
                 reading.fault = fault
@@ -175,7 +178,10 @@ def _number(text: pa.Array, factor: float, whole: bool) -> pa.Array:
     number = pc.if_else(plain, text, pa.scalar(None, pa.string()))
     scaled = pc.multiply(pc.cast(pc.utf8_trim_whitespace(number), pa.float64()), factor)
     # 0.225 Mbit/s is 225000.00000000003 bit/s in doubles.
-    return pc.cast(pc.round(scaled), pa.int64()) if whole else scaled
+    if not whole:
+        return scaled
+    fits = pc.less(pc.abs(scaled), float(2**53))
+    return pc.cast(pc.round(pc.if_else(fits, scaled, pa.scalar(None, pa.float64()))), pa.int64())
 
 
 def _duration_seconds(text: pa.Array) -> pa.Array:

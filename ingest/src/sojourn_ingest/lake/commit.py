@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
 
 FORMAT_VERSION = 1
 
@@ -47,6 +46,7 @@ class Commit:
     records_read: int
     files: tuple[DataFile, ...]
     subject: str | None = None
+    duplicate_of: str | None = None
     replaces: tuple[str, ...] = ()
 
     @property
@@ -72,10 +72,13 @@ class Commit:
         ValueError
             If the text is not a commit of a version this release reads.
         """
-        content: dict[str, Any] = json.loads(text)
-        version = content.pop("version", None)
+        content = json.loads(text)
+        version = content.pop("version", None) if isinstance(content, dict) else None
         if version != FORMAT_VERSION:
             raise ValueError(f"commit version {version!r}; this release reads version {FORMAT_VERSION}")
-        content["files"] = tuple(DataFile(**item) for item in content["files"])
-        content["replaces"] = tuple(content["replaces"])
-        return cls(**content)
+        try:
+            content["files"] = tuple(DataFile(**item) for item in content["files"])
+            content["replaces"] = tuple(content["replaces"])
+            return cls(**content)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a commit: {error}") from error

@@ -16,11 +16,23 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.outcome import Outcome
+from sojourn_ingest.lake.writer import flush
 from sojourn_ingest.schema import TABLES
 
 
 class LakeBusyError(RuntimeError):
     """Another process is writing to the lake."""
+
+
+class LakeDamagedError(RuntimeError):
+    """A commit of the lake cannot be read; the message names the file."""
+
+
+def _read_commit(path: Path) -> Commit:
+    try:
+        return Commit.from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise LakeDamagedError(f"{path} is damaged ({error}); remove it and ingest its source again") from error
 
 
 class Lake:
@@ -45,9 +57,7 @@ class Lake:
 
     def refresh(self) -> None:
         """Read the commits anew."""
-        commits = [
-            Commit.from_json(path.read_text(encoding="utf-8")) for path in sorted(self._commit_folder.glob("*.json"))
-        ]
+        commits = [_read_commit(path) for path in sorted(self._commit_folder.glob("*.json"))]
         replaced = {name for commit in commits for name in commit.replaces}
         self._live.clear()
         self._names_by_path.clear()
@@ -134,6 +144,7 @@ class Lake:
             records_read=outcome.records_read,
             files=files,
             subject=subject,
+            duplicate_of=outcome.duplicate_of,
         )
         with self._lock:
             draft = replace(draft, replaces=self._replaced_by(draft))
@@ -153,10 +164,27 @@ class Lake:
         same_path = {
             name for name in self._names_by_path[draft.source_path] if not self._holds_facts_for_another_path(name)
         }
-        same_subject = {
-            name for name, commit in self._live.items() if draft.subject is not None and commit.subject == draft.subject
-        }
-        return tuple(sorted(older_decoder | same_path | same_subject))
+        same_subject: set[str] = set()
+        if draft.subject is not None:
+            same_subject = {name for name, commit in self._live.items() if commit.subject == draft.subject}
+        gone = older_decoder | same_path | same_subject
+        return tuple(sorted(gone | self._left_without_path(draft, gone)))
+
+    def _left_without_path(self, draft: Commit, gone: set[str]) -> set[str]:
+        # Facts outlive their own path's change while another path has their content; when that one goes, so do they.
+        left: set[str] = set()
+        for name in gone:
+            if self._live[name].holds_facts:
+                continue
+            content = self._names_by_content[self._live[name].content_hash]
+            others = [self._live[other] for other in content - gone]
+            if len(others) != 1 or others[0].content_hash == draft.content_hash:
+                continue
+            holder = others[0]
+            at_its_path = self._names_by_path[holder.source_path] - gone - {holder.name}
+            if holder.holds_facts and at_its_path:
+                left.add(holder.name)
+        return left
 
     def _holds_facts_for_another_path(self, name: str) -> bool:
         commit = self._live[name]
@@ -168,6 +196,7 @@ class Lake:
         path = self.root / "data" / "ingest_outcome" / f"{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(outcome.as_table(), path, compression="zstd")
+        flush(path)
         return DataFile("ingest_outcome", str(path.relative_to(self.root)), 1, path.stat().st_size)
 
     def _publish(self, commit: Commit) -> None:
@@ -179,11 +208,7 @@ class Lake:
             handle.flush()
             os.fsync(handle.fileno())
         temporary.replace(path)
-        folder = os.open(self._commit_folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush(self._commit_folder)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -15,6 +15,16 @@ from sojourn_ingest.schema import table
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
 
 
+def flush(path: Path) -> None:
+    """Bring a file, or a folder's list of files, to the disk; of a file, its name in its folder too."""
+    for entry in (path,) if path.is_dir() else (path, path.parent):
+        descriptor = os.open(entry, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
@@ -100,8 +110,7 @@ class FactWriter:
         for name, writer in self._writers.items():
             writer.close()
             # The commit must never reach the disk before what it promises.
-            with self._paths[name].open("rb") as handle:
-                os.fsync(handle.fileno())
+            flush(self._paths[name])
         self._finished = tuple(
             DataFile(name, str(path.relative_to(self._root)), self._rows[name], path.stat().st_size)
             for name, path in sorted(self._paths.items())
