@@ -1,14 +1,18 @@
 with
 
-runs as (
+described_runs as (
     select * from {{ ref('stg_lake__run') }}
+),
+
+descriptions as (
+    select * from {{ ref('int_run_description_choice') }}
 ),
 
 studies as (
     select * from {{ ref('int_study') }}
 ),
 
-exclusions as (
+given_exclusions as (
     select * from {{ ref('stg_lake__run_exclusion') }}
 ),
 
@@ -19,6 +23,47 @@ queue_disciplines as (
 usable_sources as (
     select * from {{ ref('int_run_source_usable') }}
     where is_usable
+),
+
+runs as (
+    select described_runs.*
+    from described_runs
+    inner join descriptions
+        on
+            described_runs.study_id = descriptions.study_id
+            and described_runs.run_id = descriptions.run_id
+            and described_runs.source_hash = descriptions.source_hash
+    where descriptions.is_chosen
+),
+
+-- A study table may exclude a run that another file describes; a manifest that was not chosen may not.
+ranked_exclusions as (
+    select
+        given_exclusions.study_id,
+        given_exclusions.run_id,
+        given_exclusions.exclusion_reason,
+        row_number() over (
+            partition by given_exclusions.study_id, given_exclusions.run_id
+            order by
+                case when descriptions.is_chosen then 0 else 1 end,
+                given_exclusions.source_hash
+        ) as preference
+    from given_exclusions
+    left join descriptions
+        on
+            given_exclusions.study_id = descriptions.study_id
+            and given_exclusions.run_id = descriptions.run_id
+            and given_exclusions.source_hash = descriptions.source_hash
+    where coalesce(descriptions.is_chosen or not descriptions.is_manifest, true)
+),
+
+exclusions as (
+    select
+        study_id,
+        run_id,
+        exclusion_reason
+    from ranked_exclusions
+    where preference = 1
 ),
 
 measurements as (

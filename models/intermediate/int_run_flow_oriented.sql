@@ -1,7 +1,22 @@
 with
 
-run_flows as (
+declared_flows as (
     select * from {{ ref('stg_lake__run_flow') }}
+),
+
+chosen_descriptions as (
+    select * from {{ ref('int_run_description_choice') }}
+    where is_chosen
+),
+
+run_flows as (
+    select declared_flows.*
+    from declared_flows
+    inner join chosen_descriptions
+        on
+            declared_flows.study_id = chosen_descriptions.study_id
+            and declared_flows.run_id = chosen_descriptions.run_id
+            and declared_flows.source_hash = chosen_descriptions.source_hash
 ),
 
 both_orientations as (

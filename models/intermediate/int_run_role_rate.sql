@@ -12,29 +12,48 @@ bytes_in_window as (
     select * from {{ ref('int_flow_bytes_in_window') }}
 ),
 
+capture_directions as (
+    select * from {{ ref('int_flow_direction_with_role') }}
+    where measurement = 'capture_after'
+),
+
 study_measurements as (
     select * from {{ ref('stg_lake__run_measurement') }}
 ),
 
-captured_runs as (
-    select
+recognised_runs as (
+    select distinct
         study_id,
-        run_id,
-        window_ms
-    from runs
-    where
-        has_capture_after
-        and window_ms > 0
+        run_id
+    from capture_directions
+    where role != 'other'
 ),
 
--- A flow that got nothing through has no row in the capture; its rate is 0, not unknown.
+-- A flow that got nothing through has no row in the capture; its rate is 0, not unknown. But where the whole recording has
+-- no packet of any declared flow, its addresses may be others than the manifest's: then nothing is known of the rate.
+captured_runs as (
+    select
+        runs.study_id,
+        runs.run_id,
+        runs.window_ms,
+        case when recognised_runs.run_id is not null then cast(0 as bigint) end as unseen
+    from runs
+    left join recognised_runs
+        on
+            runs.study_id = recognised_runs.study_id
+            and runs.run_id = recognised_runs.run_id
+    where
+        runs.has_capture_after
+        and runs.window_ms > 0
+),
+
 captured_roles as (
     select
         captured_runs.study_id,
         captured_runs.run_id,
         run_roles.role,
-        coalesce(bytes_in_window.bytes, 0) as bytes,
-        coalesce(bytes_in_window.packets, 0) as packets,
+        coalesce(bytes_in_window.bytes, captured_runs.unseen) as bytes,
+        coalesce(bytes_in_window.packets, captured_runs.unseen) as packets,
         captured_runs.window_ms
     from captured_runs
     inner join run_roles
@@ -53,8 +72,8 @@ captured_totals as (
         captured_runs.study_id,
         captured_runs.run_id,
         'all' as role,
-        cast(coalesce(sum(bytes_in_window.bytes), 0) as bigint) as bytes,
-        cast(coalesce(sum(bytes_in_window.packets), 0) as bigint) as packets,
+        cast(coalesce(sum(bytes_in_window.bytes), max(captured_runs.unseen)) as bigint) as bytes,
+        cast(coalesce(sum(bytes_in_window.packets), max(captured_runs.unseen)) as bigint) as packets,
         captured_runs.window_ms
     from captured_runs
     left join bytes_in_window

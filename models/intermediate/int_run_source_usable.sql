@@ -8,6 +8,11 @@ runs as (
     select * from {{ ref('stg_lake__run') }}
 ),
 
+chosen_descriptions as (
+    select * from {{ ref('int_run_description_choice') }}
+    where is_chosen
+),
+
 outcomes as (
     select * from {{ ref('stg_lake__ingest_outcome') }}
 ),
@@ -75,10 +80,16 @@ bound as (
             else last_observations.last_observation_ns
         end as last_observation_ns
     from run_sources
+    inner join chosen_descriptions
+        on
+            run_sources.study_id = chosen_descriptions.study_id
+            and run_sources.run_id = chosen_descriptions.run_id
+            and run_sources.source_hash = chosen_descriptions.source_hash
     inner join runs
         on
             run_sources.study_id = runs.study_id
             and run_sources.run_id = runs.run_id
+            and run_sources.source_hash = runs.source_hash
     left join content_status
         on run_sources.measurement_hash = content_status.content_hash
     left join last_observations

@@ -60,6 +60,7 @@ solo_runs as (
         not run_roles.competes
         and runs.start_order = 'solo'
         and runs.exclusion_reason is null
+        and rates.rate_bps is not null
 ),
 
 selected_runs as (

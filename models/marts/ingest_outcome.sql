@@ -1,3 +1,4 @@
+-- When an attempt was made and how long it took stay in the lake: the same input must give the same bytes here.
 with
 
 outcomes as (
@@ -20,9 +21,7 @@ final as (
         refused_by_reason,
         reason,
         message,
-        fault_offset_bytes,
-        started_ns,
-        duration_ms
+        fault_offset_bytes
     from outcomes
 )
 

@@ -36,7 +36,8 @@ judged as (
             when judged_roles.demand_id is null then 'no demand rule'
             when demands.demand_bps is null then demands.demand_null_reason
             when demands.demand_bps = 0 then 'demand is 0'
-            when rates.rate_bps is null then 'no measured rate'
+            when rates.run_id is null then 'no measured rate'
+            when rates.rate_bps is null then 'no flow of the run in the capture'
         end as harm_null_reason
     from run_roles
     left join rates

@@ -12,6 +12,17 @@ run_roles as (
     select * from {{ ref('int_run_role') }}
 ),
 
+usable_logs as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        is_usable
+        and measurement = 'queue_log'
+),
+
+queue_logs as (
+    select * from {{ ref('stg_lake__queue_log') }}
+),
+
 study_measurements as (
     select * from {{ ref('stg_lake__run_measurement') }}
 ),
@@ -78,6 +89,16 @@ sojourns as (
     group by study_id, run_id, role
 ),
 
+lost as (
+    select
+        usable_logs.study_id,
+        usable_logs.run_id,
+        queue_logs.lost_events
+    from usable_logs
+    inner join queue_logs
+        on usable_logs.measurement_hash = queue_logs.source_hash
+),
+
 study_means as (
     select
         study_measurements.study_id,
@@ -133,6 +154,7 @@ final as (
         runs.synthetic,
         delays.delay_basis,
         delays.packets,
+        lost.lost_events,
         delays.mean_ms,
         delays.median_ms,
         delays.p95_ms,
@@ -144,6 +166,11 @@ final as (
         on
             delays.study_id = runs.study_id
             and delays.run_id = runs.run_id
+    left join lost
+        on
+            delays.study_id = lost.study_id
+            and delays.run_id = lost.run_id
+            and delays.delay_basis = 'queue_sojourn'
 )
 
 select * from final

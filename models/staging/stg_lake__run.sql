@@ -4,13 +4,6 @@ source as (
     select * from {{ source('lake', 'run') }}
 ),
 
-numbered as (
-    select
-        *,
-        row_number() over (partition by study_id, run_id order by source_hash) as place
-    from source
-),
-
 final as (
     select
         source_hash,
@@ -35,8 +28,7 @@ final as (
         window_start_ns,
         window_end_ns,
         monotonic_offset_ns
-    from numbered
-    where place = 1
+    from source
 )
 
 select * from final

@@ -4,13 +4,6 @@ source as (
     select * from {{ source('lake', 'run_exclusion') }}
 ),
 
-numbered as (
-    select
-        *,
-        row_number() over (partition by study_id, run_id order by source_hash) as place
-    from source
-),
-
 final as (
     select
         source_hash,
@@ -18,8 +11,7 @@ final as (
         study_id,
         run_id,
         exclusion_reason
-    from numbered
-    where place = 1
+    from source
 )
 
 select * from final

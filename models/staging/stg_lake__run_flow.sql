@@ -4,13 +4,6 @@ source as (
     select * from {{ source('lake', 'run_flow') }}
 ),
 
-numbered as (
-    select
-        *,
-        row_number() over (partition by study_id, run_id, flow_number order by source_hash) as place
-    from source
-),
-
 final as (
     select
         source_hash,
@@ -31,8 +24,7 @@ final as (
         ssrc,
         rtp_payload_type,
         planned_start_ms
-    from numbered
-    where place = 1
+    from source
 )
 
 select * from final

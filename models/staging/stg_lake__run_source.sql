@@ -4,13 +4,6 @@ source as (
     select * from {{ source('lake', 'run_source') }}
 ),
 
-numbered as (
-    select
-        *,
-        row_number() over (partition by study_id, run_id, measurement order by source_hash) as place
-    from source
-),
-
 final as (
     select
         source_hash,
@@ -20,8 +13,7 @@ final as (
         measurement,
         file_name,
         measurement_hash
-    from numbered
-    where place = 1
+    from source
 )
 
 select * from final

@@ -22,7 +22,7 @@ shared_rates as (
     select
         run_roles.study_id,
         run_roles.run_id,
-        count(rates.role) as rated_roles
+        count(rates.bytes) as rated_roles
     from run_roles
     left join rates
         on

@@ -9,6 +9,8 @@ import yaml
 
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.dbt_sources import (
+    GIVEN_BY_SOURCE,
+    GIVEN_ONCE,
     OF_A_RUN,
     PARENTS,
     RENAMED,
@@ -16,6 +18,7 @@ from sojourn_transforms.dbt_sources import (
     regenerate,
     rendered_files,
     staging_columns,
+    staging_key,
 )
 
 REGENERATE = "run `python -m sojourn_transforms.dbt_sources models`"
@@ -61,6 +64,14 @@ def test_what_is_said_of_single_columns_is_of_columns_there_are(mapping: dict[tu
 def test_tables_of_a_run_name_their_run() -> None:
     for name in OF_A_RUN:
         assert {"study_id", "run_id"} <= set(staging_columns(TABLES[name]))
+
+
+def test_rows_that_belong_together_are_kept_apart_by_source() -> None:
+    assert not set(GIVEN_BY_SOURCE) & set(GIVEN_ONCE)
+    for name in GIVEN_BY_SOURCE:
+        assert staging_key(TABLES[name]) == ["source_hash", *TABLES[name].key]
+    for name in GIVEN_ONCE:
+        assert "source_hash" not in staging_key(TABLES[name])
 
 
 def test_regenerating_mends_a_changed_and_an_abandoned_file(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ UNITS = {
     "_hz": "Hz",
     "_fps": "Hz",
     "_bdp": "BDP",
+    "_ppm": "ppm",
 }
 #: Names that carry their unit by themselves.
 UNITS_BY_NAME = {"bytes": "bytes", "second": "s"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sojourn_ingest.lake import FactWriter, Lake, Outcome
 from sojourn_ingest.schema import TABLES
@@ -38,3 +39,13 @@ def test_views_show_live_files_only_and_follow_the_lake(tmp_path: Path) -> None:
     register_lake(tmp_path / "w.duckdb", lake)
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
         assert connection.execute("select run_id from lake.qoe_score order by run_id").fetchall() == [("c2",), ("c3",)]
+
+
+def test_a_column_that_no_file_has_yet_is_null(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    put_score(lake, "/a", "c1")
+    (path,) = lake.files("qoe_score")
+    pq.write_table(pq.read_table(path).drop_columns(["decoder_version"]), path)
+    register_lake(tmp_path / "w.duckdb", lake)
+    with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
+        assert connection.execute("select run_id, decoder_version from lake.qoe_score").fetchall() == [("c1", None)]

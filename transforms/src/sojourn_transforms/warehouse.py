@@ -30,13 +30,13 @@ def _quoted(text: str) -> str:
 def lake_view_sql(table: Table, files: list[Path]) -> str:
     """Return the statement that makes one lake table a view: over its live files, or empty with the declared types."""
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
+    nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
+    body = f"select {nulls} where false"
     if files:
         listing = ", ".join(_quoted(str(path)) for path in files)
-        # By name: a file of an older decoder may lack a column that was added since.
-        body = f"select {columns} from read_parquet([{listing}], union_by_name = true)"
-    else:
-        nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
-        body = f"select {nulls} where false"
+        # By name: files of an older decoder, be it all of them, may lack a column that was added since.
+        facts = f"select * from read_parquet([{listing}], union_by_name = true)"
+        body = f"select {columns} from ({body} union all by name {facts})"
     return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {body}'
 
 
