@@ -185,7 +185,10 @@ def test_same_input_gives_same_bytes_with_any_number_of_workers(tmp_path: Path, 
 
 
 @pytest.mark.integration
-def test_kill_in_the_middle_leaves_a_lake_that_the_next_run_completes(tmp_path: Path, sample: Path) -> None:
+def test_kill_in_the_middle_leaves_a_lake_that_the_next_run_completes(
+    tmp_path: Path, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOJOURN_ADDRESS_KEY", "one key for both lakes")
     command = [
         str(Path(sys.executable).parent / "sojourn"),
         "ingest",
