@@ -126,7 +126,7 @@ def _compare(operator: Operator, value: Any, bound: Any) -> bool:
         case Operator.GE:
             return bool(value >= bound)
         case _:
-            raise NotImplementedError(operator)
+            raise ValueError(f"{operator} is not an operator that is pushed down")
 
 
 class BigInteger(Field[int, int]):  # type: ignore[misc]
