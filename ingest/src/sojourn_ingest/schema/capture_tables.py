@@ -1,0 +1,459 @@
+"""Tables of packet captures: flows, intervals, packets, RTP streams, capture pairs."""
+
+from __future__ import annotations
+
+from sojourn_ingest.schema.column import Column, Table
+from sojourn_ingest.schema.shared_columns import (
+    BOOL,
+    FLOAT,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    PROVENANCE,
+    STRING,
+    endpoint_columns,
+)
+
+
+def _direction(prefix: str, who: str) -> tuple[Column, ...]:
+    return (
+        Column(f"{prefix}_packets", INT64, f"packets {who}", nullable=False),
+        Column(
+            f"{prefix}_bytes",
+            INT64,
+            f"frame bytes {who}, original length with the link header",
+            "bytes",
+            nullable=False,
+        ),
+        Column(
+            f"{prefix}_payload_bytes",
+            INT64,
+            f"transport payload bytes {who}, original length",
+            "bytes",
+            nullable=False,
+        ),
+        Column(
+            f"{prefix}_active_intervals",
+            INT64,
+            f"intervals of flow_interval in which a packet passed {who}",
+            nullable=False,
+        ),
+        Column(
+            f"{prefix}_unique_payload_bytes",
+            INT64,
+            f"TCP payload bytes {who}, each sequence number once; null if not TCP",
+            "bytes",
+        ),
+        Column(
+            f"{prefix}_tcp_flags",
+            INT16,
+            f"bitwise or of the TCP flags {who}; null if not TCP",
+            source="RFC 9293",
+        ),
+        Column(
+            f"{prefix}_retransmitted_packets",
+            INT64,
+            f"data segments {who} that repeat sequence space; null if not TCP",
+        ),
+        Column(
+            f"{prefix}_spurious_retransmitted_packets",
+            INT64,
+            f"retransmitted segments {who} of which all had been acknowledged; null if not TCP",
+        ),
+        Column(
+            f"{prefix}_out_of_order_packets",
+            INT64,
+            f"data segments {who} that fill a hole within the reordering time; null if not TCP",
+        ),
+        Column(
+            f"{prefix}_duplicate_acknowledgements",
+            INT64,
+            f"segments {who} that acknowledge nothing new while data is outstanding; null if not TCP",
+            source="RFC 5681",
+        ),
+        Column(
+            f"{prefix}_sack_packets",
+            INT64,
+            f"segments {who} with a selective acknowledgement; null if not TCP",
+            source="RFC 2018",
+        ),
+        Column(
+            f"{prefix}_dsack_packets",
+            INT64,
+            f"segments {who} that report data received twice; null if not TCP",
+            source="RFC 2883",
+        ),
+        Column(f"{prefix}_zero_windows", INT64, f"segments {who} that advertise a zero window; null if not TCP"),
+        Column(
+            f"{prefix}_ecn_ce_packets",
+            INT64,
+            f"packets {who} marked congestion experienced",
+            nullable=False,
+            source="RFC 3168",
+        ),
+        Column(
+            f"{prefix}_ecn_ece_packets",
+            INT64,
+            f"segments {who} that echo congestion, SYN left out; null if not TCP",
+            source="RFC 3168",
+        ),
+        Column(
+            f"{prefix}_ecn_cwr_packets",
+            INT64,
+            f"segments {who} that say the congestion window was reduced, SYN left out; null if not TCP",
+            source="RFC 3168",
+        ),
+        Column(
+            f"{prefix}_rtt_samples",
+            INT64,
+            f"raw RTT samples of data {who}, sequence to acknowledgement, Karn's rule; null if not TCP",
+            source="RFC 6298",
+        ),
+        Column(
+            f"{prefix}_rtt_min_us",
+            INT64,
+            f"smallest raw RTT sample of data {who}, capture point to peer and back",
+            "us",
+        ),
+        Column(f"{prefix}_rtt_avg_us", FLOAT, f"mean raw RTT sample of data {who}", "us"),
+        Column(f"{prefix}_rtt_max_us", INT64, f"largest raw RTT sample of data {who}", "us"),
+        Column(f"{prefix}_srtt_min_us", FLOAT, f"smallest smoothed RTT of data {who}", "us", source="RFC 6298"),
+        Column(
+            f"{prefix}_srtt_avg_us",
+            FLOAT,
+            f"mean smoothed RTT of data {who}, over samples",
+            "us",
+            source="RFC 6298",
+        ),
+        Column(f"{prefix}_srtt_max_us", FLOAT, f"largest smoothed RTT of data {who}", "us", source="RFC 6298"),
+        Column(
+            f"{prefix}_timestamp_rtt_samples",
+            INT64,
+            f"RTT samples of data {who} by TCP timestamps and their first echo; null if not TCP",
+            source="RFC 7323",
+        ),
+        Column(
+            f"{prefix}_timestamp_rtt_min_us",
+            INT64,
+            f"smallest RTT of data {who} by TCP timestamps",
+            "us",
+            source="RFC 7323",
+        ),
+        Column(
+            f"{prefix}_timestamp_rtt_avg_us",
+            FLOAT,
+            f"mean RTT of data {who} by TCP timestamps",
+            "us",
+            source="RFC 7323",
+        ),
+        Column(
+            f"{prefix}_timestamp_rtt_max_us",
+            INT64,
+            f"largest RTT of data {who} by TCP timestamps",
+            "us",
+            source="RFC 7323",
+        ),
+    )
+
+
+FLOW = Table(
+    "flow",
+    "capture decoder",
+    "one bidirectional flow of one recording; forward is from the sender of its first packet",
+    ("source_hash", "flow_id"),
+    (
+        *PROVENANCE,
+        Column("flow_id", INT64, "number of the flow in its capture, by first packet, from 0", nullable=False),
+        Column("ip_version", INT8, "4 or 6", nullable=False),
+        Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N for IP protocol number N", nullable=False),
+        *endpoint_columns("initiator", "sender of the first packet"),
+        *endpoint_columns("responder", "receiver of the first packet"),
+        Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
+        Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
+        Column(
+            "tunnel",
+            STRING,
+            "encapsulation the flow was in: ip-in-ip, gre, vxlan or gtp-u; null: none",
+        ),
+        Column(
+            "end_reason",
+            STRING,
+            "why the record ends: capture_end, idle, ports_reused, or evicted (too many open flows)",
+            nullable=False,
+        ),
+        Column(
+            "starts_in_mid_flow",
+            BOOL,
+            "no SYN passed, so the connection is older than the record; null if not TCP",
+        ),
+        Column(
+            "handshake_rtt_us",
+            INT64,
+            "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each",
+            "us",
+        ),
+        *_direction("fwd", "from initiator to responder"),
+        *_direction("rev", "from responder to initiator"),
+    ),
+)
+
+FLOW_INTERVAL = Table(
+    "flow_interval",
+    "capture decoder",
+    "one direction of one flow in one interval in which it sent a packet",
+    ("source_hash", "flow_id", "direction", "interval_start_ns"),
+    (
+        *PROVENANCE,
+        Column("flow_id", INT64, "flow of the same capture", nullable=False),
+        Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
+        Column(
+            "interval_start_ns",
+            INT64,
+            "start of the interval, UTC epoch, a multiple of its length",
+            "ns",
+            nullable=False,
+        ),
+        Column("interval_ms", INT32, "length of the interval", "ms", nullable=False),
+        Column("packets", INT64, "packets in the interval", nullable=False),
+        Column("bytes", INT64, "frame bytes in the interval, original length", "bytes", nullable=False),
+    ),
+)
+
+PACKET = Table(
+    "packet",
+    "capture decoder, on request (--packets)",
+    "one packet of one recording",
+    ("source_hash", "packet_index"),
+    (
+        *PROVENANCE,
+        Column("packet_index", INT64, "number of the record in its recording, refused counted, from 0", nullable=False),
+        Column("flow_id", INT64, "flow of the same recording", nullable=False),
+        Column("direction", STRING, "fwd or rev, of the flow", nullable=False),
+        Column("packet_ns", INT64, "capture time, UTC epoch", "ns", nullable=False),
+        Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),
+        Column("payload_bytes", INT64, "transport payload, original length", "bytes", nullable=False),
+        Column("hop_limit", INT16, "time to live, or hop limit", nullable=False, source="RFC 791, RFC 8200"),
+        Column(
+            "ip_identification",
+            INT64,
+            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            nullable=False,
+            source="RFC 791, RFC 8200",
+        ),
+        Column("congestion_experienced", BOOL, "marked congestion experienced", source="RFC 3168"),
+        Column("tcp_sequence", INT64, "TCP sequence number; null if not TCP", source="RFC 9293"),
+        Column("tcp_acknowledgement", INT64, "TCP acknowledgement number; null if not TCP", source="RFC 9293"),
+        Column("tcp_flags", INT16, "TCP flags; null if not TCP", source="RFC 9293"),
+        Column("tcp_window", INT32, "TCP window field, not scaled; null if not TCP", source="RFC 9293"),
+    ),
+)
+
+RTP_STREAM = Table(
+    "rtp_stream",
+    "capture decoder",
+    "one RTP stream: one SSRC in one direction of one UDP flow",
+    ("source_hash", "flow_id", "direction", "ssrc"),
+    (
+        *PROVENANCE,
+        Column("flow_id", INT64, "flow of the same capture", nullable=False),
+        Column("direction", STRING, "fwd or rev, of the flow", nullable=False, codes=("fwd", "rev")),
+        Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
+        Column("payload_type", INT16, "payload type of the first packet", nullable=False, source="RFC 3550"),
+        Column(
+            "clock_rate_hz",
+            INT32,
+            "RTP timestamp clock: the static assignment, or estimated from the stream",
+            "Hz",
+        ),
+        Column(
+            "clock_basis",
+            STRING,
+            "static (RFC 3551 payload type) or estimated (timestamps against capture time)",
+        ),
+        Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
+        Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
+        Column("packets", INT64, "packets received, duplicates included", nullable=False),
+        Column("payload_bytes", INT64, "UDP payload bytes, RTP header included", "bytes", nullable=False),
+        Column(
+            "expected_packets",
+            INT64,
+            "extended highest minus first sequence number plus 1, summed over restarts of the sequence",
+            nullable=False,
+            source="RFC 3550 A.3",
+        ),
+        Column(
+            "lost_packets",
+            INT64,
+            "expected minus distinct sequence numbers received",
+            nullable=False,
+            source="RFC 3550 A.3",
+        ),
+        Column(
+            "reordered_packets",
+            INT64,
+            "packets that arrived after one with a higher sequence number",
+            nullable=False,
+        ),
+        Column("duplicate_packets", INT64, "packets whose sequence number had been received", nullable=False),
+        Column(
+            "jitter_ms",
+            FLOAT,
+            "interarrival jitter at the end of the stream; null without a clock rate",
+            "ms",
+            source="RFC 3550 6.4.1",
+        ),
+        Column(
+            "jitter_mean_ms",
+            FLOAT,
+            "mean of the interarrival jitter over packets",
+            "ms",
+            source="RFC 3550 6.4.1",
+        ),
+        Column("jitter_max_ms", FLOAT, "largest interarrival jitter", "ms", source="RFC 3550 6.4.1"),
+        Column("frames", INT64, "distinct RTP timestamps", nullable=False),
+    ),
+)
+
+_PAIR_COUNTS = (
+    Column("sent_packets", INT64, "packets towards the bottleneck at the first point", nullable=False),
+    Column("delivered_packets", INT64, "of them, seen at the second point", nullable=False),
+    Column("dropped_packets", INT64, "of them, not seen at the second point", nullable=False),
+    Column(
+        "in_flight_at_end_packets",
+        INT64,
+        "of them, sent so late that the second capture had ended (censored, not dropped)",
+        nullable=False,
+    ),
+    Column(
+        "not_seen_before_packets",
+        INT64,
+        "packets at the second point that the first capture missed",
+        nullable=False,
+    ),
+    Column("queuing_delay_min_us", INT64, "smallest one-way queuing delay of a delivered packet", "us"),
+    Column("queuing_delay_avg_us", FLOAT, "mean one-way queuing delay of the delivered packets", "us"),
+    Column("queuing_delay_max_us", INT64, "largest one-way queuing delay of a delivered packet", "us"),
+)
+
+CAPTURE_PAIR = Table(
+    "capture_pair",
+    "capture pair decoder",
+    "two captures of one run, before and after the bottleneck",
+    ("source_hash",),
+    (
+        Column(
+            "source_hash",
+            STRING,
+            "SHA-256 over the hashes of the two captures and the rate, the facts' origin",
+            nullable=False,
+        ),
+        PROVENANCE[1],
+        Column("study_id", STRING, "study of the run", nullable=False),
+        Column("run_id", STRING, "run whose manifest names the captures", nullable=False),
+        Column("before_hash", STRING, "source_hash of the capture before the bottleneck", nullable=False),
+        Column("after_hash", STRING, "source_hash of the capture after the bottleneck", nullable=False),
+        Column("bandwidth_bps", INT64, "bottleneck rate that serialisation was reckoned with", "bit/s", nullable=False),
+        Column("before_packets", INT64, "packets decoded in the first capture, both ways", nullable=False),
+        Column("after_packets", INT64, "packets decoded in the second capture, both ways", nullable=False),
+        *_PAIR_COUNTS,
+        Column(
+            "reverse_matched_packets",
+            INT64,
+            "packets away from the bottleneck that both captures have",
+            nullable=False,
+        ),
+        Column(
+            "delay_floor_ns",
+            INT64,
+            "least time from point to point less serialisation, clocks' offset included, which queuing delay is over",
+            "ns",
+        ),
+        Column(
+            "clock_offset_ns",
+            INT64,
+            "second point's clock minus the first's, if the path without queue takes as long both ways; "
+            "null where packets went one way",
+            "ns",
+        ),
+        Column(
+            "clock_drift_ppm",
+            FLOAT,
+            "how much faster the second point's clock runs; reported, not taken out of the delays",
+            "ppm",
+        ),
+        Column(
+            "clock_residual_ns",
+            FLOAT,
+            "half the spread of the least times about the drift's line",
+            "ns",
+        ),
+    ),
+)
+
+FLOW_PAIR = Table(
+    "flow_pair",
+    "capture pair decoder",
+    "one flow towards the bottleneck in a pair of captures, one direction",
+    ("source_hash", "flow_number"),
+    (
+        *PROVENANCE,
+        Column("flow_number", INT32, "number of the flow in the pair, from 0", nullable=False),
+        Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N", nullable=False),
+        *endpoint_columns("source", "sender of the packets"),
+        *endpoint_columns("destination", "receiver of the packets"),
+        *_PAIR_COUNTS,
+    ),
+)
+
+PACKET_PAIR = Table(
+    "packet_pair",
+    "capture pair decoder",
+    "one packet towards the bottleneck in a pair of captures",
+    ("source_hash", "packet_index"),
+    (
+        *PROVENANCE,
+        Column(
+            "packet_index",
+            INT64,
+            "number of the packet in the pair, by the first capture, from 0",
+            nullable=False,
+        ),
+        Column("fate", STRING, "delivered, dropped, in_flight_at_end, or not_seen_before", nullable=False),
+        Column("before_ns", INT64, "time at the first point in its clock, UTC epoch", "ns"),
+        Column("after_ns", INT64, "time at the second point in its clock, UTC epoch", "ns"),
+        Column(
+            "queuing_delay_ns",
+            INT64,
+            "time from point to point, less serialisation at the bottleneck rate, less the least of that over the "
+            "recording; null unless delivered",
+            "ns",
+        ),
+        Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),
+        Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N", nullable=False),
+        *endpoint_columns("source", "sender of the packet"),
+        *endpoint_columns("destination", "receiver of the packet"),
+        Column(
+            "ip_identification",
+            INT64,
+            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            nullable=False,
+            source="RFC 791, RFC 8200",
+        ),
+        Column(
+            "transport_word",
+            INT64,
+            "TCP sequence number, or the first 4 bytes of the UDP payload, as a big-endian number",
+        ),
+    ),
+)
+
+TABLES = (
+    FLOW,
+    FLOW_INTERVAL,
+    PACKET,
+    RTP_STREAM,
+    CAPTURE_PAIR,
+    FLOW_PAIR,
+    PACKET_PAIR,
+)

@@ -1,0 +1,43 @@
+"""Columns that several tables have, and the Arrow types the lake uses."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sojourn_ingest.schema.column import Column
+
+STRING = pa.string()
+INT8 = pa.int8()
+INT16 = pa.int16()
+INT32 = pa.int32()
+INT64 = pa.int64()
+FLOAT = pa.float64()
+BOOL = pa.bool_()
+
+PROVENANCE = (
+    Column(
+        "source_hash",
+        STRING,
+        "SHA-256 of the plain (decompressed) content the row was decoded from",
+        nullable=False,
+    ),
+    Column("decoder_version", STRING, "version of the reader that wrote the row", nullable=False),
+)
+
+
+def endpoint_columns(prefix: str, who: str) -> tuple[Column, ...]:
+    """Return host key, prefix key and port of one end, named after ``prefix``."""
+    return (
+        Column(
+            f"{prefix}_host_key",
+            STRING,
+            f"{who}: the address where it may be kept (private, loopback, documentation, or --addresses keep), "
+            "else hk- and the HMAC-SHA256 of the address",
+        ),
+        Column(
+            f"{prefix}_prefix_key",
+            STRING,
+            f"{who}: the /24 (IPv4) or /48 (IPv6) prefix where it may be kept, else pk- and its HMAC-SHA256",
+        ),
+        Column(f"{prefix}_port", INT32, f"{who}: transport port; null where the protocol has none"),
+    )

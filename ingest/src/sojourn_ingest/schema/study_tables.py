@@ -1,0 +1,221 @@
+"""Tables of studies and their runs, and of what studies published as tables."""
+
+from __future__ import annotations
+
+from sojourn_ingest.schema.column import Column, Table
+from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT16, INT32, INT64, PROVENANCE, STRING, endpoint_columns
+
+STUDY = Table(
+    "study",
+    "study description",
+    "one study",
+    ("study_id",),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "short name of the study", nullable=False),
+        Column("title", STRING, "title", nullable=False),
+        Column("description", STRING, "what was measured, and what the data can and cannot say", nullable=False),
+        Column("citation", STRING, "how to cite it"),
+        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False),
+        Column("url", STRING, "where the data come from"),
+        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+    ),
+)
+
+DEMAND_RULE = Table(
+    "demand_rule",
+    "study description",
+    "one rule that selects the solo runs whose median rate is a subject's demand",
+    ("study_id", "role", "application"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
+        Column(
+            "application",
+            STRING,
+            "application the rule is for; * for every one, and for role tcp",
+            nullable=False,
+        ),
+        Column("selects", BOOL, "false: no solo run is a demand, for the reason given", nullable=False),
+        Column("reason", STRING, "why no run is selected"),
+        Column("bandwidth_rule", STRING, "any, same (as the judged run), or a rate in bit/s", nullable=False),
+        Column("rtt_rule", STRING, "any, same, or an RTT in ms", nullable=False),
+        Column("queue_size_bdp_rule", STRING, "any, same, or a queue size in BDP", nullable=False),
+        Column("aqm_rule", STRING, "any, same, or a queue discipline", nullable=False),
+        Column("congestion_control_rule", STRING, "any, same, or a congestion control", nullable=False),
+        Column("workload_rule", STRING, "any, same, or a workload", nullable=False),
+    ),
+)
+
+RUN = Table(
+    "run",
+    "manifest reader, study tables",
+    "one run of an experiment",
+    ("study_id", "run_id"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study the run belongs to", nullable=False),
+        Column("run_id", STRING, "the study's own name of the run", nullable=False),
+        Column(
+            "start_order",
+            STRING,
+            "solo, app_first or tcp_first",
+            nullable=False,
+            codes=("solo", "app_first", "tcp_first"),
+        ),
+        Column(
+            "workload",
+            STRING,
+            "what ran, where a study has several (call, screen_capture, bandwidth_steps, …)",
+            nullable=False,
+        ),
+        Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
+        Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
+        Column("aqm", STRING, "tail-drop, codel, fq_codel, or the discipline's kernel name", nullable=False),
+        Column("queue_discipline", STRING, "kernel name of the discipline", nullable=False),
+        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
+        Column("queue_size_packets", INT64, "packet limit of the queue"),
+        Column(
+            "queue_size_bdp",
+            FLOAT,
+            "queue size in bandwidth-delay products; null where the study leaves it at the discipline's default",
+            "BDP",
+        ),
+        Column("aqm_parameters", STRING, "parameters of the discipline as set, JSON"),
+        Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
+        Column("application", STRING, "application; null when only TCP ran"),
+        Column("repetition", INT32, "number of the repetition; null where the study does not number them"),
+        Column("start_ns", INT64, "start of the run, UTC epoch", "ns"),
+        Column("window_start_ns", INT64, "start of the measurement window, UTC epoch", "ns"),
+        Column("window_end_ns", INT64, "end of the measurement window, UTC epoch", "ns"),
+        Column("monotonic_offset_ns", INT64, "to add to the run's monotonic clock for UTC epoch", "ns"),
+    ),
+)
+
+RUN_EXCLUSION = Table(
+    "run_exclusion",
+    "manifest reader, study tables",
+    "one run that is left out of aggregates",
+    ("study_id", "run_id"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("exclusion_reason", STRING, "why the run is left out of aggregates, in one word", nullable=False),
+    ),
+)
+
+RUN_FLOW = Table(
+    "run_flow",
+    "manifest reader",
+    "one flow that a run's manifest declares",
+    ("study_id", "run_id", "flow_number"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("flow_number", INT32, "place in the manifest, from 0", nullable=False),
+        Column("role", STRING, "app, tcp, or tcp_control", nullable=False, codes=("app", "tcp", "tcp_control")),
+        Column("protocol", STRING, "tcp or udp", nullable=False, codes=("tcp", "udp")),
+        *endpoint_columns("source", "sender of the data"),
+        *endpoint_columns("destination", "receiver of the data"),
+        Column("congestion_control", STRING, "congestion control, TCP only"),
+        Column("application", STRING, "application"),
+        Column("ssrc", INT64, "RTP synchronisation source, where known", source="RFC 3550"),
+        Column("rtp_payload_type", INT16, "RTP payload type, where known", source="RFC 3551"),
+        Column("planned_start_ms", FLOAT, "planned start after the start of the run", "ms"),
+    ),
+)
+
+RUN_SOURCE = Table(
+    "run_source",
+    "manifest reader",
+    "one measurement file of a run",
+    ("study_id", "run_id", "measurement"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column(
+            "measurement",
+            STRING,
+            "capture_before, capture_after, queue_log, or tcp_polls",
+            nullable=False,
+            codes=("capture_before", "capture_after", "queue_log", "tcp_polls"),
+        ),
+        Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),
+        Column(
+            "measurement_hash",
+            STRING,
+            "SHA-256 of the file's plain content, which is source_hash of its facts",
+            nullable=False,
+        ),
+    ),
+)
+
+RUN_MEASUREMENT = Table(
+    "run_measurement",
+    "study tables",
+    "one role of one run, as a study published it",
+    ("study_id", "run_id", "role"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
+        Column("bytes", INT64, "bytes received", "bytes"),
+        Column("window_ms", FLOAT, "time over which the bytes were received", "ms"),
+        Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms"),
+        Column("queue_mean_packets", FLOAT, "mean queue length over dequeued packets"),
+        Column("drop_ratio", FLOAT, "packets dropped over packets enqueued", "ratio"),
+    ),
+)
+
+QOE_SCORE = Table(
+    "qoe_score",
+    "study tables",
+    "one quality score of one run",
+    ("study_id", "run_id", "metric"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("metric", STRING, "brisque, ssim, psnr_db, vmaf, pesq, mos, page_load_time_ms", nullable=False),
+        Column("score", FLOAT, "score on the metric's own scale", nullable=False),
+    ),
+)
+
+RATE_PROFILE = Table(
+    "rate_profile",
+    "study tables",
+    "one second of one run's rate, where the study gives no run id",
+    ("source_hash", "profile_number", "second"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("profile_number", INT32, "number of the run in its file, from 0", nullable=False),
+        Column("second", INT32, "second of the run, from 0", "s", nullable=False),
+        Column("rate_bps", FLOAT, "rate in that second", "bit/s", nullable=False),
+        Column("workload", STRING, "workload", nullable=False),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
+        Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
+        Column("aqm", STRING, "queue discipline", nullable=False),
+        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
+        Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
+        Column("application", STRING, "application"),
+    ),
+)
+
+TABLES = (
+    STUDY,
+    DEMAND_RULE,
+    RUN,
+    RUN_EXCLUSION,
+    RUN_FLOW,
+    RUN_SOURCE,
+    RUN_MEASUREMENT,
+    QOE_SCORE,
+    RATE_PROFILE,
+)
