@@ -91,7 +91,7 @@ SRTT_CONNECTION = Table(
         Column(
             "rtt_basis",
             STRING,
-            "what the minimum, mean and maximum are of; kernel_minimum: rtt_min_us alone is known, from the kernel's window",
+            "what minimum, mean and maximum are of; kernel_minimum: only rtt_min_us is known, from the kernel",
             nullable=False,
             codes=RTT_BASES,
         ),
