@@ -1,9 +1,18 @@
-"""Tables of TCP state as the kernel reports it."""
+"""Tables of TCP state as the kernel reports it, poll by poll or as one snapshot of a whole connection."""
 
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, INT32, INT64, PROVENANCE, STRING, endpoint_columns
+from sojourn_ingest.schema.shared_columns import (
+    BOOL,
+    FLOAT,
+    INT8,
+    INT32,
+    INT64,
+    PROVENANCE,
+    STRING,
+    endpoint_columns,
+)
 
 TCP_POLL = Table(
     "tcp_poll",
@@ -51,4 +60,72 @@ TCP_POLL = Table(
     ),
 )
 
-TABLES = (TCP_POLL,)
+# Rows of different bases are never pooled: the spread of a smoothed RTT is smaller than that of the samples it smooths,
+# and the minimum and maximum of polls miss what lay between two polls.
+RTT_BASES = ("smoothed", "raw", "kernel_minimum", "unknown")
+SAMPLE_BASES = ("rtt_samples", "polls", "unknown")
+
+SRTT_CONNECTION = Table(
+    "srtt_connection",
+    "snapshot readers",
+    "one connection with what its RTT came to",
+    ("source_hash", "connection_number"),
+    (
+        *PROVENANCE,
+        Column("connection_number", INT64, "number of the connection in its source, from 0", nullable=False),
+        Column("dataset", STRING, "data set that the connection belongs to", nullable=False),
+        Column("start_ns", INT64, "start of the connection, else its first poll, UTC epoch", "ns", nullable=False),
+        Column("duration_ms", FLOAT, "duration of the connection, else from its first to its last poll", "ms"),
+        *endpoint_columns("client", "client")[:2],
+        Column("ip_version", INT8, "4 or 6"),
+        Column("asn", INT64, "number of the client's autonomous system"),
+        Column("country", STRING, "country of the client, ISO 3166-1 alpha-2"),
+        Column(
+            "access_technology", STRING, "the client's access: adsl, cable, ftth, mobile, … or unknown", nullable=False
+        ),
+        Column(
+            "access_technology_rule",
+            STRING,
+            "id@version of the rule that decided on access_technology; null where the source gave it or none did",
+        ),
+        Column(
+            "rtt_basis",
+            STRING,
+            "what minimum, mean and maximum are of; kernel_minimum: only rtt_min_us is known, from the kernel",
+            nullable=False,
+            codes=RTT_BASES,
+        ),
+        Column(
+            "sample_basis",
+            STRING,
+            "what rtt_samples counts: RTT samples of the connection, or polls, which are no samples",
+            nullable=False,
+            codes=SAMPLE_BASES,
+        ),
+        Column(
+            "rtt_samples",
+            INT64,
+            "count in the sample basis; a filter by number of samples applies where sample_basis is rtt_samples",
+        ),
+        Column("rtt_min_us", INT64, "least RTT, in the RTT basis", "us"),
+        Column("rtt_avg_us", FLOAT, "mean RTT, in the RTT basis", "us"),
+        Column("rtt_max_us", INT64, "greatest RTT, in the RTT basis", "us"),
+        Column(
+            "kernel_min_rtt_us", INT64, "kernel's windowed minimum RTT; null when unset", "us", source="tcpi_min_rtt"
+        ),
+        Column(
+            "sent_bytes",
+            INT64,
+            "payload bytes sent, retransmissions included",
+            "bytes",
+            source="tcpi_bytes_sent",
+        ),
+        Column("acked_bytes", INT64, "payload bytes acknowledged", "bytes", source="tcpi_bytes_acked"),
+        Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
+        Column("retransmitted_packets", INT64, "segments retransmitted so far", source="tcpi_total_retrans"),
+        Column("congestion_control", STRING, "congestion control", source="tcp_sock.icsk_ca_ops"),
+        Column("synthetic", BOOL, "the row is made up and was never measured", nullable=False),
+    ),
+)
+
+TABLES = (TCP_POLL, SRTT_CONNECTION)
