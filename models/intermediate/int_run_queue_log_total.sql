@@ -66,9 +66,15 @@ final as (
                 then cast(sum(case when fate = 'dequeued' and is_perhaps_polled then packet_bytes else 0 end) as bigint)
         end as polled_most_dequeued_bytes,
         cast(sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') then 1 else 0 end) as bigint) as dropped_packets,
-        cast(sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') and is_declared then 1 else 0 end) as bigint) as declared_dropped_packets,
-        cast(sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') and is_surely_polled then 1 else 0 end) as bigint) as polled_least_dropped_packets,
-        cast(sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') and is_perhaps_polled then 1 else 0 end) as bigint) as polled_most_dropped_packets
+        cast(
+            sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') and is_declared then 1 else 0 end) as bigint
+        ) as declared_dropped_packets,
+        cast(
+            sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') and is_surely_polled then 1 else 0 end) as bigint
+        ) as polled_least_dropped_packets,
+        cast(
+            sum(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') and is_perhaps_polled then 1 else 0 end) as bigint
+        ) as polled_most_dropped_packets
     from scoped
     group by study_id, run_id
 )

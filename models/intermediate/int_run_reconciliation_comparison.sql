@@ -62,7 +62,10 @@ packets_compared as (
         'packets' as quantity,
         'queue_log+queue_counters' as sources,
         cast(
-            greatest(least(counter_spans.sent_packets, log_totals.polled_most_dequeued_packets), log_totals.polled_least_dequeued_packets) as double
+            greatest(
+                least(counter_spans.sent_packets, log_totals.polled_most_dequeued_packets),
+                log_totals.polled_least_dequeued_packets
+            ) as double
         ) as first_value,
         cast(counter_spans.sent_packets as double) as second_least_value,
         cast(counter_spans.sent_packets as double) as second_most_value,
@@ -85,7 +88,10 @@ packets_compared as (
         'packets' as quantity,
         'capture_pair+queue_counters' as sources,
         cast(
-            greatest(least(counter_spans.sent_packets, pair_totals.passed_packets + pair_totals.in_flight_packets), pair_totals.passed_packets) as double
+            greatest(
+                least(counter_spans.sent_packets, pair_totals.passed_packets + pair_totals.in_flight_packets),
+                pair_totals.passed_packets
+            ) as double
         ) as first_value,
         cast(counter_spans.sent_packets as double) as second_least_value,
         cast(counter_spans.sent_packets as double) as second_most_value,
@@ -132,7 +138,10 @@ bytes_compared as (
         'bytes' as quantity,
         'queue_log+queue_counters' as sources,
         cast(
-            greatest(least(counter_spans.sent_bytes, log_totals.polled_most_dequeued_bytes), log_totals.polled_least_dequeued_bytes) as double
+            greatest(
+                least(counter_spans.sent_bytes, log_totals.polled_most_dequeued_bytes),
+                log_totals.polled_least_dequeued_bytes
+            ) as double
         ) as first_value,
         cast(counter_spans.sent_bytes as double) as second_least_value,
         cast(counter_spans.sent_bytes as double) as second_most_value,
@@ -155,7 +164,10 @@ bytes_compared as (
         'bytes' as quantity,
         'capture_pair+queue_counters' as sources,
         cast(
-            greatest(least(counter_spans.sent_bytes, pair_totals.passed_bytes + pair_totals.in_flight_bytes), pair_totals.passed_bytes) as double
+            greatest(
+                least(counter_spans.sent_bytes, pair_totals.passed_bytes + pair_totals.in_flight_bytes),
+                pair_totals.passed_bytes
+            ) as double
         ) as first_value,
         cast(counter_spans.sent_bytes as double) as second_least_value,
         cast(counter_spans.sent_bytes as double) as second_most_value,
@@ -202,7 +214,10 @@ drops_compared as (
         'drops' as quantity,
         'queue_log+queue_counters' as sources,
         cast(
-            greatest(least(counter_spans.dropped_packets, log_totals.polled_most_dropped_packets), log_totals.polled_least_dropped_packets) as double
+            greatest(
+                least(counter_spans.dropped_packets, log_totals.polled_most_dropped_packets),
+                log_totals.polled_least_dropped_packets
+            ) as double
         ) as first_value,
         cast(counter_spans.dropped_packets as double) as second_least_value,
         cast(counter_spans.dropped_packets as double) as second_most_value,
@@ -225,7 +240,10 @@ drops_compared as (
         'drops' as quantity,
         'capture_pair+queue_counters' as sources,
         cast(
-            greatest(least(counter_spans.dropped_packets, pair_totals.dropped_packets + pair_totals.in_flight_packets), pair_totals.dropped_packets) as double
+            greatest(
+                least(counter_spans.dropped_packets, pair_totals.dropped_packets + pair_totals.in_flight_packets),
+                pair_totals.dropped_packets
+            ) as double
         ) as first_value,
         cast(counter_spans.dropped_packets as double) as second_least_value,
         cast(counter_spans.dropped_packets as double) as second_most_value,

@@ -43,7 +43,8 @@ final as (
             max(disagreement)
         ) as disagreement,
         case
-            when max(case when sources = 'queue_log+capture_pair' then gap end)
+            when
+                max(case when sources = 'queue_log+capture_pair' then gap end)
                 = max(case when sources = 'queue_log+queue_counters' then gap end)
                 then max(case when sources = 'queue_log+capture_pair' then gap end)
             else

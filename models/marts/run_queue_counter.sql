@@ -68,7 +68,8 @@ summarised as (
         max(case when place_from_end = 1 then dropped_packets end) - max(case when place = 1 then dropped_packets end) as dropped_packets,
         max(case when place_from_end = 1 then overlimits end) - max(case when place = 1 then overlimits end) as overlimits,
         max(case when place_from_end = 1 then requeues end) - max(case when place = 1 then requeues end) as requeues,
-        max(case when place_from_end = 1 then ecn_marked_packets end) - max(case when place = 1 then ecn_marked_packets end) as ecn_marked_packets,
+        max(case when place_from_end = 1 then ecn_marked_packets end)
+        - max(case when place = 1 then ecn_marked_packets end) as ecn_marked_packets,
         max(backlog_packets) as backlog_max_packets,
         max(backlog_bytes) as backlog_max_bytes
     from polled
