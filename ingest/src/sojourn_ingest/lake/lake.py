@@ -280,10 +280,28 @@ class Lake:
             self._live[other].source_path != commit.source_path for other in self._names_by_content[commit.content_hash]
         )
 
+    def replace_commit(self, old: Commit, new: Commit) -> Commit:
+        """Make ``new`` visible in place of ``old``, with the same outcome but for its reason and message."""
+        kept = next(file for file in old.files if file.table == "ingest_outcome")
+        rows = pq.read_table(self.storage.local(self.place_of(kept)))
+        of_old = {name: getattr(old, name) for name in ("source_path", "content_hash", "decoder_version")}
+        row = next(row for row in rows.to_pylist() if all(row[name] == value for name, value in of_old.items()))
+        row |= {"reason": new.reason, "message": new.message}
+        table = pa.Table.from_pylist([row], schema=TABLES["ingest_outcome"].arrow_schema())
+        with self._lock:
+            commit = replace(new, files=(*new.files, self._write_outcome_table(new.name, table)))
+            self._publish(commit)
+            self._remove(old.name)
+            self._add(commit)
+        return commit
+
     def _write_outcome(self, name: str, outcome: Outcome) -> DataFile:
+        return self._write_outcome_table(name, outcome.as_table())
+
+    def _write_outcome_table(self, name: str, table: pa.Table) -> DataFile:
         path = f"data/ingest_outcome/{name}.parquet"
         draft = self.storage.draft(path)
-        pq.write_table(outcome.as_table(), draft, compression="zstd")
+        pq.write_table(table, draft, compression="zstd")
         return DataFile("ingest_outcome", path, 1, self.storage.keep(path, draft))
 
     def _publish(self, commit: Commit) -> None:
