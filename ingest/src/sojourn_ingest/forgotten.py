@@ -1,0 +1,69 @@
+"""Hosts that are to be forgotten: what is remembered of them, so that they do not come back.
+
+The list lies beside the lake, not in it. It holds no address: a host that was forgotten by its address is known by a
+mark, its HMAC-SHA256 under a key of its own that is never rotated, and so it stays forgotten under every
+address key. A host that was forgotten by its host key is known by that key alone, and only while the key that
+made it is in use.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+# What the extension gives in the place of the keys of a forgotten host.
+FORGOTTEN = "forgotten"
+
+
+class ForgottenListError(ValueError):
+    """The list of forgotten hosts cannot be read; the message says where and what to mend."""
+
+
+@dataclass(frozen=True)
+class ForgottenHosts:
+    """Marks and host keys of the hosts to be forgotten, and the key of the marks."""
+
+    key: bytes = b""
+    marks: frozenset[str] = frozenset()
+    host_keys: frozenset[str] = frozenset()
+
+    @classmethod
+    def load(cls, path: Path, key: bytes) -> ForgottenHosts:
+        """Return the hosts in the list at ``path``; none if there is no list.
+
+        Raises
+        ------
+        ForgottenListError
+            If a line is not an entry of the list.
+        """
+        marks, host_keys = set(), set()
+        if path.exists():
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+                try:
+                    entry = json.loads(line)
+                    (marks if "mark" in entry else host_keys).add(str(entry.get("mark") or entry["host_key"]))
+                except (ValueError, KeyError, AttributeError, TypeError) as error:
+                    raise ForgottenListError(
+                        f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a backup, "
+                        "or remove it and forget the host again"
+                    ) from error
+        return cls(key, frozenset(marks), frozenset(host_keys))
+
+
+def add_to_list(path: Path, *, mark: str | None, host_keys: Iterable[str]) -> None:
+    """Add a host to the list, in one write that is on the disk when this returns; entries it has are not repeated."""
+    entries = [{"mark": mark}] if mark is not None else [{"host_key": key} for key in sorted(host_keys)]
+    lines = [json.dumps(entry) for entry in entries]
+    known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    new = [line for line in lines if line not in known]
+    if not new:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8") as handle:
+        handle.write("".join(f"{line}\n" for line in new))
+        handle.flush()
+        os.fsync(handle.fileno())
