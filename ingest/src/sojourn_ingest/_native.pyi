@@ -157,9 +157,6 @@ class TcpInfoDecoder:
         """Go on with a binary file object, compressed or not. Raises SourceReadError if it cannot be read."""
     def read(self, lines: int = 65_536) -> bool:
         """Read so many lines on, without the GIL; return whether the file has more."""
-    @property
-    def source_polls(self) -> int:
-        """Polls read of the present file."""
     def take_batch(self, *, last: bool = False) -> pa.RecordBatch:
         """Return the connections that have ended (all of them with ``last``), with plain ``client_address``."""
     def summary(self) -> Summary:

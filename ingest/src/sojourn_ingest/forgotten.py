@@ -39,7 +39,8 @@ class ForgottenHosts:
         ForgottenListError
             If a line is not an entry of the list.
         """
-        marks, host_keys = set(), set()
+        marks: set[str] = set()
+        host_keys: set[str] = set()
         if path.exists():
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
                 try:
@@ -47,14 +48,14 @@ class ForgottenHosts:
                     (marks if "mark" in entry else host_keys).add(str(entry.get("mark") or entry["host_key"]))
                 except (ValueError, KeyError, AttributeError, TypeError) as error:
                     raise ForgottenListError(
-                        f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a backup, "
-                        "or remove it and forget the host again"
+                        f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
+                        "backup, or remove it and forget the host again"
                     ) from error
         return cls(key, frozenset(marks), frozenset(host_keys))
 
 
 def add_to_list(path: Path, *, mark: str | None, host_keys: Iterable[str]) -> None:
-    """Add a host to the list, in one write that is on the disk when this returns; entries it has are not repeated."""
+    """Add a host to the list, in one write that is on the disk when this returns; no entry is repeated."""
     entries = [{"mark": mark}] if mark is not None else [{"host_key": key} for key in sorted(host_keys)]
     lines = [json.dumps(entry) for entry in entries]
     known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []

@@ -49,7 +49,6 @@ pub struct TcpInfoDecoder {
     source: Option<PlainReader>,
     /// Start of the connection as the metadata of the present file give it.
     start_ns: Option<i64>,
-    source_polls: u64,
     open: HashMap<SocketId, Open>,
     connections: i64,
     ended: Vec<ConnectionRow>,
@@ -66,7 +65,6 @@ impl TcpInfoDecoder {
             options,
             source: None,
             start_ns: None,
-            source_polls: 0,
             open: HashMap::new(),
             connections: 0,
             ended: Vec::new(),
@@ -99,19 +97,12 @@ impl TcpInfoDecoder {
     fn begin(&mut self, source: PlainReader) {
         self.source = Some(source);
         self.start_ns = None;
-        self.source_polls = 0;
     }
 
     /// What was seen so far, of all files.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.summary
-    }
-
-    /// Polls read of the present file.
-    #[must_use]
-    pub fn source_polls(&self) -> u64 {
-        self.source_polls
     }
 
     /// Read up to `lines` lines on; whether the file has more.
@@ -217,7 +208,6 @@ impl TcpInfoDecoder {
     fn take_poll(&mut self, poll: Poll) {
         if self.options.polls {
             self.summary.records_read += 1;
-            self.source_polls += 1;
             self.polls.push(poll);
             return;
         }
@@ -234,7 +224,6 @@ impl TcpInfoDecoder {
             return;
         };
         self.summary.records_read += 1;
-        self.source_polls += 1;
         self.polls_seen += 1;
         let (number, start_ns, touched) = (self.connections, self.start_ns, self.polls_seen);
         let open = self.open.entry(poll.socket).or_insert_with(|| Open {

@@ -80,11 +80,6 @@ impl TcpInfoDecoder {
         self.with(py, |decoder| decoder.read(lines))
     }
 
-    #[getter]
-    fn source_polls(&self, py: Python<'_>) -> u64 {
-        self.with(py, |decoder| decoder.source_polls())
-    }
-
     #[pyo3(signature = (*, last = false))]
     fn take_batch<'py>(&self, py: Python<'py>, last: bool) -> PyResult<Bound<'py, PyAny>> {
         let batch = self

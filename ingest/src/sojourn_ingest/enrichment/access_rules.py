@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.formats.validation import one_line
+from sojourn_ingest.input_error import InputError
 
 UNKNOWN = "unknown"
 
 
 class AccessRule(BaseModel):
-    """One rule: names that match ``name_pattern`` (RE2, over the name in lower case), or hosts of the given ``asns``."""
+    """One rule: names that match ``name_pattern`` (RE2, over the lower-case name), or hosts of the given ``asns``."""
 
     model_config = ConfigDict(extra="forbid")
 
