@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,14 +54,18 @@ class ForgottenHosts:
         return cls(key, frozenset(marks), frozenset(host_keys))
 
 
-def add_to_list(path: Path, *, mark: str | None, host_keys: Iterable[str]) -> None:
-    """Add a host to the list, in one write that is on the disk when this returns; no entry is repeated."""
-    entries = [{"mark": mark}] if mark is not None else [{"host_key": key} for key in sorted(host_keys)]
-    lines = [json.dumps(entry) for entry in entries]
-    known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    new = [line for line in lines if line not in known]
-    if not new:
-        return
+def add_to_list(
+    path: Path, *, mark: str | None, host_keys: Iterable[str], forgotten_ns: int, rows: Mapping[str, int]
+) -> None:
+    """Add a host to the list, by its mark where it has one, in one write that is on the disk when this returns.
+
+    ``forgotten_ns`` (UTC epoch) and ``rows``, those that went from each table, are the record of what was done.
+    """
+    named: list[dict[str, object]] = (
+        [{"mark": mark}] if mark is not None else [{"host_key": key} for key in sorted(host_keys)]
+    )
+    record = {"forgotten_ns": forgotten_ns, "rows": dict(sorted(rows.items()))}
+    new = [json.dumps(entry | record) for entry in named]
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "a", encoding="utf-8") as handle:

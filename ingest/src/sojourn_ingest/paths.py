@@ -30,9 +30,24 @@ class Paths:
         return self.var / "warehouse" / "warehouse.duckdb"
 
     @property
+    def dbt(self) -> Path:
+        """What dbt writes: its manifest, compiled statements and log."""
+        return self.var / "dbt"
+
+    @property
+    def spark(self) -> Path:
+        """What Spark writes: its warehouse, its scratch files, a launcher of Java."""
+        return self.var / "spark"
+
+    @property
     def snapshots(self) -> Path:
         """Published builds, and CURRENT, which names the one being served."""
         return self.var / "snapshots"
+
+    @property
+    def forgotten(self) -> Path:
+        """The list of hosts that are to be forgotten; beside the lake, so that they stay so in a new one."""
+        return self.var / "forgotten.jsonl"
 
     @property
     def secrets(self) -> Path:

@@ -268,7 +268,8 @@ class IngestSession:
             draft.version = holder.decoder_version
             return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
         reading = Reading()
-        with FactWriter(self.lake.root, draft.content_hash, draft.version) as writer:
+        forgotten = self._context.pseudonymiser.forgotten.host_keys
+        with FactWriter(self.lake.root, draft.content_hash, draft.version, forgotten) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)
@@ -284,6 +285,7 @@ class IngestSession:
                 text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
                 return self._reject(draft, InputError("internal_error", text), reading)
             files = writer.finish()
+            reading.refuse("forgotten_host", writer.forgotten_rows)
             refused = sum(reading.refused.values())
             return Attempt(draft.path, self.lake.commit(draft.read(reading), files, reading.subject), "new", refused)
 

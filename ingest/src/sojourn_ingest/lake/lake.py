@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.durability import flush
 from sojourn_ingest.lake.outcome import Outcome
-from sojourn_ingest.lake.writer import flush
 from sojourn_ingest.schema import TABLES
 
 
@@ -155,6 +155,19 @@ class Lake:
             self._add(commit)
         return commit
 
+    def replace_commit(self, commit: Commit) -> Commit:
+        """Make a commit visible in the place of those it replaces, and remove the files that no live commit names."""
+        with self._lock:
+            gone = [self._live[name] for name in commit.replaces]
+            self._publish(commit)
+            for old in gone:
+                self._remove(old.name)
+            self._add(commit)
+            kept = {file.path for live in self._live.values() for file in live.files}
+            for file in (file for old in gone for file in old.files if file.path not in kept):
+                (self.root / file.path).unlink(missing_ok=True)
+        return commit
+
     def _replaced_by(self, draft: Commit) -> tuple[str, ...]:
         older_decoder = {
             name
@@ -234,6 +247,6 @@ class Lake:
             leftover.unlink()
         named = {self.root / file.path for commit in self.live() for file in commit.files}
         for table in TABLES:
-            for path in (self.root / "data" / table).glob("*.parquet"):
+            for path in (self.root / "data" / table).glob("*.*"):
                 if path not in named:
                     path.unlink()

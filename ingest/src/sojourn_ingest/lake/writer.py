@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.lake.commit import DataFile
+from sojourn_ingest.lake.durability import flush
+from sojourn_ingest.lake.purge import (
+    FLOW,
+    FLOW_KEY,
+    belongs_to_flow,
+    host_key_columns,
+    of_flows,
+    of_hosts,
+    rewrite_without,
+)
 from sojourn_ingest.schema import table
 
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
 
 
-def flush(path: Path) -> None:
-    """Bring a file, or a folder's list of files, to the disk; of a file, its name in its folder too."""
-    for entry in (path,) if path.is_dir() else (path, path.parent):
-        descriptor = os.open(entry, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
-    Use as a context manager; on an exception everything written is removed.
+    Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs. Use as a context
+    manager; on an exception everything written is removed.
     """
 
-    def __init__(self, lake_root: Path, source_hash: str, decoder_version: str) -> None:
+    def __init__(
+        self, lake_root: Path, source_hash: str, decoder_version: str, forgotten: Collection[str] = ()
+    ) -> None:
         self._root = lake_root
         self._source_hash = source_hash
         self._decoder_version = decoder_version
@@ -41,6 +46,9 @@ class FactWriter:
         self._paths: dict[str, Path] = {}
         self._rows: dict[str, int] = {}
         self._finished: tuple[DataFile, ...] | None = None
+        self._forgotten = frozenset({FORGOTTEN, *forgotten})
+        self._forgotten_flows: set[int] = set()
+        self.forgotten_rows = 0
 
     def __enter__(self) -> FactWriter:
         return self
@@ -64,8 +72,11 @@ class FactWriter:
         """
         if batch.num_rows == 0:
             return
-        self._pending.setdefault(name, []).append(self._complete(name, batch))
-        self._pending_rows[name] = self._pending_rows.get(name, 0) + batch.num_rows
+        rows = self._without_forgotten(name, self._complete(name, batch))
+        if rows.num_rows == 0:
+            return
+        self._pending.setdefault(name, []).append(rows)
+        self._pending_rows[name] = self._pending_rows.get(name, 0) + rows.num_rows
         if self._pending_rows[name] >= ROW_GROUP_ROWS:
             self._flush(name)
 
@@ -89,6 +100,33 @@ class FactWriter:
                 raise ValueError(f"table {name}: a reader gave null in column {column.name}, which never is")
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
+    def _without_forgotten(self, name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if not host_key_columns(name):
+            return rows
+        selected = of_hosts(name, self._forgotten)(rows)
+        count = pc.sum(selected).as_py() or 0
+        if not count:
+            return rows
+        self.forgotten_rows += count
+        if name == FLOW:
+            self._forgotten_flows.update(rows.column(FLOW_KEY).filter(selected).to_pylist())
+        return rows.filter(pc.invert(selected))
+
+    def _remove_what_belonged_to_forgotten_flows(self) -> None:
+        # A flow is given when it ends, after what belongs to it, so that is only known now.
+        for name, path in list(self._paths.items()):
+            if not (self._forgotten_flows and belongs_to_flow(name)):
+                continue
+            target = path.with_suffix(".rewritten")
+            rows = rewrite_without(path, target, of_flows(self._forgotten_flows))
+            self.forgotten_rows += self._rows[name] - rows
+            self._rows[name] = rows
+            if rows:
+                target.replace(path)
+            else:
+                path.unlink()
+                del self._paths[name]
+
     def _flush(self, name: str) -> None:
         if name not in self._writers:
             path = self._root / "data" / name / f"{self._source_hash[:24]}-{self._file_tag()}.parquet"
@@ -107,10 +145,12 @@ class FactWriter:
         """Close and flush every file to disk, and return them for the commit."""
         for name in list(self._pending):
             self._flush(name)
-        for name, writer in self._writers.items():
+        for writer in self._writers.values():
             writer.close()
+        self._remove_what_belonged_to_forgotten_flows()
+        for path in self._paths.values():
             # The commit must never reach the disk before what it promises.
-            flush(self._paths[name])
+            flush(path)
         self._finished = tuple(
             DataFile(name, str(path.relative_to(self._root)), self._rows[name], path.stat().st_size)
             for name, path in sorted(self._paths.items())
