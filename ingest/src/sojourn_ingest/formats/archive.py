@@ -19,6 +19,7 @@ from sojourn_ingest.formats.snapshot_connections import TABLE, SnapshotFormat, c
 from sojourn_ingest.formats.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
 
 HEAD_BYTES = 65_536
+BLOCK_BYTES = 512
 MAGIC_OFFSET = 257
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 
@@ -38,6 +39,25 @@ class _Joined(io.RawIOBase):
         self._head = self._head[len(content) :]
         buffer[: len(content)] = content
         return len(content)
+
+
+class _Ending:
+    """A stream that remembers its end: an archive that was cut between two members looks whole but for its end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._end = b""
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._stream.read(size)
+        self._end = (self._end + content)[-BLOCK_BYTES:]
+        return content
+
+    def ends_as_an_archive(self) -> bool:
+        """Read what is left, and return whether the last block is one of zeros."""
+        while self.read(HEAD_BYTES):
+            pass
+        return self._end == bytes(BLOCK_BYTES)
 
 
 def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
@@ -70,9 +90,10 @@ class SnapshotArchive(SnapshotFormat):
         polls = TcpInfoReader(context, reading)
         numbers = _Numbers()
         place = 0
-        with open_plain(source) as handle:
+        with open_plain(source) as plain:
+            handle = _Ending(plain)
             try:
-                with tarfile.open(fileobj=handle, mode="r|") as archive:
+                with tarfile.open(fileobj=cast(BinaryIO, handle), mode="r|") as archive:
                     for entry in archive:
                         if not entry.isfile():
                             continue
@@ -93,6 +114,10 @@ class SnapshotArchive(SnapshotFormat):
             except (tarfile.TarError, EOFError) as error:
                 message = f"tar archive is damaged after member {place}: {error}; copy the file again"
                 reading.fault = InputError("corrupt_record", message)
+            else:
+                if not handle.ends_as_an_archive():
+                    message = f"tar archive ends without its end marker after member {place}; copy the file again"
+                    reading.fault = reading.fault or InputError("truncated", message)
         yield from numbers.through((TABLE, batch) for batch in polls.finish(reading))
         if numbers.rows == 0:
             raise reading.fault or nothing_usable(reading)
