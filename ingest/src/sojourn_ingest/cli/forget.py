@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
-from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
+from sojourn_ingest.lake import Forgetting, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -66,9 +67,10 @@ def forget(
     mark_key = forget_key(paths.secrets)
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(mark_key))
     host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
-    lake = Lake(paths.lake)
+    lake = paths.open_lake()
     if not yes:
-        _print(find(lake, host_keys), "would go; nothing is changed without --yes")
+        _print(find(lake, host_keys), "would go")
+        typer.echo("nothing is changed without --yes")
         return
     try:
         with lake.writing():
@@ -77,8 +79,9 @@ def forget(
             mark = None if marked is None else pseudonymiser.forget_mark(marked)
             rows = sum((one.rows for one in found), Counter[str]())
             add_to_list(paths.forgotten, mark=mark, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows)
-            for one in found:
-                forget_in(lake, one)
+            forget_in(lake, found)
+            # Copies of remote files may hold the host too; they are fetched again when they are needed.
+            shutil.rmtree(paths.lake_cache, ignore_errors=True)
     except LakeBusyError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

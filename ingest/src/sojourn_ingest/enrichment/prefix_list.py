@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ class PrefixList:
 
     table: _native.PrefixTable
     content_hash: str
+    path: Path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process reads the file itself, once; it must lie at the same path there.
+        return _loaded, (self.path,)
 
     @classmethod
     def load(cls, path: Path) -> PrefixList:
@@ -46,7 +52,12 @@ class PrefixList:
             table = _native.PrefixTable(*rows)
         except ValueError as error:
             raise InputError("corrupt_record", f"{path}: {error}; write prefixes as 192.0.2.0/24") from error
-        return cls(table, hashlib.sha256(content).hexdigest())
+        return cls(table, hashlib.sha256(content).hexdigest(), path)
+
+
+@cache
+def _loaded(path: Path) -> PrefixList:
+    return PrefixList.load(path)
 
 
 Rows = tuple[list[str], list[int | None], list[str | None]]

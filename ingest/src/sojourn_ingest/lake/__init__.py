@@ -2,8 +2,9 @@
 
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.forget import Forgetting, find, forget
-from sojourn_ingest.lake.lake import Lake, LakeBusyError, LakeDamagedError
+from sojourn_ingest.lake.lake import Lake, LakeDamagedError
 from sojourn_ingest.lake.outcome import Outcome
+from sojourn_ingest.lake.storage import LakeBusyError, Storage, StorageError, open_storage
 from sojourn_ingest.lake.writer import FactWriter
 
 __all__ = [
@@ -15,6 +16,9 @@ __all__ = [
     "LakeBusyError",
     "LakeDamagedError",
     "Outcome",
+    "Storage",
+    "StorageError",
     "find",
     "forget",
+    "open_storage",
 ]

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sojourn_ingest.lake.durability import flush
 from sojourn_ingest.schema import TABLES
 
 HOST_KEY_SUFFIX = "_host_key"
@@ -50,20 +49,40 @@ def of_flows(flow_ids: Collection[int]) -> Selection:
     return lambda rows: pc.is_in(rows.column(FLOW_KEY), wanted)
 
 
-def count_rows(path: Path, columns: list[str], select: Selection) -> int:
-    """Return how many rows of a file are selected, reading only the given columns."""
-    return len(_selected(path, columns, select, columns[0]))
+def of_source(content_hash: str, decoder_version: str, source_path: str | None = None) -> Selection:
+    """Return what selects the rows of one commit in a file that many share; outcomes are told by their path too."""
+
+    def select(rows: pa.RecordBatch | pa.Table) -> pa.Array:
+        if source_path is not None:
+            of_content = pc.equal(rows.column("content_hash"), content_hash)
+            of_content = pc.and_(of_content, pc.equal(rows.column("source_path"), source_path))
+        else:
+            of_content = pc.equal(rows.column("source_hash"), content_hash)
+        return pc.and_(of_content, pc.equal(rows.column("decoder_version"), decoder_version))
+
+    return select
 
 
-def selected_flows(path: Path, select: Selection) -> set[int]:
-    """Return the flows of a file of flows that are selected."""
-    return set(_selected(path, [FLOW_KEY, *host_key_columns(FLOW)], select, FLOW_KEY))
+def both(first: Selection, second: Selection) -> Selection:
+    """Return what selects the rows that both select."""
+    return lambda rows: pc.and_(first(rows), second(rows))
 
 
-def _selected(path: Path, columns: list[str], select: Selection, wanted: str) -> list[Any]:
+def either(first: Selection, second: Selection) -> Selection:
+    """Return what selects the rows that either selects."""
+    return lambda rows: pc.or_(first(rows), second(rows))
+
+
+def neither(selected: Selection) -> Selection:
+    """Return what selects the other rows."""
+    return lambda rows: pc.invert(selected(rows))
+
+
+def selected_values(path: Path, columns: Collection[str], select: Selection, wanted: str) -> list[Any]:
+    """Return the values of one column in the rows of a file that are selected, reading only the given columns."""
     found: list[Any] = []
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(columns=columns):
+        for batch in file.iter_batches(columns=sorted({*columns, wanted})):
             found += batch.column(wanted).filter(select(batch)).to_pylist()
     return found
 
@@ -83,6 +102,4 @@ def rewrite_without(path: Path, target: Path, select: Selection) -> int:
                 rows += kept.num_rows
     if rows == 0:
         target.unlink()
-    else:
-        flush(target)
     return rows

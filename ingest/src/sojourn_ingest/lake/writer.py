@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.lake.commit import DataFile
-from sojourn_ingest.lake.durability import flush
 from sojourn_ingest.lake.purge import (
     FLOW,
     FLOW_KEY,
@@ -22,6 +21,7 @@ from sojourn_ingest.lake.purge import (
     of_hosts,
     rewrite_without,
 )
+from sojourn_ingest.lake.storage import Storage, open_storage
 from sojourn_ingest.schema import table
 
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
@@ -30,20 +30,28 @@ ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread read
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
-    Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs. Use as a context
-    manager; on an exception everything written is removed.
+    Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs;
+    ``forgotten_rows`` counts them. Use as a context manager; on an exception everything written is removed. ``attempt``
+    is part of the files' names where several attempts at one source may run at a time.
     """
 
     def __init__(
-        self, lake_root: Path, source_hash: str, decoder_version: str, forgotten: Collection[str] = ()
+        self,
+        lake: Path | Storage,
+        source_hash: str,
+        decoder_version: str,
+        attempt: str = "",
+        forgotten: Collection[str] = (),
     ) -> None:
-        self._root = lake_root
+        self._storage = open_storage(lake) if isinstance(lake, Path) else lake
+        self._attempt = attempt
         self._source_hash = source_hash
         self._decoder_version = decoder_version
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
         self._pending_rows: dict[str, int] = {}
         self._paths: dict[str, Path] = {}
+        self._objects: dict[str, str] = {}
         self._rows: dict[str, int] = {}
         self._finished: tuple[DataFile, ...] | None = None
         self._forgotten = frozenset({FORGOTTEN, *forgotten})
@@ -59,8 +67,8 @@ class FactWriter:
         if self._finished is None:
             for writer in self._writers.values():
                 writer.close()
-            for path in self._paths.values():
-                path.unlink(missing_ok=True)
+            for name, path in self._paths.items():
+                self._storage.discard(self._objects[name], path)
 
     def write(self, name: str, batch: pa.RecordBatch) -> None:
         """Append ``batch``, which lacks only the provenance columns, to table ``name``.
@@ -124,15 +132,14 @@ class FactWriter:
             if rows:
                 target.replace(path)
             else:
-                path.unlink()
-                del self._paths[name]
+                self._storage.discard(self._objects.pop(name), self._paths.pop(name))
 
     def _flush(self, name: str) -> None:
         if name not in self._writers:
-            path = self._root / "data" / name / f"{self._source_hash[:24]}-{self._file_tag()}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._paths[name] = path
-            self._writers[name] = pq.ParquetWriter(path, table(name).arrow_schema(), compression="zstd")
+            attempt = f"-{self._attempt}" if self._attempt else ""
+            self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}{attempt}.parquet"
+            self._paths[name] = self._storage.draft(self._objects[name])
+            self._writers[name] = pq.ParquetWriter(self._paths[name], table(name).arrow_schema(), compression="zstd")
         rows = pa.Table.from_batches(self._pending.pop(name), schema=table(name).arrow_schema())
         self._rows[name] = self._rows.get(name, 0) + rows.num_rows
         self._pending_rows[name] = 0
@@ -148,11 +155,9 @@ class FactWriter:
         for writer in self._writers.values():
             writer.close()
         self._remove_what_belonged_to_forgotten_flows()
-        for path in self._paths.values():
-            # The commit must never reach the disk before what it promises.
-            flush(path)
+        # The commit must never reach the disk before what it promises.
+        sizes = {name: self._storage.keep(self._objects[name], path) for name, path in self._paths.items()}
         self._finished = tuple(
-            DataFile(name, str(path.relative_to(self._root)), self._rows[name], path.stat().st_size)
-            for name, path in sorted(self._paths.items())
+            DataFile(name, self._objects[name], self._rows[name], size) for name, size in sorted(sizes.items())
         )
         return self._finished
