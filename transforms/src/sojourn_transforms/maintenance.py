@@ -239,10 +239,10 @@ def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
     )
     draft = replace(
         expiry.commit,
+        # holds_facts stays, also where no row is left: the content was read, and is not to be read again.
         files=kept,
-        holds_facts=bool(kept),
         reason=expiry.commit.reason or EXPIRED,
         message=f"{expiry.commit.message}; {message}" if expiry.commit.message else message,
         replaces=(expiry.commit.name,),
     )
-    return lake.replace_commit(expiry.commit, draft)
+    return lake.replace_with_reason(expiry.commit, draft)

@@ -288,7 +288,7 @@ class Lake:
             self._live[other].source_path != commit.source_path for other in self._names_by_content[commit.content_hash]
         )
 
-    def replace_commit(self, old: Commit, new: Commit) -> Commit:
+    def replace_with_reason(self, old: Commit, new: Commit) -> Commit:
         """Make ``new`` visible in place of ``old``, with the same outcome but for its reason and message."""
         kept = next(file for file in old.files if file.table == "ingest_outcome")
         rows = pq.read_table(self.storage.local(self.place_of(kept)))
@@ -296,11 +296,8 @@ class Lake:
         row = next(row for row in rows.to_pylist() if all(row[name] == value for name, value in of_old.items()))
         row |= {"reason": new.reason, "message": new.message}
         table = pa.Table.from_pylist([row], schema=TABLES["ingest_outcome"].arrow_schema())
-        with self._lock:
-            commit = replace(new, files=(*new.files, self._write_outcome_table(new.name, table)))
-            self._publish(commit)
-            self._remove(old.name)
-            self._add(commit)
+        commit = replace(new, files=(*new.files, self._write_outcome_table(new.name, table)))
+        self.replace_commit(commit)
         return commit
 
     def _write_outcome(self, name: str, outcome: Outcome) -> DataFile:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 VERSION = "1.33"
-FOLDER = Path(__file__).resolve().parent.parent / "infra" / "kubernetes"
+FOLDER = Path(__file__).resolve().parents[2] / "infra" / "kubernetes"
 DOCUMENTS = [
     (path.name, document)
     for path in sorted(FOLDER.glob("*.yaml"))
