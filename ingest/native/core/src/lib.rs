@@ -33,12 +33,15 @@ mod link;
 mod packet_batch;
 mod pair_batch;
 mod pair_clock;
+mod pair_matcher;
 mod pcapng;
 mod queue_batch;
 mod queue_event;
 mod queue_log_decoder;
 mod queue_pairing;
+mod recording;
 mod rtp_clock;
+mod rtp_hints;
 mod rtp_sequence;
 mod rtp_stream;
 mod source;
@@ -56,6 +59,8 @@ pub use capture_pair::{PairDecoder, PairOptions};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use queue_log_decoder::QueueLogDecoder;
+pub use recording::{CaptureInput, CaptureSpan, capture_span};
+pub use rtp_hints::RtpHint;
 pub use summary::Summary;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
