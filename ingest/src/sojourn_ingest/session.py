@@ -28,6 +28,7 @@ from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 logger = logging.getLogger(__name__)
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 UNRECOGNISED_VERSION = f"sojourn-ingest-{__version__}"
 
@@ -85,6 +86,7 @@ class IngestSession:
         self._plan = Plan()
         # Paths whose outcome was replaced by that of another path with the same content.
         self._bereft: set[Path] = set()
+        self._descriptions: list[Path] = []
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
         """Try every file, several at a time, and return what became of each, in the order of ``files``.
@@ -96,39 +98,44 @@ class IngestSession:
         attempts: dict[Path, Attempt] = {}
         given = set(files)
 
-        def note(found: list[Attempt]) -> None:
-            for attempt in found:
-                attempts[attempt.path] = attempt
-                if attempt.path in given:
-                    on_done(attempt)
+        def note(attempt: Attempt) -> None:
+            attempts[attempt.path] = attempt
+            if attempt.path in given:
+                on_done(attempt)
 
         # Recordings first, so that a copy of one of their files is known to be one.
-        self._in_parallel(self._attempt_recording, self._plan.recordings, note)
+        for found in self._in_parallel(self._attempt_recording, self._plan.recordings):
+            for attempt in found:
+                note(attempt)
         parts = self._plan.parts
-        alone = [*(path for path in files if path not in parts), *sorted(self._plan.also)]
-        self._in_parallel(lambda path: [self.attempt(path)], alone, note)
+        for attempt in self._try_all([*(path for path in files if path not in parts), *sorted(self._plan.also)]):
+            note(attempt)
+        self._restate(attempts)
+        ordered = [attempts[path] for path in files]
+        ordered += [attempts[path] for path in sorted(set(attempts) - given)]
+        manifests = [attempt for attempt in ordered if attempt.commit.format == RunManifest.name]
+        ordered += self._pair_all([attempt for attempt in manifests if attempt.commit.status != "rejected"])
+        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
+        return self._in_parallel(self.attempt, files)
+
+    def _restate(self, attempts: dict[Path, Attempt]) -> None:
+        """Try again the files whose facts are now another path's, so that their outcomes say so."""
         while self._bereft:
             bereft, self._bereft = sorted(self._bereft), set()
             for path in bereft:
                 text = path_text(path)
                 if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
                     attempts[path] = self.attempt(path)
-        ordered = [attempts[path] for path in files]
-        ordered += [attempts[path] for path in sorted(set(attempts) - given)]
-        pairs = [self._pair(attempt) for attempt in ordered if attempt.commit.format == RunManifest.name]
-        ordered += [attempt for attempt in pairs if attempt is not None]
-        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
 
-    def _in_parallel(
-        self, work: Callable[[Item], list[Attempt]], items: Iterable[Item], on_done: Callable[[list[Attempt]], None]
-    ) -> None:
+    def _in_parallel(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
-            pending: set[Future[list[Attempt]]] = {pool.submit(work, item) for item in items}
+            pending: set[Future[Result]] = {pool.submit(work, item) for item in items}
             try:
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        on_done(future.result())
+                    yield from (future.result() for future in done)
             except BaseException:
                 # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
                 pool.shutdown(cancel_futures=True)
@@ -254,9 +261,12 @@ class IngestSession:
         hints = self._plan.hints.get(path, ())
         return Capture(packets=self._packets, rtp_hints=hints)
 
-    def _pair(self, manifest: Attempt) -> Attempt | None:
-        if manifest.commit.status == "rejected":
-            return None
+    def _pair_all(self, manifests: list[Attempt]) -> list[Attempt]:
+        pairs = [self.pair(attempt) for attempt in manifests]
+        return [attempt for attempt in pairs if attempt is not None]
+
+    def pair(self, manifest: Attempt) -> Attempt | None:
+        """Pair the two captures of a run whose manifest was read; None where it has no two."""
         started_ns, clock = time.time_ns(), time.perf_counter()
         draft = _Draft(manifest.path.with_name("before+after"), 0, 0, started_ns, clock, format=CapturePair.name)
         try:
@@ -289,7 +299,7 @@ class IngestSession:
                 return commit.content_hash
         return _plain_hash(path)
 
-    def _with_descriptions(self, files: list[Path]) -> Registry:
+    def _described(self, files: list[Path]) -> list[Path]:
         described = []
         for path in _description_files(files):
             try:
@@ -299,7 +309,7 @@ class IngestSession:
                 logger.warning("%s: %s", path, error.message)
             else:
                 described.append(path)
-        return Registry(described, packets=self._packets)
+        return described
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
         studies: set[str] = set()
@@ -314,8 +324,13 @@ class IngestSession:
 
     def prepare(self, files: list[Path]) -> None:
         """Take note of what the files say of one another: study descriptions, recordings, manifests."""
-        self._registry = self._with_descriptions(files)
-        self._plan = plan(files, self.lake, lambda path: self._open(path)[0])
+        self._descriptions = self._described(files)
+        self._registry = Registry(self._descriptions, packets=self._packets)
+        self.follow(plan(files, self.lake, lambda path: self._open(path)[0]))
+
+    def follow(self, made: Plan) -> None:
+        """Take the plan of an ingest that another session made."""
+        self._plan = made
         self._bereft = set()
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
@@ -474,7 +489,7 @@ class IngestSession:
 
     def _decoded(self, draft: _Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
         """Read a source into files that no commit names yet."""
-        with FactWriter(self.lake.root, draft.content_hash, draft.version) as writer:
+        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)

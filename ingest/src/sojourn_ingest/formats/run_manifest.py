@@ -26,11 +26,17 @@ SCHEMA = "testbed-manifest/1"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 
-# What a file of a run's folder measures, by its name without a compression suffix.
+# What a file of a run's folder measures, by its name without a compression suffix. Of several files with one
+# measurement the first counts.
 MEASUREMENTS = {
     "before.pcap": "capture_before",
     "after.pcap": "capture_after",
     "queue_bpftrace.txt": "queue_log",
+    "queue.qmon": "queue_log",
+    "queue_perf.txt": "queue_log",
+    "queue.csv": "queue_log",
+    "queue.jsonl": "queue_log_decoded",
+    "qdisc_stats.jsonl": "queue_counters",
     "ss_raw.jsonl": "tcp_polls",
 }
 
@@ -236,7 +242,7 @@ class RunManifest:
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-1"
+    version = "run-manifest-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -364,15 +370,20 @@ class RunManifest:
 
     @staticmethod
     def _measurements(manifest: Manifest, folder: Path, context: Context) -> list[dict[str, Any]]:
-        rows = []
+        rows: dict[str, dict[str, Any]] = {}
         for file_name, measurement in MEASUREMENTS.items():
+            if measurement in rows:
+                continue
             # What lies beside a manifest that does not list it, under that name, belongs to the run.
             measured = measured_file(manifest, folder, file_name)
             if measured is None:
                 continue
-            content_hash = measured.content_hash(context.fingerprint)
-            rows.append({"measurement": measurement, "file_name": file_name, "measurement_hash": content_hash})
-        return rows
+            rows[measurement] = {
+                "measurement": measurement,
+                "file_name": file_name,
+                "measurement_hash": measured.content_hash(context.fingerprint),
+            }
+        return list(rows.values())
 
 
 def _beside(folder: Path, file_name: str) -> Path | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 FORMAT_VERSION = 1
 
@@ -26,7 +27,7 @@ class DataFile:
 
 
 @dataclass(frozen=True)
-class Part:
+class RecordingPart:
     """One file of a recording that is in several files, with what was read of it."""
 
     source_path: str
@@ -63,7 +64,7 @@ class Commit:
     subject: str | None = None
     duplicate_of: str | None = None
     replaces: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RecordingPart, ...] = ()
 
     def of_part(self, source_path: str) -> Commit | None:
         """Return what this commit says of one of its parts, as a commit without facts; ``None`` if it has no such."""
@@ -102,10 +103,21 @@ class Commit:
         version = content.pop("version", None) if isinstance(content, dict) else None
         if version != FORMAT_VERSION:
             raise ValueError(f"commit version {version!r}; this release reads version {FORMAT_VERSION}")
+        return cls.from_dict(content)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Commit:
+        """Return the commit of a parsed one, as `dataclasses.asdict` gives it.
+
+        Raises
+        ------
+        ValueError
+            If it is not a commit.
+        """
         try:
             content["files"] = tuple(DataFile(**item) for item in content["files"])
             content["replaces"] = tuple(content["replaces"])
-            content["parts"] = tuple(Part(**part) for part in content.get("parts", ()))
+            content["parts"] = tuple(RecordingPart(**part) for part in content.get("parts", ()))
             return cls(**content)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a commit: {error}") from error
