@@ -153,13 +153,15 @@ class IngestSession:
             parts = [self._draft_of_part(part, started_ns, clock) for part in planned.parts]
         except (OSError, InputError):
             return [self.attempt(part) for part in planned.parts]  # which says what is wrong with it
-        overlapping = self._recordings_with(planned.parts)
-        own = self._not_held_elsewhere(parts, overlapping)
-        others = [part for part in parts if part not in own]
         attempts: list[Attempt] = []
-        if len(own) > 1:
-            draft.path = CaptureRecording.path_of([part.path for part in own])
-            attempts = self._read_recording(draft, own, overlapping)
+        # Of two equal recordings that are tried at the same time the first is decoded.
+        with self.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
+            overlapping = self._recordings_with(planned.parts)
+            own = self._not_held_elsewhere(parts, overlapping)
+            others = [part for part in parts if part not in own]
+            if len(own) > 1:
+                draft.path = CaptureRecording.path_of([part.path for part in own])
+                attempts = self._read_recording(draft, own, overlapping)
         if not attempts:
             others = parts
         # What is a copy of a file held elsewhere, or in the recording itself, is so alone.
