@@ -19,7 +19,7 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.rotation import parse, recording_hash, recordings_among
-from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake import Lake, find, forget
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -298,6 +298,18 @@ def test_a_damaged_part_loses_only_its_own_rest(tmp_path: Path, inputs: Path) ->
     assert found["t.pcap1"]["fault_offset_bytes"] is not None
     assert found["t.pcap+continued"]["status"] == "partial"
     assert found["t.pcap+continued"]["message"].startswith("t.pcap1: ")
+
+
+def test_forgetting_a_host_keeps_the_outcomes_of_the_parts(tmp_path: Path, inputs: Path) -> None:
+    for number in range(2):
+        part(inputs, f"t.pcap{number or ''}", number)
+    ingest(tmp_path, inputs)
+    lake = Lake(tmp_path / "lake")
+    with lake.writing():
+        forget(lake, find(lake, {"10.0.0.1"}))
+    assert rows(tmp_path, "flow") == []
+    assert set(outcomes(tmp_path)) == {"t.pcap", "t.pcap1", "t.pcap+continued"}
+    assert {attempt.disposition for attempt in ingest(tmp_path, inputs).values()} == {"unchanged"}
 
 
 # --- runs

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 
 from sojourn_ingest import __version__, _native
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.capture_recording import CaptureRecording
@@ -21,6 +22,8 @@ from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.rotation import recording_hash
 from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
+from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
 from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
@@ -70,18 +73,28 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() == MARKER for line in text[:4096].splitlines()):
+            if any(line.strip() == MARKER for line in text[:4096].splitlines()) or is_snapshot_description(path):
                 yield path
 
 
 class IngestSession:
     """Reads files into a lake. Use :meth:`run` within ``lake.writing()``."""
 
-    def __init__(self, lake: Lake, pseudonymiser: Pseudonymiser, workers: int = 2, *, packets: bool = False) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        pseudonymiser: Pseudonymiser,
+        workers: int = 2,
+        *,
+        packets: bool = False,
+        enrichment: Enrichment | None = None,
+    ) -> None:
         self.lake = lake
         self._workers = workers
         self._packets = packets
-        self._context = Context(pseudonymiser=pseudonymiser, fingerprint=_plain_hash)
+        self._context = Context(
+            pseudonymiser=pseudonymiser, fingerprint=_plain_hash, enrichment=enrichment or Enrichment()
+        )
         self._registry = Registry(packets=packets)
         self._plan = Plan()
         # Paths whose outcome was replaced by that of another path with the same content.
@@ -407,22 +420,23 @@ class IngestSession:
 
         Where two manifests say different things of the same content, those are kept that are there.
         """
-        hinted, plain = "+rtp-" in holder.decoder_version, self._capture(path)
-        mark = self._context.pseudonymiser.mark
-        current = holder.decoder_version.startswith(plain.base_version()) and holder.decoder_version.endswith(
-            f"+{mark}"
-        )
-        has_packets = not self._packets or "+packets" in holder.decoder_version
-        return current and has_packets and (hinted or not plain.rtp_hints)
+        version, mark = holder.decoder_version, self._context.pseudonymiser.mark
+        current = version.startswith(Capture.base_version()) and version.endswith(f"+{mark}")
+        has_packets = not self._packets or "+packets" in version
+        return current and has_packets and ("+rtp-" in version or not self._capture(path).rtp_hints)
 
     def _version(self, chosen: Format, bound: str = "") -> str:
-        # Facts with addresses under another policy or key do not join with these: they are facts of another version.
-        return chosen.version + bound + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
+        return chosen.version + bound + self._mark(chosen)
+
+    def _mark(self, chosen: Format) -> str:
+        # Facts with addresses under another policy or key do not join with these, and clients of connections are others
+        # under another prefix list: they are facts of another version.
+        mark = f"+{self._context.enrichment.mark}" if isinstance(chosen, SnapshotFormat) else ""
+        return mark + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
 
     def _versions_as_good(self, candidate: Format, bound: str = "") -> tuple[str, ...]:
         versions = candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
-        mark = f"+{self._context.pseudonymiser.mark}" if candidate.holds_addresses else ""
-        return tuple(version + bound + mark for version in versions)
+        return tuple(version + bound + self._mark(candidate) for version in versions)
 
     def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
         try:
@@ -491,7 +505,8 @@ class IngestSession:
 
     def _decoded(self, draft: _Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
         """Read a source into files that no commit names yet."""
-        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt) as writer:
+        forgotten = self._context.pseudonymiser.forgotten.host_keys
+        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt, forgotten) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)
@@ -504,7 +519,9 @@ class IngestSession:
                 logger.exception("%s: reader %s failed", draft.path, chosen.name)
                 text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
                 raise InputError("internal_error", text) from error
-            return writer.finish()
+            files = writer.finish()
+            reading.refuse("forgotten_host", writer.forgotten_rows)
+            return files
 
     def _reject(self, draft: _Draft, error: InputError, reading: Reading | None = None) -> Attempt:
         outcome = draft.rejected(error, reading or Reading())

@@ -9,8 +9,11 @@
     reason = "arguments are extracted from Python objects into values"
 )]
 
+mod addresses;
 mod batch;
 mod errors;
+mod snapshots;
+mod texts;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -319,8 +322,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CaptureDecoder>()?;
     module.add_class::<PairDecoder>()?;
     module.add_class::<QueueLogDecoder>()?;
+    module.add_class::<addresses::PrefixTable>()?;
+    module.add_class::<addresses::AddressResolver>()?;
+    module.add_class::<snapshots::TcpInfoDecoder>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(capture_span, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())
 }

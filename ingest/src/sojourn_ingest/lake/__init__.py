@@ -1,6 +1,7 @@
 """The lake: Parquet facts, made visible by commits."""
 
 from sojourn_ingest.lake.commit import Commit, DataFile, RecordingPart
+from sojourn_ingest.lake.forget import Forgetting, find, forget
 from sojourn_ingest.lake.lake import Lake, LakeDamagedError
 from sojourn_ingest.lake.outcome import Outcome
 from sojourn_ingest.lake.storage import LakeBusyError, Storage, StorageError, open_storage
@@ -10,6 +11,7 @@ __all__ = [
     "Commit",
     "DataFile",
     "FactWriter",
+    "Forgetting",
     "Lake",
     "LakeBusyError",
     "LakeDamagedError",
@@ -17,5 +19,7 @@ __all__ = [
     "RecordingPart",
     "Storage",
     "StorageError",
+    "find",
+    "forget",
     "open_storage",
 ]

@@ -263,6 +263,14 @@ class Lake:
             self._replaced.update(commit.replaces)
         return commit
 
+    def replace_commit(self, commit: Commit) -> None:
+        """Make a commit visible in the place of those it replaces; what only they named is a leftover then."""
+        with self._lock:
+            self._publish(commit)
+            for name in commit.replaces:
+                self._remove(name)
+            self._add(commit)
+
     @staticmethod
     def draft(
         outcome: Outcome,
