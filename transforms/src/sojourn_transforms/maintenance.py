@@ -187,7 +187,7 @@ def compact(lake: Lake, plan: CompactionPlan, files: list[DataFile]) -> Pack:
         for file in commit.files:
             made = place_to_file.get(lake.place_of(file))
             if made is not None:
-                parts[made].append(Part(file.path, commit.source_path, commit.content_hash, commit.decoder_version))
+                parts[made] += _parts(commit, file)
     live_places = {lake.place_of(file) for commit in lake.live() for file in commit.files}
     kept = [
         item
@@ -203,6 +203,14 @@ def compact(lake: Lake, plan: CompactionPlan, files: list[DataFile]) -> Pack:
     lake.publish_pack(pack)
     lake.remove_leftovers()
     return pack
+
+
+def _parts(commit: Commit, file: DataFile) -> list[Part]:
+    # The outcomes of a recording's files stand with its own, each under its own path.
+    named = [(commit.source_path, commit.content_hash)]
+    if file.table == "ingest_outcome":
+        named += [(part.source_path, part.content_hash) for part in commit.parts]
+    return [Part(file.path, path, content_hash, commit.decoder_version) for path, content_hash in named]
 
 
 @dataclass(frozen=True)
