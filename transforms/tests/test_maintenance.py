@@ -189,3 +189,19 @@ def test_a_lake_in_two_states_of_compaction_compares_equal(lake: Lake, tmp_path:
     for number in range(4):
         put(copy, f"/{number}", f"c{number}", float(number), number + 0.5)
     assert compare_relations(lake_relations(compacted(lake), copy)).differences == []
+
+
+def test_the_outcomes_of_a_recordings_files_go_with_it(lake: Lake) -> None:
+    def attempt(path: str, content: str) -> Outcome:
+        return Outcome(
+            source_path=path, content_hash=content, decoder_version="v1", size_bytes=1, modified_ns=1,
+            compression="none", format="capture", status="ok",
+        )  # fmt: skip
+
+    lake.commit(attempt("/r", "cr"), (), part_outcomes=(attempt("/r0", "cr0"), attempt("/r1", "cr1")))
+    before = outcomes(lake)
+    packed = compacted(lake)
+    assert outcomes(packed) == before
+    assert ("/r1", None) in before
+    put(packed, "/r", "another", 1.0)
+    assert [path for path, _ in outcomes(packed)] == [path for path, _ in before if path not in ("/r0", "/r1")]
