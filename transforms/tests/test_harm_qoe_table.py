@@ -57,7 +57,7 @@ def test_one_run_has_neither_value_nor_interval_and_a_reason() -> None:
     for row in correlate_harm_and_qoe([run(0, 0.5, 60.0)]).to_pylist():
         assert row["runs"] == 1
         assert row["pearson"] is row["pearson_lower"] is row["spearman"] is None
-        assert row["pearson_null_reason"] == "fewer than 2 runs with both"
+        assert row["pearson_null_reason"] == "fewer than 3 runs with both"
 
 
 def test_the_order_of_runs_does_not_matter() -> None:

@@ -13,7 +13,7 @@ from sojourn_transforms.statistics.estimate import LEVEL, Estimate
 
 Row = Mapping[str, Any]
 
-FEWEST_RUNS = 2
+FEWEST_RUNS = 3
 """Runs below which nothing is correlated."""
 
 _TEXT, _REAL, _WHOLE = pa.string(), pa.float64(), pa.int64()
