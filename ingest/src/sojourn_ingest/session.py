@@ -19,7 +19,7 @@ from sojourn_ingest.formats.interface import Context, Format, InputError, Readin
 from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.run_manifest import RunManifest
-from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
+from sojourn_ingest.formats.study_description import MAX_BYTES, is_marked
 from sojourn_ingest.lake import Commit, FactWriter, Lake, Outcome
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() == MARKER for line in text[:4096].splitlines()):
+            if is_marked(text[:4096]):
                 yield path
 
 

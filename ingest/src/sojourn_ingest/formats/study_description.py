@@ -204,6 +204,11 @@ class StudyDescription(_Strict):
     tables: list[TableMapping] = []
 
 
+def is_marked(head: str) -> bool:
+    """Return whether a line of a text is the marker of a study description, a comment behind it or not."""
+    return any(line.partition("#")[0].strip() == MARKER for line in head.splitlines())
+
+
 def parse_description(text: bytes) -> StudyDescription:
     """Return the study description in ``text``.
 
@@ -237,7 +242,7 @@ class StudyDescriptionFile:
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line near its start."""
         head = source.head[:4096].decode("utf-8", errors="replace")
-        return source.plain_bytes <= MAX_BYTES and any(line.strip() == MARKER for line in head.splitlines())
+        return source.plain_bytes <= MAX_BYTES and is_marked(head)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the study, its demand rules and its programmes of rates."""
