@@ -24,6 +24,7 @@ from sojourn_transforms.maintenance import (
 )
 from sojourn_transforms.warehouse import lake_view_body
 
+PROVENANCE = ("source_hash", "decoder_version")
 DAY_NS = 86_400 * 10**9
 
 
@@ -33,8 +34,14 @@ def put(lake: Lake, path: str, content: str, *scores: float, version: str = "v1"
         compression="none", format="test", status="ok", records_read=len(scores),
     )  # fmt: skip
     with FactWriter(lake.storage, content, version) as writer:
-        rows = [{"study_id": "s", "run_id": f"{path}{i}", "metric": "m", "score": s} for i, s in enumerate(scores)]
-        writer.write("qoe_score", pa.RecordBatch.from_pylist(rows))
+        # Every declared column but the provenance, which the writer adds.
+        declared = [field for field in table("qoe_score").arrow_schema() if field.name not in PROVENANCE]
+        rows = [
+            dict.fromkeys(field.name for field in declared)
+            | {"study_id": "s", "scored": f"run/{path}{i}", "run_id": f"{path}{i}", "metric": "m", "score": score}
+            for i, score in enumerate(scores)
+        ]
+        writer.write("qoe_score", pa.RecordBatch.from_pylist(rows, schema=pa.schema(declared)))
         lake.commit(outcome, writer.finish())
 
 
