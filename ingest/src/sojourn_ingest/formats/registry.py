@@ -9,7 +9,7 @@ from pathlib import Path
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.plain_text import head_lines
-from sojourn_ingest.formats.queue_log import BpftraceQueueLog
+from sojourn_ingest.formats.queue_log import QueueLog
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
@@ -34,7 +34,9 @@ class Registry:
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),
-            BpftraceQueueLog(),
+            QueueLog("bpftrace"),
+            QueueLog("perf"),
+            QueueLog("qmon"),
             *tables_of(self.studies),
         )
 
