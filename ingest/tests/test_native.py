@@ -473,7 +473,9 @@ class Run:
         self.folder = folder
         self.validation = validation
         self.manifest = json.loads((folder / "manifest.json").read_text())
-        self.log = _native.QueueLogDecoder(plain_or_gzip(folder, "queue_bpftrace.txt"), form="bpftrace", batch_rows=1000)
+        self.log = _native.QueueLogDecoder(
+            plain_or_gzip(folder, "queue_bpftrace.txt"), form="bpftrace", batch_rows=1000
+        )
         self.queue = decode(self.log)
         self.capture = _native.CaptureDecoder(plain_or_gzip(folder, "after.pcap"))
         self.facts = decode(self.capture)

@@ -11,10 +11,7 @@ pub(crate) fn scaled(text: &str, places: usize) -> Option<i64> {
         return None;
     }
     let mut value: i64 = 0;
-    let kept = fraction
-        .bytes()
-        .chain(std::iter::repeat(b'0'))
-        .take(places);
+    let kept = fraction.bytes().chain(std::iter::repeat(b'0')).take(places);
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -40,7 +37,17 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused() {
-        for text in ["", ".", "-", "1e9", "1.2.3", "0x10", "1,5", "9223372036854775808", " 1"] {
+        for text in [
+            "",
+            ".",
+            "-",
+            "1e9",
+            "1.2.3",
+            "0x10",
+            "1,5",
+            "9223372036854775808",
+            " 1",
+        ] {
             assert_eq!(scaled(text, 0), None, "{text}");
         }
     }

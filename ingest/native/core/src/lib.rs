@@ -32,6 +32,7 @@ mod fragments;
 mod layers;
 mod line_reader;
 mod link;
+mod loss_spans;
 mod packet_batch;
 mod pair_batch;
 mod pair_clock;

@@ -91,7 +91,8 @@ pub(crate) fn queue_events(
     queues: &[QueueRow],
     clock: &'static str,
 ) -> Result<RecordBatch, Fault> {
-    let drop_of = |packet: &QueuedPacket, of: fn(&PacketDrop) -> Option<i64>| packet.drop.as_ref().and_then(of);
+    let drop_of =
+        |packet: &QueuedPacket, of: fn(&PacketDrop) -> Option<i64>| packet.drop.as_ref().and_then(of);
     let queue_of = |packet: &QueuedPacket| queues.get(packet.queue as usize).map(|queue| queue.id);
     let mut columns = Columns::over(rows);
     columns.int64("packet_index", |packet| packet.index);
@@ -103,7 +104,9 @@ pub(crate) fn queue_events(
     columns.optional_int64("dequeue_ns", |packet| {
         packet.dequeue.map(|dequeue| dequeue.time_ns)
     });
-    columns.optional_int64("drop_ns", |packet| drop_of(packet, |drop| Some(drop.state.time_ns)));
+    columns.optional_int64("drop_ns", |packet| {
+        drop_of(packet, |drop| Some(drop.state.time_ns))
+    });
     columns.string("clock", |_| clock);
     columns.optional_int64("sojourn_ns", |packet| packet.sojourn_ns);
     columns.optional_string("drop_kind", |packet| {
@@ -120,10 +123,10 @@ pub(crate) fn queue_events(
     columns.optional_int64("enqueue_queue_bytes", |packet| packet.enqueue?.bytes);
     columns.optional_int32("dequeue_queue_packets", |packet| packet.dequeue?.packets);
     columns.optional_int64("dequeue_queue_bytes", |packet| packet.dequeue?.bytes);
-    columns.optional_int32("drop_queue_packets", |packet| {
-        packet.drop.as_ref()?.state.packets
+    columns.optional_int32("drop_queue_packets", |packet| packet.drop.as_ref()?.state.packets);
+    columns.optional_int64("drop_queue_bytes", |packet| {
+        drop_of(packet, |drop| drop.state.bytes)
     });
-    columns.optional_int64("drop_queue_bytes", |packet| drop_of(packet, |drop| drop.state.bytes));
     columns.optional_bool("ecn_ce", QueuedPacket::ecn_ce);
     columns.optional_bool("ecn_ce_at_enqueue", |packet| packet.enqueue?.ecn_ce);
     columns.optional_int32("interface_index", |packet| queue_of(packet)?.interface_index);

@@ -43,7 +43,7 @@ pub(crate) struct NetworkFields {
 impl NetworkFields {
     /// Whether two events may be of one packet, by what both of them know.
     pub(crate) fn same_packet(&self, other: &Self) -> bool {
-        fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+        fn agree<T: Copy + PartialEq>(one: Option<T>, other: Option<T>) -> bool {
             one.is_none() || other.is_none() || one == other
         }
         (self.protocol, self.source, self.destination) == (other.protocol, other.source, other.destination)
@@ -106,6 +106,7 @@ impl QueueEvent {
 
 /// What one record or line says.
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 pub(crate) enum QueueItem {
     Event(QueueId, QueueEvent),
     /// The probe lost so many events for want of buffer space; a saturated count says at least so many.

@@ -123,7 +123,8 @@ impl Account {
             }
             row.span(end_ns - self.until_ns, self.length);
             self.until_ns = end_ns;
-            self.rows.push_back(QueueInterval::new(queue, end_ns, self.length));
+            self.rows
+                .push_back(QueueInterval::new(queue, end_ns, self.length));
         }
     }
 }
@@ -213,9 +214,13 @@ impl QueueIntervals {
             return;
         };
         let back = account.rows.back().map_or(0, |row| {
-            row.start_ns.saturating_sub(time_ns).saturating_add(interval_ns - 1) / interval_ns
+            row.start_ns
+                .saturating_sub(time_ns)
+                .saturating_add(interval_ns - 1)
+                / interval_ns
         });
-        let place = account.rows.len().saturating_sub(1 + back.max(0) as usize);
+        let back = usize::try_from(back).unwrap_or(0);
+        let place = account.rows.len().saturating_sub(1 + back);
         if let Some(row) = account.rows.get_mut(place) {
             row.dropped.add(packet_bytes);
             row.dropped_in_queue += 1;
@@ -251,9 +256,9 @@ impl QueueIntervals {
 
     /// The log ends: every queue is accounted for until its last event.
     pub(crate) fn close(&mut self) {
-        for (queue, account) in self.accounts.iter_mut().enumerate() {
+        for (queue, account) in (0..).zip(&mut self.accounts) {
             if let Some(account) = account {
-                account.advance(queue as u32, self.now_ns.max(account.until_ns), self.interval_ns);
+                account.advance(queue, self.now_ns.max(account.until_ns), self.interval_ns);
             }
         }
     }
@@ -273,7 +278,9 @@ impl QueueIntervals {
                 if !due {
                     break;
                 }
-                let Some(row) = account.rows.pop_front() else { break };
+                let Some(row) = account.rows.pop_front() else {
+                    break;
+                };
                 taken.push(row);
             }
         }
@@ -282,7 +289,11 @@ impl QueueIntervals {
 
     /// About how many rows wait, whether they may be handed out or not.
     pub(crate) fn waiting(&self) -> usize {
-        self.accounts.iter().flatten().map(|account| account.rows.len()).sum()
+        self.accounts
+            .iter()
+            .flatten()
+            .map(|account| account.rows.len())
+            .sum()
     }
 }
 
@@ -314,7 +325,15 @@ mod tests {
         let rows = intervals.take(100, true);
         let found: Vec<_> = rows
             .iter()
-            .map(|row| (row.start_ns / MS, row.observed_ns / MS, row.mean_packets(), row.busy_ratio(), row.most_packets))
+            .map(|row| {
+                (
+                    row.start_ns / MS,
+                    row.observed_ns / MS,
+                    row.mean_packets(),
+                    row.busy_ratio(),
+                    row.most_packets,
+                )
+            })
             .collect();
         assert_eq!(
             found,
@@ -326,7 +345,10 @@ mod tests {
             ]
         );
         assert_eq!(rows[0].mean_bytes(), Some(150.0));
-        assert_eq!((rows[0].arrived.packets, rows[3].departed.bytes()), (2, Some(100)));
+        assert_eq!(
+            (rows[0].arrived.packets, rows[3].departed.bytes()),
+            (2, Some(100))
+        );
         assert_eq!(rows[3].least_sojourn_ns, Some(270 * MS));
     }
 
@@ -357,7 +379,11 @@ mod tests {
         intervals.set_length(1, 250 * MS, length(0));
         intervals.lost(3);
         intervals.close();
-        let lost: Vec<_> = intervals.take(100, true).iter().map(|row| (row.queue, row.lost_events)).collect();
+        let lost: Vec<_> = intervals
+            .take(100, true)
+            .iter()
+            .map(|row| (row.queue, row.lost_events))
+            .collect();
         assert_eq!(lost, [(0, 2), (0, 0), (0, 3), (1, 0)]);
     }
 }

@@ -104,10 +104,7 @@ impl Reader {
 
 /// What waits for its turn in time.
 enum Timed {
-    Event {
-        queue: u32,
-        event: QueueEvent,
-    },
+    Event { queue: u32, event: QueueEvent },
     Lost(i64),
 }
 
@@ -131,8 +128,6 @@ pub struct QueueLogDecoder {
     queues: Vec<QueueRow>,
     last_queue: Option<(QueueId, u32)>,
     log: QueueLogRow,
-    /// Events reported lost so far, in the order of reading.
-    lost: i64,
     events_read: bool,
     stage: Stage,
     summary: Summary,
@@ -178,7 +173,10 @@ impl QueueLogDecoder {
                 let declaration = TableDeclaration::from_json(declaration)?;
                 log.utc = declaration.clock == DeclaredClock::Utc;
                 let drops_logged = declaration.drops_logged;
-                (Reader::Table(Box::new(TableReader::new(declaration)?)), drops_logged)
+                (
+                    Reader::Table(Box::new(TableReader::new(declaration)?)),
+                    drops_logged,
+                )
             }
             known if QueueLogForm::of(source.available()).as_ref() == Some(known) => match form {
                 QueueLogForm::Perf => (Reader::Perf(PerfReader::default()), true),
@@ -197,7 +195,6 @@ impl QueueLogDecoder {
             queues: Vec::new(),
             last_queue: None,
             log,
-            lost: 0,
             events_read: false,
             stage: Stage::Reading,
             summary: Summary::default(),
@@ -337,10 +334,11 @@ impl QueueLogDecoder {
         match item {
             QueueItem::Event(queue, event) => self.take_in(queue, event, offset),
             QueueItem::Lost { events, saturated } => {
-                self.lost = self.lost.saturating_add(events);
                 self.log.lost_events = self.log.lost_events.saturating_add(events);
                 self.log.lost_events_is_minimum |= saturated;
-                let newest_ns = self.window.newest_ns().unwrap_or(i64::MIN);
+                let newest_ns = self.window.newest_ns().filter(|_| self.events_read);
+                self.pairing.losses().report(newest_ns);
+                let newest_ns = newest_ns.unwrap_or(i64::MIN);
                 if self.window.push(newest_ns, u8::MAX, Timed::Lost(events)).is_err() {
                     self.pairing.intervals().lost(events);
                 }
@@ -403,10 +401,7 @@ impl QueueLogDecoder {
             (Reader::Qmon(_), EventKind::Dequeue) => 1,
             _ => 0,
         };
-        let timed = Timed::Event {
-            queue: number,
-            event,
-        };
+        let timed = Timed::Event { queue: number, event };
         if self.window.push(time_ns, rank, timed).is_err() {
             let message = format!(
                 "queue log: the event at offset {offset} lies more than {} ms before one read earlier; it was left out",
@@ -419,6 +414,9 @@ impl QueueLogDecoder {
             return;
         }
         self.events_read = true;
+        self.pairing
+            .losses()
+            .event_read(self.window.newest_ns().unwrap_or(time_ns));
         self.summary.records_read += 1;
         while let Some(due) = self.window.pop_due() {
             self.pair(due);
@@ -459,7 +457,7 @@ impl QueueLogDecoder {
             Timed::Event { queue, event } => (queue, event),
         };
         let (kind, time_ns, counter) = (event.kind, event.time_ns, event.drop_counter);
-        if !self.pairing.event(queue, event, self.lost) {
+        if !self.pairing.event(queue, event) {
             return;
         }
         if self.queues.is_empty() {
@@ -480,7 +478,7 @@ impl QueueLogDecoder {
         self.log.open = open;
         if let (Some((dequeues, enqueues, offset)), Some(found)) = (self.log.stated_open, open)
             && (dequeues, enqueues) != found
-            && self.lost == 0
+            && self.log.lost_events == 0
         {
             let message = format!(
                 "queue log: the probe says it held {dequeues} dequeues and {enqueues} enqueues open, but the log has {} and {}: records are missing that no loss report counts",
@@ -499,8 +497,9 @@ impl QueueLogDecoder {
 
     fn refuse_line(&mut self, line: &Line, offset: u64) {
         if line.end != LineEnd::EndOfContent {
-            let message =
-                format!("queue log: the line at offset {offset} is no event, header or loss report; it was left out");
+            let message = format!(
+                "queue log: the line at offset {offset} is no event, header or loss report; it was left out"
+            );
             self.refuse(
                 "malformed_line",
                 Fault::new(FaultKind::CorruptRecord, message, Some(offset)),
@@ -528,7 +527,9 @@ fn unrecognised(form: &QueueLogForm) -> Fault {
     };
     Fault::new(
         FaultKind::UnrecognisedFormat,
-        format!("queue log: needed {needed} among the first {RECOGNITION_LINES} lines or records, found none"),
+        format!(
+            "queue log: needed {needed} among the first {RECOGNITION_LINES} lines or records, found none"
+        ),
         Some(0),
     )
 }
@@ -647,7 +648,13 @@ mod tests {
         let (_, summary) = decode_all(content.as_bytes()).unwrap();
         let fault = summary.fault.unwrap();
         assert_eq!(summary.records_read, 4);
-        assert_eq!((summary.refused["time_backwards"], summary.refused["impossible_time"]), (1, 1));
+        assert_eq!(
+            (
+                summary.refused["time_backwards"],
+                summary.refused["impossible_time"]
+            ),
+            (1, 1)
+        );
         assert_eq!(fault.kind, FaultKind::CorruptRecord);
         assert!(fault.message.contains("before one read earlier"));
     }

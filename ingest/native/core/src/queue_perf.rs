@@ -128,9 +128,7 @@ fn is_call_chain(line: &str) -> bool {
         return false;
     };
     let word = rest.split_whitespace().next().unwrap_or_default();
-    !word.is_empty()
-        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && split_line(line).is_none()
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && split_line(line).is_none()
 }
 
 /// `DATE = SECONDS (TOD) = SECONDS (clock)`.
@@ -166,8 +164,7 @@ fn address(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const QUEUED: &str =
-        "            ping  1234 [003]   781.201434: net:net_dev_queue: dev=eth0 skbaddr=0xff11000006c20e00 len=98";
+    const QUEUED: &str = "            ping  1234 [003]   781.201434: net:net_dev_queue: dev=eth0 skbaddr=0xff11000006c20e00 len=98";
     const ENQUEUED: &str = "     Web Content 1234/1250 [003]   781.201434195: qdisc:qdisc_enqueue: enqueue ifindex=3 qdisc handle=0xB00000 parent=0xFFFFFFFF skbaddr=0xff11000006c20e00";
     const DEQUEUED: &str = "         swapper     0 [001]   781.201440: qdisc:qdisc_dequeue: dequeue ifindex=3 qdisc handle=0xB00000 parent=0xFFFFFFFF txq_state=0x0 packets=3 skbaddr=0xff11000006c20e00";
     const FREED: &str = "iperf3 665 [005] 848.656964: skb:kfree_skb: skbaddr=0xffff98168a333500 rx_sk=(nil) protocol=34525 location=__dev_queue_xmit+0x10f0 reason: QDISC_OVERLIMIT";
@@ -235,15 +232,19 @@ mod tests {
     fn other_lines_of_perf_are_passed_over_and_garbage_is_not() {
         let mut reader = PerfReader::default();
         let other = "proc-1 1 [014] 580644.245747: probe:pfifo_fast_dequeue: (ffffffff9b69d8c0) qdisc=0x1";
-        for line in ["", "# ========", "\t    7fff8168279b kfree_skb ([kernel.kallsyms])", other] {
+        for line in [
+            "",
+            "# ========",
+            "\t    7fff8168279b kfree_skb ([kernel.kallsyms])",
+            other,
+        ] {
             assert_eq!(
                 reader.parse_line(line.as_bytes()),
                 Some((QueueItem::Nothing, None)),
                 "{line}"
             );
         }
-        let header =
-            "# reference time: 2026-11-21 04:10:05.000001 = 1795210205.000001 (TOD) = 5.000000500 (monotonic)";
+        let header = "# reference time: 2026-11-21 04:10:05.000001 = 1795210205.000001 (TOD) = 5.000000500 (monotonic)";
         assert_eq!(
             reader.parse_line(header.as_bytes()),
             Some((QueueItem::ClockOffset(1_795_210_200_000_000_500), None))

@@ -96,7 +96,10 @@ impl QmonReader {
             } else {
                 Record::Stopped(
                     Some("impossible_length"),
-                    corrupt(offset, &format!("a record of type {kind} cannot have {size} bytes")),
+                    corrupt(
+                        offset,
+                        &format!("a record of type {kind} cannot have {size} bytes"),
+                    ),
                 )
             };
         }
@@ -125,19 +128,29 @@ impl QmonReader {
             }
             2 => match text().and_then(|text| text.trim_matches(['\0', ' ', '\n']).parse().ok()) {
                 Some(offset_ns) => Record::Item(QueueItem::ClockOffset(offset_ns)),
-                None => refused(offset, "malformed_record", "the clock offset is no decimal number"),
+                None => refused(
+                    offset,
+                    "malformed_record",
+                    "the clock offset is no decimal number",
+                ),
             },
             3 => Record::Stopped(
                 Some("probe_failed"),
                 Fault::new(
                     FaultKind::CorruptRecord,
-                    format!("queue log: the probe says at offset {offset} that it failed; what follows is not read, record again"),
+                    format!(
+                        "queue log: the probe says at offset {offset} that it failed; what follows is not read, record again"
+                    ),
                     Some(offset),
                 ),
             ),
             _ => match text().and_then(open_at_end) {
                 Some(item) => Record::Item(item),
-                None => refused(offset, "malformed_record", "the counts of open events are not lengths A:B"),
+                None => refused(
+                    offset,
+                    "malformed_record",
+                    "the counts of open events are not lengths A:B",
+                ),
             },
         }
     }
@@ -153,13 +166,23 @@ impl QmonReader {
             return Record::Refused("no_real_queue", None);
         }
         let Ok(time_ns) = i64::try_from(event.time_ns) else {
-            return refused(offset, "impossible_time", "the event's time has more than 63 bits");
+            return refused(
+                offset,
+                "impossible_time",
+                "the event's time has more than 63 bits",
+            );
         };
         let kind = match (event.kind, event.misc) {
             (0, _) => EventKind::Dequeue,
             (1, RETURNED_DROP) => EventKind::Refuse,
             (1, _) => EventKind::Enqueue,
-            _ => return refused(offset, "malformed_record", "the event is neither enqueue nor dequeue"),
+            _ => {
+                return refused(
+                    offset,
+                    "malformed_record",
+                    "the event is neither enqueue nor dequeue",
+                );
+            }
         };
         let queue = QueueId {
             interface_name: Some(name),
@@ -180,9 +203,11 @@ impl QmonReader {
                 packet_bytes: Some(i32::from(event.packet_bytes)),
                 queue_packets: i32::try_from(event.queue_packets).ok(),
                 queue_bytes: Some(i64::from(event.queue_bytes)),
-                ethertype: frame
-                    .get(12..ETHERNET_HEADER_BYTES)
-                    .map(|bytes| bytes.iter().fold(0, |number, byte| number << 8 | u16::from(*byte))),
+                ethertype: frame.get(12..ETHERNET_HEADER_BYTES).map(|bytes| {
+                    bytes
+                        .iter()
+                        .fold(0, |number, byte| number << 8 | u16::from(*byte))
+                }),
                 network: decoded.as_ref().map(network_fields),
                 ecn_ce: decoded.as_ref().map(|packet| packet.congestion_experienced),
                 drop_counter: Some(event.drops),

@@ -154,6 +154,10 @@ fn unit(field: &str, name: Option<&str>) -> Result<Unit, Fault> {
     })
 }
 
+/// A value is not of its kind.
+#[derive(Debug)]
+struct Malformed;
+
 impl TableReader {
     pub(crate) fn new(declaration: TableDeclaration) -> Result<Self, Fault> {
         let mut columns: Vec<String> = Vec::new();
@@ -173,7 +177,10 @@ impl TableReader {
                 None => None,
             });
         }
-        let ecn_place = declaration.fields.get(ECN_CE).map(|declared| place(&declared.column));
+        let ecn_place = declaration
+            .fields
+            .get(ECN_CE)
+            .map(|declared| place(&declared.column));
         let unknown = declaration
             .fields
             .keys()
@@ -241,7 +248,7 @@ impl TableReader {
                 }
             }
         }
-        self.item()
+        self.item().ok()
     }
 
     /// The fields of a CSV record, quotes undone.
@@ -251,16 +258,18 @@ impl TableReader {
         self.ends.resize(line.len() + 2, 0);
         let (_, _, written, begun) = reader.read_record(line, &mut self.fields, &mut self.ends);
         // An empty input is the end of the record.
-        let (_, _, more, ended) = reader.read_record(
-            &[],
-            self.fields.get_mut(written..)?,
-            self.ends.get_mut(begun..)?,
-        );
+        let (_, _, more, ended) =
+            reader.read_record(&[], self.fields.get_mut(written..)?, self.ends.get_mut(begun..)?);
         let text = self.fields.get(..written + more)?;
         let mut start = 0;
         let mut fields = Vec::with_capacity(begun + ended);
         for end in self.ends.get(..begun + ended)? {
-            fields.push(std::str::from_utf8(text.get(start..*end)?).ok()?.trim().to_owned());
+            fields.push(
+                std::str::from_utf8(text.get(start..*end)?)
+                    .ok()?
+                    .trim()
+                    .to_owned(),
+            );
             start = *end;
         }
         Some(fields)
@@ -282,25 +291,21 @@ impl TableReader {
         self.values.get(place)?.as_deref()
     }
 
-    /// A whole number in the lake's unit: `None` if it is malformed, `Some(None)` if it is not there.
-    fn number<N: TryFrom<i64>>(&self, field: usize) -> Option<Option<N>> {
-        let Some(text) = self.text(field) else {
-            return Some(None);
+    /// A whole number in the lake's unit; `None` if it is not there.
+    fn number<N: TryFrom<i64>>(&self, field: usize) -> Result<Option<N>, Malformed> {
+        let (Some(text), Some(Some((_, unit)))) = (self.text(field), self.places.get(field)) else {
+            return Ok(None);
         };
-        let (_, unit) = (*self.places.get(field)?)?;
-        let number = match (unit, text.strip_prefix("0x")) {
-            (Unit::Places(places), _) => scaled(text, places)?,
-            (Unit::Factor(factor), Some(digits)) => {
-                i64::from_str_radix(digits, 16).ok()?.checked_mul(factor)?
-            }
-            (Unit::Factor(1), None) => scaled(text, 0)?,
-            (Unit::Factor(factor), None) => scaled(text, 6)?.checked_mul(factor)? / 1_000_000,
-        };
-        N::try_from(number).ok().map(Some)
+        let number = number_in(text, *unit).ok_or(Malformed)?;
+        N::try_from(number).map(Some).map_err(|_| Malformed)
     }
 
-    fn item(&self) -> Option<QueueItem> {
-        let name = self.values.get(self.event_column)?.as_deref()?;
+    fn item(&self) -> Result<QueueItem, Malformed> {
+        let name = self
+            .values
+            .get(self.event_column)
+            .and_then(Option::as_deref)
+            .ok_or(Malformed)?;
         let is = |names: &[String]| names.iter().any(|known| known == name);
         let kind = if is(&self.event.enqueue) {
             EventKind::Enqueue
@@ -310,12 +315,16 @@ impl TableReader {
             EventKind::Drop
         } else if is(&self.event.lost) {
             let events: i64 = self.number(21)?.unwrap_or(1);
-            return (events >= 0).then_some(QueueItem::Lost {
-                events,
-                saturated: false,
-            });
+            return if events < 0 {
+                Err(Malformed)
+            } else {
+                Ok(QueueItem::Lost {
+                    events,
+                    saturated: false,
+                })
+            };
         } else {
-            return None;
+            return Err(Malformed);
         };
         let queue = QueueId {
             network_namespace: self.number(5)?,
@@ -329,14 +338,14 @@ impl TableReader {
             }),
             handle: self.number(8)?,
         };
-        let time_ns = self.number(0)??;
+        let time_ns = self.number(0)?.ok_or(Malformed)?;
         let drop = kind == EventKind::Drop;
         let cause = if drop {
             DropCause {
                 kind: match self.text(17) {
                     Some("overlimit") => Some("overlimit"),
                     Some("aqm") => Some("aqm"),
-                    Some(_) => return None,
+                    Some(_) => return Err(Malformed),
                     None => None,
                 },
                 reason: self.number(18)?,
@@ -345,7 +354,7 @@ impl TableReader {
         } else {
             DropCause::default()
         };
-        Some(QueueItem::Event(
+        Ok(QueueItem::Event(
             queue,
             QueueEvent {
                 packet_bytes: self.number(2)?,
@@ -354,33 +363,36 @@ impl TableReader {
                 ethertype: self.number(9)?,
                 network: self.network()?,
                 flow_label: self.text(20).map(Into::into),
-                ecn_ce: match self.ecn_place.and_then(|place| self.values.get(place)?.as_deref()) {
+                ecn_ce: match self
+                    .ecn_place
+                    .and_then(|place| self.values.get(place)?.as_deref())
+                {
                     None => None,
                     Some("true" | "True" | "1") => Some(true),
                     Some("false" | "False" | "0") => Some(false),
-                    Some(_) => return None,
+                    Some(_) => return Err(Malformed),
                 },
                 measured_ns: self.number(1)?.filter(|measured: &i64| *measured > 0),
                 cause,
-                ..QueueEvent::new(kind, time_ns, self.packet()?)
+                ..QueueEvent::new(kind, time_ns, self.packet().ok_or(Malformed)?)
             },
         ))
     }
 
-    fn network(&self) -> Option<Option<NetworkFields>> {
+    fn network(&self) -> Result<Option<NetworkFields>, Malformed> {
         let (Some(source), Some(destination)) = (self.text(11), self.text(13)) else {
-            return Some(None);
+            return Ok(None);
         };
-        let protocol = match self.text(10)? {
+        let protocol = match self.text(10).ok_or(Malformed)? {
             "tcp" | "TCP" => PROTOCOL_TCP,
             "udp" | "UDP" => PROTOCOL_UDP,
-            number => number.parse().ok()?,
+            number => number.parse().map_err(|_| Malformed)?,
         };
         let ports: (Option<u16>, Option<u16>) = (self.number(12)?, self.number(14)?);
-        Some(Some(NetworkFields {
+        Ok(Some(NetworkFields {
             protocol,
-            source: source.parse::<IpAddr>().ok()?,
-            destination: destination.parse::<IpAddr>().ok()?,
+            source: source.parse::<IpAddr>().map_err(|_| Malformed)?,
+            destination: destination.parse::<IpAddr>().map_err(|_| Malformed)?,
             ports: ports.0.zip(ports.1),
             ip_id: self.number(15)?,
             transport_word: self.number(16)?,
@@ -402,6 +414,18 @@ impl TableReader {
             return Some(number.unwrap_or_else(|| hash([Some(text)].into_iter())));
         }
         Some(hash(values))
+    }
+}
+
+/// A number in the lake's unit.
+fn number_in(text: &str, unit: Unit) -> Option<i64> {
+    match (unit, text.strip_prefix("0x")) {
+        (Unit::Places(places), _) => scaled(text, places),
+        (Unit::Factor(factor), Some(digits)) => i64::from_str_radix(digits, 16).ok()?.checked_mul(factor),
+        (Unit::Factor(1), None) => scaled(text, 0),
+        (Unit::Factor(factor), None) => scaled(text, 6)?
+            .checked_mul(factor)
+            .map(|scaled| scaled / 1_000_000),
     }
 }
 
@@ -504,8 +528,20 @@ mod tests {
         let found = event(reader.parse_line(line));
         let network = found.network.unwrap();
         assert_eq!(
-            (found.kind, found.time_ns, found.packet, found.packet_bytes, found.ecn_ce),
-            (EventKind::Enqueue, 1_795_210_205_152_902_863, 0xff, Some(98), Some(true))
+            (
+                found.kind,
+                found.time_ns,
+                found.packet,
+                found.packet_bytes,
+                found.ecn_ce
+            ),
+            (
+                EventKind::Enqueue,
+                1_795_210_205_152_902_863,
+                0xff,
+                Some(98),
+                Some(true)
+            )
         );
         assert_eq!((network.protocol, network.ports), (17, Some((5, 6))));
         assert_eq!(
@@ -538,7 +574,10 @@ mod tests {
     #[test]
     fn csv_columns_are_found_by_the_header() {
         let mut reader = reader(CSV);
-        assert_eq!(reader.parse_line(b"seq;\"t\";q;what;flow"), Some(QueueItem::Nothing));
+        assert_eq!(
+            reader.parse_line(b"seq;\"t\";q;what;flow"),
+            Some(QueueItem::Nothing)
+        );
         let first = event(reader.parse_line(b"9;1.5;1.514;in;\"a;b\"\r"));
         assert_eq!(
             (first.time_ns, first.queue_bytes, first.flow_label.as_deref()),

@@ -92,7 +92,11 @@ impl<T> SortWindow<T> {
             item,
         };
         self.read += 1;
-        if self.in_order.back().is_none_or(|last| last.order() <= held.order()) {
+        if self
+            .in_order
+            .back()
+            .is_none_or(|last| last.order() <= held.order())
+        {
             self.in_order.push_back(held);
         } else {
             self.out_of_order.push(held);

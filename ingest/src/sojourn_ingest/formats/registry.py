@@ -10,10 +10,18 @@ from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.plain_text import head_lines
 from sojourn_ingest.formats.queue_log import QueueLog
+from sojourn_ingest.formats.queue_log_table import (
+    QueueLogDescription,
+    QueueLogDescriptionFile,
+    is_queue_log_description,
+    parse_queue_log_description,
+    queue_log_tables,
+)
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
+from sojourn_ingest.formats.tc_polls import TcPolls
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
@@ -24,7 +32,11 @@ class Registry:
     def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
+        queue_logs: list[QueueLogDescription] = []
         for path in described:
+            if is_queue_log_description(path):
+                queue_logs.append(parse_queue_log_description(path.read_bytes()))
+                continue
             # A description that lies with the data wins over the bundled one of the same study.
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
@@ -34,9 +46,12 @@ class Registry:
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),
+            TcPolls(),
             QueueLog("bpftrace"),
             QueueLog("perf"),
             QueueLog("qmon"),
+            QueueLogDescriptionFile(),
+            *queue_log_tables(queue_logs),
             *tables_of(self.studies),
         )
 
