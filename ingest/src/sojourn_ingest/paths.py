@@ -1,4 +1,4 @@
-"""Where things of one installation live: everything generated is below one folder, ``var``."""
+"""Where things of one installation live: all below one folder, ``var``, but for a lake that is somewhere else."""
 
 from __future__ import annotations
 
@@ -6,28 +6,53 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn_ingest.lake import Lake
+
+LAKE_VARIABLE = "SOJOURN_LAKE"
+
 
 @dataclass(frozen=True)
 class Paths:
-    """The folders of one installation, all below ``var``."""
+    """The folders of one installation below ``var``; ``lake_uri`` is where the lake is, if not there."""
 
     var: Path
+    lake_uri: str | None = None
 
     @classmethod
     def from_environment(cls, var: Path | None = None) -> Paths:
-        """Return the folders below ``var``, or below $SOJOURN_VAR, or below ./var."""
+        """Return the folders below ``var``, or below $SOJOURN_VAR, or below ./var; the lake at $SOJOURN_LAKE if set."""
         chosen = var or Path(os.environ.get("SOJOURN_VAR") or "var")
-        return cls(chosen.expanduser().resolve())
+        return cls(chosen.expanduser().resolve(), os.environ.get(LAKE_VARIABLE) or None)
 
     @property
     def lake(self) -> Path:
         """Parquet facts and their commits."""
         return self.var / "lake"
 
+    def open_lake(self) -> Lake:
+        """Return the lake, with copies of remote files below ``var``.
+
+        Raises
+        ------
+        StorageError
+            If it is at a URI that cannot be used.
+        """
+        return Lake(self.lake) if self.lake_uri is None else Lake(self.lake_uri, self.var / "lake-cache")
+
     @property
     def warehouse(self) -> Path:
         """The DuckDB file that dbt builds in."""
         return self.var / "warehouse" / "warehouse.duckdb"
+
+    @property
+    def dbt(self) -> Path:
+        """What dbt writes: its manifest, compiled statements and log."""
+        return self.var / "dbt"
+
+    @property
+    def spark(self) -> Path:
+        """What Spark writes: its warehouse, its scratch files, a launcher of Java."""
+        return self.var / "spark"
 
     @property
     def snapshots(self) -> Path:

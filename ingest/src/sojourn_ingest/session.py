@@ -78,6 +78,7 @@ class IngestSession:
         self._packets = packets
         self._context = Context(pseudonymiser=pseudonymiser, fingerprint=_plain_hash)
         self._registry = Registry(packets=packets)
+        self._descriptions: list[Path] = []
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
         """Try every file, several at a time, and return what became of each, in the order of ``files``.
@@ -87,27 +88,32 @@ class IngestSession:
         """
         self.prepare(files)
         attempts: dict[Path, Attempt] = {}
+        for attempt in self._try_all(files):
+            attempts[attempt.path] = attempt
+            on_done(attempt)
+        ordered = [attempts[path] for path in files]
+        manifests = [attempt for attempt in ordered if attempt.commit.format == RunManifest.name]
+        ordered += self._pair_all([attempt for attempt in manifests if attempt.commit.status != "rejected"])
+        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
             pending: set[Future[Attempt]] = {pool.submit(self.attempt, path) for path in files}
             try:
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        attempt = future.result()
-                        attempts[attempt.path] = attempt
-                        on_done(attempt)
+                    yield from (future.result() for future in done)
             except BaseException:
                 # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
                 pool.shutdown(cancel_futures=True)
                 raise
-        ordered = [attempts[path] for path in files]
-        pairs = [self._pair(attempt) for attempt in ordered if attempt.commit.format == RunManifest.name]
-        ordered += [attempt for attempt in pairs if attempt is not None]
-        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
 
-    def _pair(self, manifest: Attempt) -> Attempt | None:
-        if manifest.commit.status == "rejected":
-            return None
+    def _pair_all(self, manifests: list[Attempt]) -> list[Attempt]:
+        pairs = [self.pair(attempt) for attempt in manifests]
+        return [attempt for attempt in pairs if attempt is not None]
+
+    def pair(self, manifest: Attempt) -> Attempt | None:
+        """Pair the two captures of a run whose manifest was read; None where it has no two."""
         started_ns, clock = time.time_ns(), time.perf_counter()
         draft = _Draft(manifest.path.with_name("before+after"), 0, 0, started_ns, clock, format=CapturePair.name)
         try:
@@ -134,7 +140,7 @@ class IngestSession:
                 return commit.content_hash
         return _plain_hash(path)
 
-    def _with_descriptions(self, files: list[Path]) -> Registry:
+    def _described(self, files: list[Path]) -> list[Path]:
         described = []
         for path in _description_files(files):
             try:
@@ -144,7 +150,7 @@ class IngestSession:
                 logger.warning("%s: %s", path, error.message)
             else:
                 described.append(path)
-        return Registry(described, packets=self._packets)
+        return described
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
         studies: set[str] = set()
@@ -159,7 +165,8 @@ class IngestSession:
 
     def prepare(self, files: list[Path]) -> None:
         """Take note of the study descriptions among the files, so that tables they describe are recognised."""
-        self._registry = self._with_descriptions(files)
+        self._descriptions = self._described(files)
+        self._registry = Registry(self._descriptions, packets=self._packets)
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it whole into the lake.
@@ -252,7 +259,7 @@ class IngestSession:
             draft.version = holder.decoder_version
             return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
         reading = Reading()
-        with FactWriter(self.lake.root, draft.content_hash, draft.version) as writer:
+        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)

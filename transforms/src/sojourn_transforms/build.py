@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.snapshot import current_build, publish
-from sojourn_transforms.warehouse import register_lake
 
 PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
 
@@ -72,10 +70,12 @@ def fingerprint(lake: Lake, project: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> BuildReport:
+def build(
+    paths: Paths, on_step: Callable[[str], None], force: bool = False, engine: Engine | None = None
+) -> BuildReport:
     """Build, test and publish; do nothing when what is being served was built from the same facts and models.
 
-    ``on_step`` is told, in a few words, what is being done.
+    ``on_step`` is told, in a few words, what is being done. Without ``engine`` it is DuckDB.
 
     Raises
     ------
@@ -83,50 +83,40 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> 
         If a model or test failed, or the lake is empty.
     """
     project = find_project()
-    lake = Lake(paths.lake)
+    lake = paths.open_lake()
     if not lake.live():
-        raise BuildError(f"the lake {paths.lake} is empty: run `sojourn ingest PATH…` first")
+        raise BuildError(f"the lake {lake.storage.uri} is empty: run `sojourn ingest PATH…` first")
     mark = fingerprint(lake, project)
     served = current_build(paths.snapshots)
-    if served is not None and served["fingerprint"] == mark and not force:
+    engine = engine or DuckDbEngine(paths)
+    if served is not None and (served["fingerprint"], served["engine"]) == (mark, engine.name) and not force:
         return BuildReport(build_id=served["build_id"], built=False)
-    on_step("registering the lake's files")
-    register_lake(paths.warehouse, lake)
-    # Importing dbt takes seconds, which a build that has nothing to do must not cost.
-    from sojourn_transforms.dbt_build import DbtError, run_dbt
+    # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
+    from sojourn_transforms.comparison_mart import COMPARISON
+    from sojourn_transforms.dbt_build import DbtError, manifest_path
 
-    dbt = paths.var / "dbt"
-    try:
-        report = run_dbt(project, paths.warehouse, dbt / "target", dbt / "logs", on_step)
-    except DbtError as error:
-        raise BuildError(f"{error}; nothing was published, the build before is still served") from error
-    on_step("comparing configurations")
-    # Importing SciPy and statsmodels takes seconds too.
-    from sojourn_transforms.comparison_mart import COMPARISON, write_comparisons
-
-    write_comparisons(paths.warehouse)
-    of_dbt = marts_in(json.loads((dbt / "target" / "manifest.json").read_text(encoding="utf-8")))
+    with engine.running():
+        try:
+            report = engine.build_marts(project, lake, on_step)
+        except DbtError as error:
+            raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+        on_step("comparing configurations")
+        engine.write_comparisons()
+    of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
     marts = sorted([*of_dbt, COMPARISON], key=lambda mart: mart.name)
     on_step("publishing the snapshot")
     description = {
-        "engine": "duckdb",
+        "engine": engine.name,
         "sojourn_version": __version__,
         "fingerprint": mark,
-        "studies": _studies(lake),
+        "studies": sorted(lake.values("run", "study_id")),
         "inputs": _inputs(lake),
         "dbt": {"models": report.models, "tests_passed": report.tests_passed},
     }
-    build_id, _ = publish(paths.warehouse, MART_LAYER, marts, description, paths.snapshots)
+    build_id, _ = publish(engine.marts_file, MART_LAYER, marts, description, paths.snapshots)
     catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
     rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
-
-
-def _studies(lake: Lake) -> list[str]:
-    names: set[str] = set()
-    for path in lake.files("run"):
-        names |= set(pq.read_table(path, columns=["study_id"]).column("study_id").to_pylist())
-    return sorted(names)
 
 
 def _inputs(lake: Lake) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
+ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
+WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"
 FAILURES = frozenset(("error", "fail", "runtime error"))
 
 
@@ -27,6 +29,11 @@ class DbtReport:
     models: int = 0
     tests_passed: int = 0
     warnings: list[str] = field(default_factory=list)
+
+
+def manifest_path(folder: Path) -> Path:
+    """Return where dbt's manifest stands once it has run."""
+    return folder / "target" / "manifest.json"
 
 
 @contextmanager
@@ -44,8 +51,18 @@ def _environment(**values: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def run_dbt(project: Path, warehouse: Path, target: Path, logs: Path, on_step: Callable[[str], None]) -> DbtReport:
-    """Build and test everything; ``target`` then holds dbt's manifest.
+def run_dbt(
+    project: Path,
+    folder: Path,
+    on_step: Callable[[str], None],
+    *,
+    engine: str = "duckdb",
+    warehouse: Path | None = None,
+) -> DbtReport:
+    """Build and test everything; ``folder`` then holds dbt's manifest and log.
+
+    ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse``; Spark builds in the
+    session that this process holds.
 
     Raises
     ------
@@ -60,13 +77,15 @@ def run_dbt(project: Path, warehouse: Path, target: Path, logs: Path, on_step: C
             done += 1
             on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
 
+    target, logs = manifest_path(folder).parent, folder / "logs"
     arguments = [
         "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
         # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
         "build", "--exclude-resource-type", "unit_test",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
     ]  # fmt: skip
-    with _environment(SOJOURN_WAREHOUSE=str(warehouse)):
+    settings = {ENGINE_VARIABLE: engine} | ({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)})
+    with _environment(**settings):
         try:
             result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
         finally:

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from sojourn_ingest import __version__
-from sojourn_ingest.lake import LakeDamagedError
+from sojourn_ingest.engine_error import EngineError
+from sojourn_ingest.lake import LakeDamagedError, StorageError
 from sojourn_ingest.secrets_file import SecretsError
 
 COMMAND_GROUP = "sojourn.commands"
@@ -55,6 +56,6 @@ def main() -> None:
     """Run the command line; what its user can mend ends in one line."""
     try:
         application()()
-    except (LakeDamagedError, SecretsError, OSError) as error:
+    except (EngineError, LakeDamagedError, SecretsError, StorageError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

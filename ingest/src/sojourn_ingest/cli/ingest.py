@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +24,8 @@ from sojourn_ingest.secrets_file import address_key, ensure_secrets
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 
 MESSAGES_SHOWN = 12
+#: Other packages offer other ways to run an ingest here; see sojourn_transforms.spark.ingest.
+ENGINE_GROUP = "sojourn.ingest_engines"
 
 
 def register(app: typer.Typer) -> None:
@@ -63,6 +67,22 @@ def ingest(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="threads: of this machine; spark: tasks of this machine or of a cluster that sees the files."
+        ),
+    ] = "threads",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            help="Spark's master, such as spark://host:7077. [default: $SOJOURN_SPARK_MASTER or this machine]"
+        ),
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="spark.SETTING=VALUE", help="A setting of Spark; may be given several times."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with status 1 when any file was rejected or is damaged.")
     ] = False,
@@ -80,6 +100,8 @@ def ingest(
       sojourn ingest --dry-run ~/captures/2026-11
 
       sojourn ingest run.pcap.gz queue_bpftrace.txt manifest.json
+
+      sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
     console = Console(stderr=True)
     if addresses not in ("pseudonymise", "keep"):
@@ -96,14 +118,15 @@ def ingest(
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
     # A dry run writes no address, and no key either.
     key = b"dry run" if dry_run else address_key(paths.secrets)
-    session = IngestSession(Lake(paths.lake), Pseudonymiser(key, policy), workers, packets=packets)
+    lake, pseudonymiser = paths.open_lake(), Pseudonymiser(key, policy)
     if dry_run:
+        session = IngestSession(lake, pseudonymiser, workers, packets=packets)
         session.prepare(files)
         _print_formats(console, session, files)
         return
-    lake = session.lake
+    holding = _ingest_engine(engine, paths, lake, pseudonymiser, workers, packets, master, spark_conf or [])
     try:
-        with lake.writing():
+        with lake.writing(), holding as session:
             attempts = _run(console, session, files)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {error}")
@@ -115,6 +138,30 @@ def ingest(
     imperfect = [a for a in attempts if a.commit.status != "ok"]
     if (strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
         raise typer.Exit(1)
+
+
+def _ingest_engine(
+    engine: str,
+    paths: Paths,
+    lake: Lake,
+    pseudonymiser: Pseudonymiser,
+    workers: int,
+    packets: bool,
+    master: str | None,
+    conf: list[str],
+) -> AbstractContextManager[IngestSession]:
+    # duckdb is what the other commands call the engine of one machine.
+    if engine in ("threads", "duckdb"):
+        return nullcontext(IngestSession(lake, pseudonymiser, workers, packets=packets))
+    known = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
+    if engine not in known:
+        raise typer.BadParameter(
+            f"give threads or {' or '.join(sorted(known)) or 'install another'}", param_hint="--engine"
+        )
+    holding: AbstractContextManager[IngestSession] = known[engine].load()(
+        paths, lake, pseudonymiser, packets=packets, master=master, conf=conf
+    )
+    return holding
 
 
 def _any_facts(attempts: Iterable[Attempt]) -> bool:

@@ -1,0 +1,79 @@
+"""What an engine does in a build: it runs the dbt project over the lake and leaves the marts in a DuckDB file.
+
+Statistics, publication and everything after them read that file, whichever engine filled it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.paths import Paths
+from sojourn_transforms.warehouse import register_lake
+
+if TYPE_CHECKING:
+    from sojourn_transforms.dbt_build import DbtReport
+
+EngineName = Literal["duckdb", "spark"]
+OnStep = Callable[[str], None]
+
+
+class Engine(Protocol):
+    """One way to build the marts. Its methods are called in this order, within ``running()``."""
+
+    name: EngineName
+
+    @property
+    def marts_file(self) -> Path:
+        """The DuckDB file whose schema ``marts`` holds the marts, as tables or as views over Parquet."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """Hold what the engine needs for one build."""
+
+    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
+        """Run every model, seed and data test; dbt's manifest then stands below ``paths.dbt``.
+
+        Raises
+        ------
+        DbtError
+            If dbt could not start, or a model or test failed.
+        """
+
+    def write_comparisons(self) -> None:
+        """Compute the mart ``comparison`` from the others; it then stands beside them in ``marts_file``."""
+
+
+class DuckDbEngine:
+    """One machine: DuckDB reads the lake's files where they are."""
+
+    name: EngineName = "duckdb"
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+
+    @property
+    def marts_file(self) -> Path:
+        """The warehouse itself."""
+        return self._paths.warehouse
+
+    def running(self) -> AbstractContextManager[None]:
+        """Hold nothing: DuckDB opens its file for each step."""
+        return nullcontext()
+
+    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
+        """Run dbt in this process over views of the lake's live files."""
+        # Importing dbt takes seconds, as SciPy and statsmodels do below.
+        from sojourn_transforms.dbt_build import run_dbt
+
+        on_step("registering the lake's files")
+        register_lake(self._paths.warehouse, lake)
+        return run_dbt(project, self._paths.dbt, on_step, warehouse=self._paths.warehouse)
+
+    def write_comparisons(self) -> None:
+        """Compute the comparisons in this process."""
+        from sojourn_transforms.comparison_mart import write_comparisons
+
+        write_comparisons(self._paths.warehouse)
