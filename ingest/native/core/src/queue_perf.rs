@@ -13,6 +13,8 @@ use crate::queue_event::{DropCause, EventKind, QueueEvent, QueueId, QueueItem};
 const ENQUEUE: &str = "qdisc:qdisc_enqueue";
 const DEQUEUE: &str = "qdisc:qdisc_dequeue";
 const FREE: &str = "skb:kfree_skb";
+/// With --show-lost-events: `PERF_RECORD_LOST lost N`, or `PERF_RECORD_LOST_SAMPLES lost N`.
+const LOST: &str = "PERF_RECORD_LOST";
 const DEVICE_QUEUE: &str = "net:net_dev_queue";
 /// Lengths of packets whose enqueue has not come yet; on a device without a queue it never does.
 const MOST_LENGTHS: usize = 1 << 16;
@@ -93,6 +95,15 @@ impl PerfReader {
                 self.lengths.insert(skb, bytes);
                 one(QueueItem::Nothing)
             }
+            LOST => one(QueueItem::Lost {
+                events: fields
+                    .split_whitespace()
+                    .last()?
+                    .parse()
+                    .ok()
+                    .filter(|events| *events >= 0)?,
+                saturated: false,
+            }),
             _ => one(QueueItem::Nothing),
         }
     }
@@ -113,8 +124,8 @@ fn split_line(line: &str) -> Option<(i64, &str, &str)> {
         rest = after.trim_start();
         let seconds = word.strip_suffix(':').filter(|word| word.contains('.'));
         if let Some(time_ns) = seconds.and_then(|seconds| scaled(seconds, 9)) {
-            if let Some(lost) = rest.strip_prefix("PERF_RECORD_LOST") {
-                return Some((time_ns, "PERF_RECORD_LOST", lost));
+            if rest.starts_with(LOST) {
+                return Some((time_ns, LOST, rest));
             }
             let (event, fields) = rest.split_once(": ")?;
             return Some((time_ns, event.trim(), fields));
