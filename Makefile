@@ -120,6 +120,10 @@ bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captur
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python ingest/benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
 
+.PHONY: bench-queue
+bench-queue: setup ## Queue logs of 10 million events into Parquet, binary and text (10 minutes, 2 GB of disk)
+	@.venv/bin/python ingest/benchmarks/queue_log_speed.py
+
 .PHONY: format
 format: ## Format Python, Rust and SQL
 	@.venv/bin/ruff check --fix-only .

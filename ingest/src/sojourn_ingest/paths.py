@@ -37,7 +37,12 @@ class Paths:
         StorageError
             If it is at a URI that cannot be used.
         """
-        return Lake(self.lake) if self.lake_uri is None else Lake(self.lake_uri, self.var / "lake-cache")
+        return Lake(self.lake) if self.lake_uri is None else Lake(self.lake_uri, self.lake_cache)
+
+    @property
+    def lake_cache(self) -> Path:
+        """Copies of the files of a lake that is somewhere else."""
+        return self.var / "lake-cache"
 
     @property
     def warehouse(self) -> Path:
@@ -58,6 +63,11 @@ class Paths:
     def snapshots(self) -> Path:
         """Published builds, and CURRENT, which names the one being served."""
         return self.var / "snapshots"
+
+    @property
+    def forgotten(self) -> Path:
+        """The list of hosts that are to be forgotten; beside the lake, so that they stay so in a new one."""
+        return self.var / "forgotten.jsonl"
 
     @property
     def secrets(self) -> Path:

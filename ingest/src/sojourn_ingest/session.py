@@ -13,6 +13,7 @@ from typing import Literal
 
 from sojourn_ingest import __version__, _native
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
@@ -20,6 +21,8 @@ from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.queue_log_table import MARKER as QUEUE_LOG_MARKER
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
+from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
 from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
 from sojourn_ingest.lake import Commit, FactWriter, Lake, Outcome
 
@@ -65,18 +68,29 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() in (MARKER, QUEUE_LOG_MARKER) for line in text[:4096].splitlines()):
+            marked = any(line.strip() in (MARKER, QUEUE_LOG_MARKER) for line in text[:4096].splitlines())
+            if marked or is_snapshot_description(path):
                 yield path
 
 
 class IngestSession:
     """Reads files into a lake. Use :meth:`run` within ``lake.writing()``."""
 
-    def __init__(self, lake: Lake, pseudonymiser: Pseudonymiser, workers: int = 2, *, packets: bool = False) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        pseudonymiser: Pseudonymiser,
+        workers: int = 2,
+        *,
+        packets: bool = False,
+        enrichment: Enrichment | None = None,
+    ) -> None:
         self.lake = lake
         self._workers = workers
         self._packets = packets
-        self._context = Context(pseudonymiser=pseudonymiser, fingerprint=_plain_hash)
+        self._context = Context(
+            pseudonymiser=pseudonymiser, fingerprint=_plain_hash, enrichment=enrichment or Enrichment()
+        )
         self._registry = Registry(packets=packets)
         self._descriptions: list[Path] = []
 
@@ -224,13 +238,17 @@ class IngestSession:
         return {version for candidate in self._registry.formats for version in self._versions_as_good(candidate)}
 
     def _version(self, chosen: Format, bound: str = "") -> str:
-        # Facts with addresses under another policy or key do not join with these: they are facts of another version.
-        return chosen.version + bound + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
+        return chosen.version + bound + self._mark(chosen)
+
+    def _mark(self, chosen: Format) -> str:
+        # Facts with addresses under another policy or key do not join with these, and clients of connections are others
+        # under another prefix list: they are facts of another version.
+        mark = f"+{self._context.enrichment.mark}" if isinstance(chosen, SnapshotFormat) else ""
+        return mark + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
 
     def _versions_as_good(self, candidate: Format, bound: str = "") -> tuple[str, ...]:
         versions = candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
-        mark = f"+{self._context.pseudonymiser.mark}" if candidate.holds_addresses else ""
-        return tuple(version + bound + mark for version in versions)
+        return tuple(version + bound + self._mark(candidate) for version in versions)
 
     def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
         try:
@@ -259,7 +277,8 @@ class IngestSession:
             draft.version = holder.decoder_version
             return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
         reading = Reading()
-        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt) as writer:
+        forgotten = self._context.pseudonymiser.forgotten.host_keys
+        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt, forgotten) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)
@@ -275,6 +294,7 @@ class IngestSession:
                 text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
                 return self._reject(draft, InputError("internal_error", text), reading)
             files = writer.finish()
+            reading.refuse("forgotten_host", writer.forgotten_rows)
             refused = sum(reading.refused.values())
             return Attempt(draft.path, self.lake.commit(draft.read(reading), files, reading.subject), "new", refused)
 

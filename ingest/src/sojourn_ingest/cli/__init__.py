@@ -45,8 +45,8 @@ def application() -> typer.Typer:
     ) -> None:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
-    # ingest, build, serve: the order in which people use them.
-    order = {"ingest": 0, "build": 1, "serve": 2}
+    # ingest, build, serve, forget: the order in which people use them.
+    order = {"ingest": 0, "build": 1, "serve": 2, "forget": 3}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app

@@ -223,6 +223,14 @@ class Lake:
             self._add(commit)
         return commit
 
+    def replace_commit(self, commit: Commit) -> None:
+        """Make a commit visible in the place of those it replaces; what only they named is a leftover then."""
+        with self._lock:
+            self._publish(commit)
+            for name in commit.replaces:
+                self._remove(name)
+            self._add(commit)
+
     @staticmethod
     def draft(outcome: Outcome, files: tuple[DataFile, ...], subject: str | None = None) -> Commit:
         """Return the commit of an attempt before it is known what it replaces."""

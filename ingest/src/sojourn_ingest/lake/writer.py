@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.lake.commit import DataFile
+from sojourn_ingest.lake.purge import (
+    FLOW,
+    FLOW_KEY,
+    belongs_to_flow,
+    host_key_columns,
+    of_flows,
+    of_hosts,
+    rewrite_without,
+)
 from sojourn_ingest.lake.storage import Storage, open_storage
 from sojourn_ingest.schema import table
 
@@ -18,11 +30,19 @@ ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread read
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
-    Use as a context manager; on an exception everything written is removed. ``attempt`` is part of the files' names
-    where several attempts at one source may run at a time.
+    Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs;
+    ``forgotten_rows`` counts them. Use as a context manager; on an exception everything written is removed. ``attempt``
+    is part of the files' names where several attempts at one source may run at a time.
     """
 
-    def __init__(self, lake: Path | Storage, source_hash: str, decoder_version: str, attempt: str = "") -> None:
+    def __init__(
+        self,
+        lake: Path | Storage,
+        source_hash: str,
+        decoder_version: str,
+        attempt: str = "",
+        forgotten: Collection[str] = (),
+    ) -> None:
         self._storage = open_storage(lake) if isinstance(lake, Path) else lake
         self._attempt = attempt
         self._source_hash = source_hash
@@ -34,6 +54,9 @@ class FactWriter:
         self._objects: dict[str, str] = {}
         self._rows: dict[str, int] = {}
         self._finished: tuple[DataFile, ...] | None = None
+        self._forgotten = frozenset({FORGOTTEN, *forgotten})
+        self._forgotten_flows: set[int] = set()
+        self.forgotten_rows = 0
 
     def __enter__(self) -> FactWriter:
         return self
@@ -57,8 +80,11 @@ class FactWriter:
         """
         if batch.num_rows == 0:
             return
-        self._pending.setdefault(name, []).append(self._complete(name, batch))
-        self._pending_rows[name] = self._pending_rows.get(name, 0) + batch.num_rows
+        rows = self._without_forgotten(name, self._complete(name, batch))
+        if rows.num_rows == 0:
+            return
+        self._pending.setdefault(name, []).append(rows)
+        self._pending_rows[name] = self._pending_rows.get(name, 0) + rows.num_rows
         if self._pending_rows[name] >= ROW_GROUP_ROWS:
             self._flush(name)
 
@@ -82,6 +108,32 @@ class FactWriter:
                 raise ValueError(f"table {name}: a reader gave null in column {column.name}, which never is")
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
+    def _without_forgotten(self, name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if not host_key_columns(name):
+            return rows
+        selected = of_hosts(name, self._forgotten)(rows)
+        count = pc.sum(selected).as_py() or 0
+        if not count:
+            return rows
+        self.forgotten_rows += count
+        if name == FLOW:
+            self._forgotten_flows.update(rows.column(FLOW_KEY).filter(selected).to_pylist())
+        return rows.filter(pc.invert(selected))
+
+    def _remove_what_belonged_to_forgotten_flows(self) -> None:
+        # A flow is given when it ends, after what belongs to it, so that is only known now.
+        for name, path in list(self._paths.items()):
+            if not (self._forgotten_flows and belongs_to_flow(name)):
+                continue
+            target = path.with_suffix(".rewritten")
+            rows = rewrite_without(path, target, of_flows(self._forgotten_flows))
+            self.forgotten_rows += self._rows[name] - rows
+            self._rows[name] = rows
+            if rows:
+                target.replace(path)
+            else:
+                self._storage.discard(self._objects.pop(name), self._paths.pop(name))
+
     def _flush(self, name: str) -> None:
         if name not in self._writers:
             attempt = f"-{self._attempt}" if self._attempt else ""
@@ -102,6 +154,7 @@ class FactWriter:
             self._flush(name)
         for writer in self._writers.values():
             writer.close()
+        self._remove_what_belonged_to_forgotten_flows()
         # The commit must never reach the disk before what it promises.
         sizes = {name: self._storage.keep(self._objects[name], path) for name, path in self._paths.items()}
         self._finished = tuple(

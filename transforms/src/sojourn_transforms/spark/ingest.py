@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
+from sojourn_ingest.enrichment import Enrichment
+from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import Attempt, IngestSession
@@ -68,11 +70,14 @@ class TaskSettings:
     policy: AddressPolicy
     packets: bool
     descriptions: tuple[Path, ...]
+    forgotten: ForgottenHosts
+    enrichment: Enrichment
 
     def session(self, live: Iterable[Commit]) -> tuple[IngestSession, ReportingLake]:
         """Return a session of this task."""
         lake = ReportingLake(self.lake_uri, live)
-        session = IngestSession(lake, Pseudonymiser(self.key, self.policy), packets=self.packets)
+        pseudonymiser = Pseudonymiser(self.key, self.policy, self.forgotten)
+        session = IngestSession(lake, pseudonymiser, packets=self.packets, enrichment=self.enrichment)
         session.prepare(list(self.descriptions))
         return session, lake
 
@@ -90,9 +95,16 @@ class SparkIngestSession(IngestSession):
     """An ingest whose files are decoded by Spark's tasks. Paths must mean the same on every worker."""
 
     def __init__(
-        self, session: SparkSession, lake: Lake, pseudonymiser: Pseudonymiser, *, packets: bool = False
+        self,
+        session: SparkSession,
+        lake: Lake,
+        pseudonymiser: Pseudonymiser,
+        *,
+        packets: bool = False,
+        enrichment: Enrichment | None = None,
     ) -> None:
-        super().__init__(lake, pseudonymiser, packets=packets)
+        super().__init__(lake, pseudonymiser, packets=packets, enrichment=enrichment)
+        self._enrichment = enrichment or Enrichment()
         self._spark = session
         self._pseudonymiser = pseudonymiser
         self._packets_wanted = packets
@@ -130,6 +142,8 @@ class SparkIngestSession(IngestSession):
             self._pseudonymiser.policy,
             self._packets_wanted,
             tuple(self._descriptions),
+            self._pseudonymiser.forgotten,
+            self._enrichment,
         )
 
         def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -213,7 +227,14 @@ def _balanced(files: list[Path], tasks: int) -> list[list[bytes]]:
 
 @contextmanager
 def spark_ingest(
-    paths: Paths, lake: Lake, pseudonymiser: Pseudonymiser, *, packets: bool, master: str | None, conf: list[str]
+    paths: Paths,
+    lake: Lake,
+    pseudonymiser: Pseudonymiser,
+    *,
+    packets: bool,
+    enrichment: Enrichment,
+    master: str | None,
+    conf: list[str],
 ) -> Iterator[IngestSession]:
     """Hold a Spark session for one ingest into ``lake``, which the caller holds for writing.
 
@@ -226,6 +247,6 @@ def spark_ingest(
     """
     try:
         with spark_session(paths, SparkSettings.from_options(master, conf)) as session:
-            yield SparkIngestSession(session, lake, pseudonymiser, packets=packets)
+            yield SparkIngestSession(session, lake, pseudonymiser, packets=packets, enrichment=enrichment)
     finally:
         lake.remove_leftovers()
