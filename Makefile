@@ -102,8 +102,12 @@ test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
-	@.venv/bin/pytest -q -m integration ingest/tests transforms/tests api/tests tests/integration
+	@.venv/bin/pytest -q -m "integration and not long" ingest/tests transforms/tests api/tests tests/integration
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
+
+.PHONY: test-long
+test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
+	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
