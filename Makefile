@@ -140,6 +140,10 @@ figures: setup ## Run the notebooks over the reference data; writes docs/figures
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
 
+.PHONY: bench-models
+bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs
+	@.venv/bin/python transforms/benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models
+
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew
 	@mkdir -p docs/images

@@ -24,7 +24,7 @@ from sojourn_ingest.formats.rotation import recording_hash
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
 from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
-from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
+from sojourn_ingest.formats.study_description import MAX_BYTES, is_marked
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 
@@ -73,7 +73,7 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() == MARKER for line in text[:4096].splitlines()) or is_snapshot_description(path):
+            if is_marked(text[:4096]) or is_snapshot_description(path):
                 yield path
 
 
