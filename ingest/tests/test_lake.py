@@ -56,8 +56,8 @@ def test_files_have_the_declared_schema_and_provenance(tmp_path: Path) -> None:
 
 def test_wide_rows_do_not_wait_in_memory_for_a_full_row_group(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    rows = [{"study_id": "s" * 12_000, "run_id": str(n), "metric": "brisque", "score": 1.0} for n in range(1000)]
-    batch = pa.RecordBatch.from_pylist(rows)
+    columns = score_batch(*[1.0] * 1000).to_pydict()
+    batch = pa.RecordBatch.from_pydict({**columns, "study_id": ["s" * 12_000] * 1000})
     with FactWriter(lake.root, "c1", "v1") as writer:
         for _ in range(9):
             writer.write("qoe_score", batch)
