@@ -39,9 +39,83 @@ def built(var: Path, *inputs: Path) -> Path:
     return var / "snapshots" / served.build_id
 
 
+def copied(source: Path, target: Path, change: Callable[[Path], None]) -> None:
+    """Copy a run, named after the change, without the list of its hashes, and change a file of it."""
+    target.mkdir(parents=True)
+    manifest = json.loads((source / "manifest.json").read_text())
+    del manifest["files"]
+    manifest |= {"study": "changed", "run_id": change.__name__}
+    (target / "manifest.json").write_text(json.dumps(manifest))
+    for name in ("before.pcap", "after.pcap", "queue_bpftrace.txt", "qdisc_stats.jsonl"):
+        path = source / name
+        if path.exists():
+            shutil.copy(path, target / name)
+        else:
+            (target / name).write_bytes(gzip.decompress((source / f"{name}.gz").read_bytes()))
+    change(target)
+
+
+def drop_events(folder: Path) -> None:
+    """Take every 50th dequeue out of the queue log, of which its probe tells nothing."""
+    path = folder / "queue_bpftrace.txt"
+    kept, seen = [], 0
+    for line in path.read_text().splitlines(keepends=True):
+        seen += line.startswith("D ")
+        if not (line.startswith("D ") and seen % 50 == 0):
+            kept.append(line)
+    path.write_text("".join(kept))
+
+
+def lose_events(folder: Path) -> None:
+    """The probe says that it lost events."""
+    path = folder / "queue_bpftrace.txt"
+    path.write_text(path.read_text() + "Lost 7 events\n")
+
+
+def cut_in_a_record(folder: Path) -> None:
+    path = folder / "after.pcap"
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * 0.7) | 1])
+
+
+def end_before_its_time(folder: Path) -> None:
+    """End the capture after the bottleneck between two records, as if it had been stopped early."""
+    path = folder / "after.pcap"
+    content = path.read_bytes()
+    offset = 24
+    while offset < len(content) * 0.7:
+        offset += 16 + int.from_bytes(content[offset + 8 : offset + 12], "little")
+    path.write_bytes(content[:offset])
+
+
+def lose_after_packets(folder: Path) -> None:
+    """Take every 20th record out of the capture after the bottleneck."""
+    path = folder / "after.pcap"
+    content = path.read_bytes()
+    kept, offset, number = [content[:24]], 24, 0
+    while offset < len(content):
+        size = 16 + int.from_bytes(content[offset + 8 : offset + 12], "little")
+        number += 1
+        if number % 20:
+            kept.append(content[offset : offset + size])
+        offset += size
+    path.write_bytes(b"".join(kept))
+
+
+def untouched(folder: Path) -> None:
+    """Leave the run as it is."""
+
+
+CHANGED_RUN = "cbr_dn_bw1000_rtt50_taildrop-2bdp_cubic_rtp-cbr_appfirst_rep1"
+CHANGES = (untouched, drop_events, lose_events, cut_in_a_record, end_before_its_time, lose_after_packets)
+
+
 @pytest.fixture(scope="module")
 def snapshot_folder(testbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("testbed") / "var", testbed)
+    """One build of the testbed and, as another study, of one of its runs with changed files."""
+    folder = tmp_path_factory.mktemp("testbed")
+    for change in CHANGES:
+        copied(testbed / CHANGED_RUN, folder / "changed" / change.__name__, change)
+    return built(folder / "var", testbed, folder / "changed")
 
 
 @pytest.fixture(scope="module")
@@ -159,82 +233,9 @@ def test_load_loss_and_shares_are_those_of_the_raw_events(snapshot: Snapshot, te
     assert verdict["delay_class"] == expected
 
 
-def copied(source: Path, target: Path, run_id: str, change: Callable[[Path], None]) -> Path:
-    """Copy a run under another name, without the list of its hashes, and change a file of it."""
-    target.mkdir(parents=True)
-    manifest = json.loads((source / "manifest.json").read_text())
-    del manifest["files"]
-    manifest["run_id"] = run_id
-    (target / "manifest.json").write_text(json.dumps(manifest))
-    for name in ("before.pcap", "after.pcap", "queue_bpftrace.txt", "qdisc_stats.jsonl"):
-        path = source / name
-        if path.exists():
-            shutil.copy(path, target / name)
-        else:
-            (target / name).write_bytes(gzip.decompress((source / f"{name}.gz").read_bytes()))
-    change(target)
-    return target
-
-
-def drop_events(folder: Path) -> None:
-    """Take every 50th dequeue out of the queue log, of which its probe tells nothing."""
-    path = folder / "queue_bpftrace.txt"
-    kept, seen = [], 0
-    for line in path.read_text().splitlines(keepends=True):
-        seen += line.startswith("D ")
-        if not (line.startswith("D ") and seen % 50 == 0):
-            kept.append(line)
-    path.write_text("".join(kept))
-
-
-def lose_events(folder: Path) -> None:
-    """The probe says that it lost events."""
-    path = folder / "queue_bpftrace.txt"
-    path.write_text(path.read_text() + "Lost 7 events\n")
-
-
-def cut_in_a_record(folder: Path) -> None:
-    path = folder / "after.pcap"
-    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * 0.7) | 1])
-
-
-def end_before_its_time(folder: Path) -> None:
-    """End the capture after the bottleneck between two records, as if it had been stopped early."""
-    path = folder / "after.pcap"
-    content = path.read_bytes()
-    offset = 24
-    while offset < len(content) * 0.7:
-        offset += 16 + int.from_bytes(content[offset + 8 : offset + 12], "little")
-    path.write_bytes(content[:offset])
-
-
-def lose_after_packets(folder: Path) -> None:
-    """Take every 20th record out of the capture after the bottleneck."""
-    path = folder / "after.pcap"
-    content = path.read_bytes()
-    kept, offset, number = [content[:24]], 24, 0
-    while offset < len(content):
-        size = 16 + int.from_bytes(content[offset + 8 : offset + 12], "little")
-        number += 1
-        if number % 20:
-            kept.append(content[offset : offset + size])
-        offset += size
-    path.write_bytes(b"".join(kept))
-
-
-def untouched(folder: Path) -> None:
-    """Leave the run as it is."""
-
-
 @pytest.fixture(scope="module")
-def tampered(testbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("tampered")
-    source = testbed / "cbr_dn_bw1000_rtt50_taildrop-2bdp_cubic_rtp-cbr_appfirst_rep1"
-    changes = (untouched, drop_events, lose_events, cut_in_a_record, end_before_its_time, lose_after_packets)
-    for change in changes:
-        copied(source, folder / "runs" / change.__name__, change.__name__, change)
-    built(folder / "var", folder / "runs")
-    with serving(folder / "var") as running:
+def served(snapshot_folder: Path) -> Iterator[Service]:
+    with serving(snapshot_folder.parent.parent) as running:
         yield running
 
 
@@ -249,22 +250,22 @@ def tampered(testbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     ],
 )
 def test_a_run_whose_sources_disagree_is_flagged_with_the_reason(
-    tampered: Service, run_id: str, verdict: str, reason: str | None
+    served: Service, run_id: str, verdict: str, reason: str | None
 ) -> None:
-    (run,) = tampered.rows("run", run_id=run_id)
+    (run,) = served.rows("run", run_id=run_id)
     assert run["reconciliation_verdict"] == verdict, run["reconciliation_reason"]
     if reason is None:
         assert run["reconciliation_reason"] is None
     else:
         assert reason in str(run["reconciliation_reason"])
     for mart in ("run_queue_count", "run_standing_queue", "run_delay_verdict"):
-        rows = tampered.rows(mart, run_id=run_id)
+        rows = served.rows(mart, run_id=run_id)
         assert rows
         assert {row["reconciliation_verdict"] for row in rows} == {verdict}, mart
 
 
-def test_a_capture_that_ends_early_is_on_its_way_and_not_dropped(tampered: Service) -> None:
-    rows = {str(row["quantity"]): row for row in tampered.rows("run_reconciliation", run_id="end_before_its_time")}
-    (pair,) = tampered.rows("run_capture_pair", run_id="end_before_its_time")
+def test_a_capture_that_ends_early_is_on_its_way_and_not_dropped(served: Service) -> None:
+    rows = {str(row["quantity"]): row for row in served.rows("run_reconciliation", run_id="end_before_its_time")}
+    (pair,) = served.rows("run_capture_pair", run_id="end_before_its_time")
     assert int(str(pair["in_flight_at_end_packets"])) > 0
     assert {name: row["verdict"] for name, row in rows.items()}["delay_mean"] == "agree"
