@@ -45,7 +45,7 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 .PHONY: build
 build: setup ## The same without the servers
 	@echo "==> ingest"
-	@$(SOJOURN) ingest $(SAMPLE) $(DATA)
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(DATA)
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 
