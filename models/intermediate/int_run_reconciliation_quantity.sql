@@ -16,10 +16,10 @@ worded as (
                         when sources = 'queue_log+queue_counters' then 'queue log '
                         else 'capture pair '
                     end
-                    || {{ plain_text('round(first_value, 3)') }}
+                    || {{ plain_text('cast(first_value as decimal(20, 3))') }}
                     || case when sources = 'queue_log+capture_pair' then ', capture pair ' else ', tc counters ' end
-                    || {{ plain_text('round(second_value, 3)') }}
-                    || ', bound ' || {{ plain_text('round(bound, 3)') }}
+                    || {{ plain_text('cast(second_value as decimal(20, 3))') }}
+                    || ', bound ' || {{ plain_text('cast(bound as decimal(20, 3))') }}
         end as disagreement
     from comparisons
 ),
