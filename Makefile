@@ -95,7 +95,7 @@ lint: ## Formatting, types, SQL style, import directions
 test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 	@echo "==> unit tests"
 	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
-	@ingest/native/fuzz/run.sh 10
+	@ingest/native/fuzz/run.sh 6
 	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
@@ -111,7 +111,7 @@ test-browser: ## The dashboard in a real browser; saves the screenshot of the RE
 	@.venv/bin/python tests/browser/with_servers.py
 
 .PHONY: fuzz
-fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its three targets
+fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its five targets
 	@ingest/native/fuzz/run.sh $(SECONDS_EACH)
 
 .PHONY: bench-capture
@@ -119,6 +119,10 @@ bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captur
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python ingest/benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
+
+.PHONY: bench-queue
+bench-queue: setup ## Queue logs of 10 million events into Parquet, binary and text (10 minutes, 2 GB of disk)
+	@.venv/bin/python ingest/benchmarks/queue_log_speed.py
 
 .PHONY: format
 format: ## Format Python, Rust and SQL

@@ -91,12 +91,27 @@ class PairDecoder:
     def summary(self) -> Summary: ...
 
 class QueueLogDecoder:
-    """Iterator over ``(table, batch)`` of one bpftrace text queue log; tables are queue_event and queue_log."""
+    """Iterator over ``(table, batch)`` of one queue log; tables are queue_event, queue_interval, queue and queue_log.
 
-    def __init__(self, path: str, *, batch_rows: int = 65536) -> None: ...
+    ``form`` is bpftrace, qmon or perf, or table with ``declaration``, the JSON of its columns and units.
+    Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        form: str,
+        declaration: str | None = None,
+        batch_rows: int = 65536,
+        interval_ms: int = 100,
+    ) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...
     def summary(self) -> Summary: ...
+
+def queue_log_form(head: bytes) -> str | None:
+    """Return the form of a queue log by its first bytes, of those that need no declaration; None if it is none."""
 
 def core_version() -> str:
     """Version of the decoder core, which changes whenever decoded facts may change."""

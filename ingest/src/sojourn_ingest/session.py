@@ -18,6 +18,7 @@ from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
+from sojourn_ingest.formats.queue_log_table import MARKER as QUEUE_LOG_MARKER
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
@@ -67,7 +68,8 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() == MARKER for line in text[:4096].splitlines()) or is_snapshot_description(path):
+            marked = any(line.strip() in (MARKER, QUEUE_LOG_MARKER) for line in text[:4096].splitlines())
+            if marked or is_snapshot_description(path):
                 yield path
 
 

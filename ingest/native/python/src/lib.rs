@@ -18,6 +18,7 @@ mod texts;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -196,17 +197,41 @@ impl PairDecoder {
     }
 }
 
-/// Iterator over `(table, batch)` of one bpftrace text queue log.
+/// Iterator over `(table, batch)` of one queue log.
 #[pyclass(frozen, module = "sojourn_ingest._native")]
 struct QueueLogDecoder(Mutex<sojourn_decode::QueueLogDecoder>);
 
 #[pymethods]
 impl QueueLogDecoder {
     #[new]
-    #[pyo3(signature = (path, *, batch_rows = 65536))]
-    fn new(py: Python<'_>, path: PathBuf, batch_rows: usize) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, form, declaration = None, batch_rows = 65536, interval_ms = 100))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        form: &str,
+        declaration: Option<String>,
+        batch_rows: usize,
+        interval_ms: i32,
+    ) -> PyResult<Self> {
         errors::require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
-        py.detach(|| sojourn_decode::QueueLogDecoder::open(&path, batch_rows))
+        errors::require_positive("interval_ms", i64::from(interval_ms))?;
+        let form = match (form, declaration) {
+            ("bpftrace", None) => sojourn_decode::QueueLogForm::Bpftrace,
+            ("qmon", None) => sojourn_decode::QueueLogForm::Qmon,
+            ("perf", None) => sojourn_decode::QueueLogForm::Perf,
+            ("table", Some(declaration)) => sojourn_decode::QueueLogForm::Table(declaration),
+            _ => {
+                return Err(PyValueError::new_err(
+                    "form is bpftrace, qmon or perf, or table with a declaration",
+                ));
+            }
+        };
+        let options = sojourn_decode::QueueLogOptions {
+            batch_rows,
+            interval_ms,
+            ..sojourn_decode::QueueLogOptions::default()
+        };
+        py.detach(|| sojourn_decode::QueueLogDecoder::open(&path, &form, options))
             .map(|decoder| Self(Mutex::new(decoder)))
             .map_err(|fault| to_exception(&fault))
     }
@@ -231,6 +256,17 @@ impl QueueLogDecoder {
     }
 }
 
+/// The form of a queue log by its first bytes, of those that need no declaration.
+#[pyfunction]
+fn queue_log_form(head: &[u8]) -> Option<&'static str> {
+    sojourn_decode::QueueLogForm::of(head).map(|form| match form {
+        sojourn_decode::QueueLogForm::Bpftrace => "bpftrace",
+        sojourn_decode::QueueLogForm::Qmon => "qmon",
+        sojourn_decode::QueueLogForm::Perf => "perf",
+        sojourn_decode::QueueLogForm::Table(_) => "table",
+    })
+}
+
 /// Version of the decoder core, which changes whenever decoded facts may change.
 #[pyfunction]
 fn core_version() -> &'static str {
@@ -249,6 +285,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<snapshots::TcpInfoDecoder>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
+    module.add_function(wrap_pyfunction!(queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())

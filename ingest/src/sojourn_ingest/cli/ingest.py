@@ -118,6 +118,9 @@ def ingest(
 
       sojourn ingest run.pcap.gz queue_bpftrace.txt manifest.json
 
+    Queue logs: text of the bpftrace probe or of perf script, the binary stream of the BCC queue monitor, polls of
+    tc -s -j qdisc, and JSON Lines or CSV with a description beside them; docs/how-to/record-a-queue.md has the table.
+
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
     console = Console(stderr=True)
