@@ -13,6 +13,10 @@ queue_logs as (
     select * from {{ ref('int_run_queue_log') }}
 ),
 
+queues as (
+    select * from {{ ref('stg_lake__queue') }}
+),
+
 capture_pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
@@ -28,6 +32,14 @@ pair_totals as (
 thresholds as (
     select * from {{ ref('queue_threshold') }}
     where threshold_id = 'captures-end-together'
+),
+
+queue_counts as (
+    select
+        source_hash,
+        count(*) as queues
+    from queues
+    group by source_hash
 ),
 
 -- A capture that ends early looks whole: what it missed would pass for packets on their way, or for packets never sent.
@@ -86,6 +98,8 @@ final as (
             when statuses.queue_log_status = 'missing' then 'the queue log is not in the lake'
             when statuses.queue_log_status != 'ok' then 'the queue log is damaged'
             when queue_logs.lost_events > 0 then 'the queue log lost ' || {{ plain_text('queue_logs.lost_events') }} || ' events'
+            -- A packet that passed two of them is there twice, and counters are of one.
+            when queue_counts.queues > 1 then 'the queue log is of several queues'
         end as queue_log_gap,
         case
             when
@@ -123,6 +137,8 @@ final as (
         on
             runs.study_id = queue_logs.study_id
             and runs.run_id = queue_logs.run_id
+    left join queue_counts
+        on queue_logs.source_hash = queue_counts.source_hash
     left join capture_pairs
         on
             runs.study_id = capture_pairs.study_id
