@@ -95,7 +95,7 @@ lint: ## Formatting, types, SQL style, import directions
 test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 	@echo "==> unit tests"
 	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
-	@ingest/native/fuzz/run.sh 6
+	@ingest/native/fuzz/run.sh 5
 	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
@@ -111,7 +111,7 @@ test-browser: ## The dashboard in a real browser; saves the screenshot of the RE
 	@.venv/bin/python tests/browser/with_servers.py
 
 .PHONY: fuzz
-fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its five targets
+fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its six targets
 	@ingest/native/fuzz/run.sh $(SECONDS_EACH)
 
 .PHONY: bench-capture

@@ -170,6 +170,12 @@ def _main() -> None:
             frame = _link_header(link_type, ip) + ip
             records += bytes([len(frame), 5, 0]) + frame
         _write("layers", f"link_{link_type}", bytes([place]) + records)
+    for name, kinds in (("delivered", (3,)), ("lost_and_unseen", (3, 3, 1, 3, 2)), ("two_files", (3, 3, 7, 3))):
+        records = b""
+        for number, ip in enumerate(_packets()):
+            frame = _link_header(1, ip) + ip
+            records += bytes([kinds[number % len(kinds)] | (number % 32) << 3, len(frame), 5, number % 3]) + frame
+        _write("pair", name, bytes([0, 0xFF]) + records)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,9 @@ def ingest(
     ingest_outcome, with the reason where something could not be read; a damaged file gives what came before
     the damage. The same content is kept once, so repeating a command adds nothing.
 
+    Captures that continue one another are read as one: rotated files of tcpdump (-C, -G, -W), ring buffers of
+    dumpcap, and what a run's manifest lists as parts. --dry-run shows what belongs together.
+
     Examples
     --------
       sojourn ingest ingest/sample
@@ -221,7 +224,8 @@ def _print_formats(console: Console, session: IngestSession, files: list[Path]) 
     for path in files:
         try:
             chosen, _ = session.recognise(path)
-            table.add_row(escape(str(path)), chosen.name)
+            recording = session.recording_of(path)
+            table.add_row(escape(str(path)), chosen.name if recording is None else f"part of {escape(recording.name)}")
         except InputError as error:
             table.add_row(escape(str(path)), f"[yellow]rejected, {error.reason}[/yellow]: {escape(error.message)}")
     console.print(table)
