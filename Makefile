@@ -102,8 +102,12 @@ test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
-	@.venv/bin/pytest -q -m integration ingest/tests transforms/tests api/tests tests/integration
+	@.venv/bin/pytest -q -m "integration and not long" ingest/tests transforms/tests api/tests tests/integration
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
+
+.PHONY: test-long
+test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
+	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
@@ -151,6 +155,10 @@ validation: setup ## Hold the testbed's runs against figures computed without So
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
+
+.PHONY: bench-models
+bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs
+	@.venv/bin/python transforms/benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models
 
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew

@@ -10,12 +10,7 @@ worded as (
         case
             when not agrees
                 then
-                    quantity || ': '
-                    || case
-                        when sources = 'queue_log+capture_pair' then 'queue log '
-                        when sources = 'queue_log+queue_counters' then 'queue log '
-                        else 'capture pair '
-                    end
+                    quantity || ': queue log '
                     || {{ plain_text('cast(first_value as decimal(20, 3))') }}
                     || case when sources = 'queue_log+capture_pair' then ', capture pair ' else ', tc counters ' end
                     || {{ plain_text('cast(second_value as decimal(20, 3))') }}
@@ -39,8 +34,7 @@ final as (
         end as verdict,
         coalesce(
             max(case when sources = 'queue_log+capture_pair' then disagreement end),
-            max(case when sources = 'queue_log+queue_counters' then disagreement end),
-            max(disagreement)
+            max(case when sources = 'queue_log+queue_counters' then disagreement end)
         ) as disagreement,
         case
             when

@@ -125,6 +125,8 @@ class Manifest(_Model):
     order: Literal["solo", "app_first", "tcp_first"]
     workload: str = "call"
     repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    bandwidth_programme: str | None = None
+    session_id: str | None = None
     t0: _Instant | None = None
     window: _Window | None = None
     flows: list[_Flow] = []
@@ -242,7 +244,7 @@ class RunManifest:
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-2"
+    version = "run-manifest-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -331,6 +333,8 @@ class RunManifest:
             "congestion_control": manifest.cc,
             "application": manifest.app,
             "repetition": manifest.repetition,
+            "bandwidth_programme": manifest.bandwidth_programme,
+            "session_id": manifest.session_id,
             "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
             "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),
             "window_end_ns": None if manifest.window is None else _ns(manifest.window.end_epoch_s),

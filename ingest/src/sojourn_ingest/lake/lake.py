@@ -346,11 +346,31 @@ class Lake:
             self._live[other].source_path != commit.source_path for other in self._names_by_content[commit.content_hash]
         )
 
+    def replace_with_reason(self, old: Commit, new: Commit) -> Commit:
+        """Make ``new`` visible in place of ``old``, with the same outcomes but for its own reason and message."""
+        kept = next(file for file in old.files if file.table == "ingest_outcome")
+        known = {(old.source_path, old.content_hash), *((part.source_path, part.content_hash) for part in old.parts)}
+        rows = [
+            row
+            for row in pq.read_table(self.storage.local(self.place_of(kept))).to_pylist()
+            if (row["source_path"], row["content_hash"]) in known and row["decoder_version"] == old.decoder_version
+        ]
+        for row in rows:
+            if row["source_path"] == old.source_path:
+                row |= {"reason": new.reason, "message": new.message}
+        table = pa.Table.from_pylist(rows, schema=TABLES["ingest_outcome"].arrow_schema())
+        commit = replace(new, files=(*new.files, self._write_outcome_table(new.name, table)))
+        self.replace_commit(commit)
+        return commit
+
     def _write_outcomes(self, name: str, outcomes: tuple[Outcome, ...]) -> DataFile:
+        return self._write_outcome_table(name, Outcome.as_table(outcomes))
+
+    def _write_outcome_table(self, name: str, table: pa.Table) -> DataFile:
         path = f"data/ingest_outcome/{name}.parquet"
         draft = self.storage.draft(path)
-        pq.write_table(Outcome.as_table(outcomes), draft, compression="zstd")
-        return DataFile("ingest_outcome", path, len(outcomes), self.storage.keep(path, draft))
+        pq.write_table(table, draft, compression="zstd")
+        return DataFile("ingest_outcome", path, table.num_rows, self.storage.keep(path, draft))
 
     def _publish(self, commit: Commit) -> None:
         # A commit of that name says the same of the same attempt: it stands whoever made it.
