@@ -14,6 +14,7 @@ from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
+from sojourn_ingest.formats.synthetic_snapshots import SyntheticSnapshots
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
@@ -35,6 +36,7 @@ class Registry:
             StudyDescriptionFile(),
             SsPolls(),
             BpftraceQueueLog(),
+            SyntheticSnapshots(),
             *tables_of(self.studies),
         )
 
