@@ -123,6 +123,10 @@ docs: ## Write the generated parts of the documentation anew
 	@.venv/bin/python -m sojourn_transforms.dbt_sources models
 	@.venv/bin/python -m sojourn_transforms.documentation
 
+.PHONY: figures
+figures: setup ## Run the notebooks over the reference data; writes docs/figures
+	@.venv/bin/python notebooks/execute.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/figures
+
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md

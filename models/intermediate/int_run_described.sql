@@ -86,7 +86,8 @@ sized as (
             when queue_size_bdp is not null then queue_size_bdp
             when queue_size_packets is null then cast(queue_size_bytes as double) * 8000 / (bandwidth_bps * rtt_ms)
         end as queue_size_bdp,
-        case when queue_size_packets is null then queue_size_bytes end as queue_limit_bytes
+        case when queue_size_packets is null then queue_size_bytes end as queue_limit_bytes,
+        queue_size_packets as queue_limit_packets
     from runs
 ),
 
@@ -113,6 +114,8 @@ final as (
         exclusions.exclusion_reason,
         studies.synthetic,
         sized.queue_limit_bytes,
+        sized.queue_limit_packets,
+        runs.start_ns,
         runs.window_start_ns,
         runs.window_end_ns,
         cast(runs.window_end_ns - runs.window_start_ns as double) / 1000000 as window_ms,

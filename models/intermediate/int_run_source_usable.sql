@@ -29,6 +29,10 @@ polls as (
     select * from {{ ref('stg_lake__tcp_poll') }}
 ),
 
+queue_counters as (
+    select * from {{ ref('stg_lake__queue_counter') }}
+),
+
 content_status as (
     select
         content_hash,
@@ -65,6 +69,15 @@ last_observations as (
         max(poll_start_ns) as last_observation_ns
     from polls
     group by source_hash
+
+    union all
+
+    select
+        source_hash,
+        'utc' as clock,
+        max(poll_start_ns) as last_observation_ns
+    from queue_counters
+    group by source_hash
 ),
 
 bound as (
@@ -96,6 +109,31 @@ bound as (
         on run_sources.measurement_hash = last_observations.source_hash
 ),
 
+judged as (
+    select
+        study_id,
+        run_id,
+        case when measurement = 'queue_log_decoded' then 'queue_log' else measurement end as measurement,
+        measurement_hash,
+        status,
+        last_observation_ns,
+        -- What a damaged file lost lies after its last record: it still tells all of a window that ended before that.
+        coalesce(status = 'ok' or (status = 'partial' and last_observation_ns >= window_end_ns), false) as is_usable,
+        measurement = 'queue_log_decoded' as is_second_form
+    from bound
+),
+
+-- The queue log may lie there in two forms with the same events: one of them counts, so that none counts twice.
+preferred as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, measurement
+            order by case when is_usable then 0 else 1 end, case when is_second_form then 1 else 0 end, measurement_hash
+        ) as preference
+    from judged
+),
+
 final as (
     select
         study_id,
@@ -104,9 +142,9 @@ final as (
         measurement_hash,
         status,
         last_observation_ns,
-        -- What a damaged file lost lies after its last record: it still tells all of a window that ended before that.
-        coalesce(status = 'ok' or (status = 'partial' and last_observation_ns >= window_end_ns), false) as is_usable
-    from bound
+        is_usable
+    from preferred
+    where preference = 1
 )
 
 select * from final

@@ -23,11 +23,17 @@ SCHEMA = "testbed-manifest/1"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 
-# What a file of a run's folder measures, by its name without a compression suffix.
+# What a file of a run's folder measures, by its name without a compression suffix. Of several files with one
+# measurement the first counts.
 MEASUREMENTS = {
     "before.pcap": "capture_before",
     "after.pcap": "capture_after",
     "queue_bpftrace.txt": "queue_log",
+    "queue.qmon": "queue_log",
+    "queue_perf.txt": "queue_log",
+    "queue.csv": "queue_log",
+    "queue.jsonl": "queue_log_decoded",
+    "qdisc_stats.jsonl": "queue_counters",
     "ss_raw.jsonl": "tcp_polls",
 }
 
@@ -127,7 +133,7 @@ class RunManifest:
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-1"
+    version = "run-manifest-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -258,8 +264,10 @@ class RunManifest:
 
     @staticmethod
     def _measurements(manifest: Manifest, folder: Path, context: Context) -> list[dict[str, Any]]:
-        rows = []
+        rows: dict[str, dict[str, Any]] = {}
         for file_name, measurement in MEASUREMENTS.items():
+            if measurement in rows:
+                continue
             declared = manifest.files.get(file_name)
             if declared is not None:
                 content_hash = declared.sha256
@@ -269,8 +277,12 @@ class RunManifest:
                 if present is None:
                     continue
                 content_hash = context.fingerprint(present)
-            rows.append({"measurement": measurement, "file_name": file_name, "measurement_hash": content_hash})
-        return rows
+            rows[measurement] = {
+                "measurement": measurement,
+                "file_name": file_name,
+                "measurement_hash": content_hash,
+            }
+        return list(rows.values())
 
 
 def _beside(folder: Path, file_name: str) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import INT32, INT64, PROVENANCE, STRING, endpoint_columns
+from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, STRING, endpoint_columns
 
 QUEUE_EVENT = Table(
     "queue_event",
@@ -87,7 +87,137 @@ QUEUE_LOG = Table(
     ),
 )
 
+QUEUE_INTERVAL = Table(
+    "queue_interval",
+    "queue log decoder",
+    "one interval of one queue between the log's first and last event, also where nothing happened in it",
+    ("source_hash", "queue_number", "interval_start_ns"),
+    (
+        *PROVENANCE,
+        Column("queue_number", INT32, "number of the queue in its log, by its first event, from 0", nullable=False),
+        Column(
+            "interval_start_ns",
+            INT64,
+            "start of the interval in the log's clock, a multiple of its length",
+            "ns",
+            nullable=False,
+        ),
+        Column(
+            "clock",
+            STRING,
+            "monotonic (add the run's offset for UTC) or utc",
+            nullable=False,
+            codes=("monotonic", "utc"),
+        ),
+        Column("interval_ms", INT32, "length of the interval", "ms", nullable=False),
+        Column(
+            "observed_ns",
+            INT64,
+            "part of the interval between the queue's first and the log's last event: means and shares are over it",
+            "ns",
+            nullable=False,
+        ),
+        Column("arrived_packets", INT64, "packets enqueued, or dropped at enqueue", nullable=False),
+        Column("arrived_bytes", INT64, "their bytes; null where the log gives no length", "bytes"),
+        Column("departed_packets", INT64, "packets dequeued", nullable=False),
+        Column("departed_bytes", INT64, "their bytes; null where the log gives no length", "bytes"),
+        Column("dropped_packets", INT64, "packets dropped, at enqueue or inside the queue", nullable=False),
+        Column("dropped_bytes", INT64, "their bytes; null where the log gives no length", "bytes"),
+        Column("dropped_at_enqueue_packets", INT64, "packets dropped at enqueue", nullable=False),
+        Column("dropped_in_queue_packets", INT64, "packets dropped after they had been enqueued", nullable=False),
+        Column(
+            "occupancy_mean_packets",
+            FLOAT,
+            "mean queue length, weighted by time; null if no time of the interval was observed",
+        ),
+        Column("occupancy_mean_bytes", FLOAT, "the same in bytes; null too if the log has no length in bytes", "bytes"),
+        Column("occupancy_max_packets", INT64, "largest queue length", nullable=False),
+        Column("occupancy_max_bytes", INT64, "largest queue length; null if the log has no length in bytes", "bytes"),
+        Column("busy_ratio", FLOAT, "share of the time in which the queue held a packet", "ratio"),
+        Column(
+            "sojourn_min_us",
+            INT64,
+            "least sojourn time of the packets dequeued in the interval, whole microseconds; null if there is none",
+            "us",
+            source="RFC 8289",
+        ),
+        Column(
+            "lost_events",
+            INT64,
+            "events that the probe reported in this interval as lost: they were lost in it or before it, of any queue "
+            "of the log (a log's reports stand with its queue 0)",
+            nullable=False,
+        ),
+    ),
+)
+
+QUEUE_COUNTER = Table(
+    "queue_counter",
+    "tc reader, flent reader",
+    "one queue discipline in one poll of its counters, which count from its installation",
+    ("source_hash", "poll_index", "device", "handle"),
+    (
+        *PROVENANCE,
+        Column("poll_index", INT32, "number of the poll in its file, from 0", nullable=False),
+        Column("poll_start_ns", INT64, "time before the poll, UTC epoch", "ns", nullable=False),
+        Column("poll_end_ns", INT64, "time after the poll, UTC epoch; null if the file does not say", "ns"),
+        Column(
+            "device",
+            STRING,
+            "network device as tc names it; - where the file does not say (tc was asked for one device)",
+            nullable=False,
+        ),
+        Column("kind", STRING, "kernel name of the discipline (tbf, codel, fq_codel, …)", nullable=False),
+        Column(
+            "handle",
+            STRING,
+            "handle as tc prints it; 0:@ and the parent where the kernel gave none; - where the file has none",
+            nullable=False,
+        ),
+        Column("parent", STRING, "parent class as tc prints it; null for a root discipline"),
+        Column("root", BOOL, "the discipline is the root of its device; null if the file does not say"),
+        Column("sent_bytes", INT64, "bytes sent", "bytes", source="gnet_stats_basic.bytes"),
+        Column("sent_packets", INT64, "packets sent", source="gnet_stats_basic.packets"),
+        Column("dropped_packets", INT64, "packets dropped", source="gnet_stats_queue.drops"),
+        Column("overlimits", INT64, "times a packet was over a limit", source="gnet_stats_queue.overlimits"),
+        Column("requeues", INT64, "times a packet went back into the queue", source="gnet_stats_queue.requeues"),
+        Column("backlog_bytes", INT64, "queue length at the poll", "bytes", source="gnet_stats_queue.backlog"),
+        Column("backlog_packets", INT64, "queue length at the poll", source="gnet_stats_queue.qlen"),
+        Column("ecn_marked_packets", INT64, "packets marked Congestion Experienced", source="tc_codel_xstats.ecn_mark"),
+        Column("codel_count", INT64, "drops or marks since CoDel began to drop", source="tc_codel_xstats.count"),
+        Column("codel_last_count", INT64, "count when CoDel last left its dropping state", source="lastcount"),
+        Column(
+            "codel_delay_us",
+            INT64,
+            "sojourn time of the packet that CoDel dequeued last",
+            "us",
+            source="tc_codel_xstats.ldelay",
+        ),
+        Column("codel_dropping", BOOL, "CoDel is in its dropping state", source="tc_codel_xstats.dropping"),
+        Column(
+            "codel_drop_next_us",
+            INT64,
+            "time until CoDel drops next, negative if it is past; null outside of its dropping state",
+            "us",
+            source="tc_codel_xstats.drop_next",
+        ),
+        Column("max_packet_bytes", INT64, "largest packet seen", "bytes", source="tc_codel_xstats.maxpacket"),
+        Column(
+            "dropped_overlimit_packets",
+            INT64,
+            "packets dropped because the queue was full; the other drops are the control law's",
+            source="tc_codel_xstats.drop_overlimit",
+        ),
+        Column("new_flows", INT64, "flows in FQ-CoDel's list of new ones", source="tc_fq_codel_qd_stats.new_flows_len"),
+        Column("old_flows", INT64, "flows in FQ-CoDel's list of old ones", source="tc_fq_codel_qd_stats.old_flows_len"),
+        Column("new_flow_count", INT64, "flows that were new so far", source="tc_fq_codel_qd_stats.new_flow_count"),
+        Column("options", STRING, "options of the discipline as tc prints them, JSON"),
+    ),
+)
+
 TABLES = (
     QUEUE_EVENT,
     QUEUE_LOG,
+    QUEUE_INTERVAL,
+    QUEUE_COUNTER,
 )

@@ -141,9 +141,17 @@ RUN_SOURCE = Table(
         Column(
             "measurement",
             STRING,
-            "capture_before, capture_after, queue_log, or tcp_polls",
+            "capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log in another form, "
+            "used only where queue_log is not usable), queue_counters, or tcp_polls",
             nullable=False,
-            codes=("capture_before", "capture_after", "queue_log", "tcp_polls"),
+            codes=(
+                "capture_before",
+                "capture_after",
+                "queue_log",
+                "queue_log_decoded",
+                "queue_counters",
+                "tcp_polls",
+            ),
         ),
         Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),
         Column(

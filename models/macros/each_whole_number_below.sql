@@ -1,0 +1,13 @@
+{#- Rows of whole numbers from 0 up to, not including, a bound; no row for a bound of 0 or less. Stands in a select list. -#}
+
+{% macro each_whole_number_below(bound) -%}
+    {{ adapter.dispatch('each_whole_number_below', 'sojourn')(bound) }}
+{%- endmacro %}
+
+{% macro default__each_whole_number_below(bound) -%}
+    unnest(range(0, {{ bound }}))
+{%- endmacro %}
+
+{% macro spark__each_whole_number_below(bound) -%}
+    explode(filter(sequence(0L, greatest({{ bound }}, 1L) - 1L), number -> number < {{ bound }}))
+{%- endmacro %}

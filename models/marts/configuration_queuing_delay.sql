@@ -1,0 +1,161 @@
+with
+
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+verdicts as (
+    select * from {{ ref('run_delay_verdict') }}
+),
+
+delay_classes as (
+    select * from {{ ref('delay_class') }}
+),
+
+student_t_quantiles as (
+    select * from {{ ref('student_t_quantile') }}
+),
+
+run_means as (
+    select
+        configurations.configuration_id,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        verdicts.role,
+        verdicts.delay_basis,
+        verdicts.exclusion_reason is null as is_counted,
+        verdicts.packets,
+        verdicts.lost_events,
+        verdicts.maximum_delay_ms,
+        verdicts.mean_ms,
+        -- Whole numbers add up to the same in any order; squares of nanoseconds would not fit 64 bits.
+        cast(round(verdicts.mean_ms * 1000000) as bigint) as mean_ns,
+        cast(round(verdicts.mean_ms * 1000) as bigint) as mean_us
+    from verdicts
+    inner join configurations
+        on
+            verdicts.study_id = configurations.study_id
+            and verdicts.run_id = configurations.run_id
+),
+
+summarised as (
+    select
+        configuration_id,
+        study_id,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_size_bytes,
+        queue_label,
+        congestion_control,
+        application,
+        start_order,
+        synthetic,
+        role,
+        delay_basis,
+        count(case when is_counted then 1 end) as runs,
+        count(case when not is_counted then 1 end) as excluded_runs,
+        cast(sum(case when is_counted then packets end) as bigint) as packets,
+        cast(sum(case when is_counted then lost_events end) as bigint) as lost_events,
+        max(maximum_delay_ms) as maximum_delay_ms,
+        cast(sum(case when is_counted then mean_ns end) as double) as sum_ns,
+        cast(sum(case when is_counted then mean_us end) as double) as sum_us,
+        cast(sum(case when is_counted then mean_us * mean_us end) as double) as sum_of_squares,
+        percentile_cont(0.25) within group (order by case when is_counted then mean_ms end) as mean_q1_ms,
+        median(case when is_counted then mean_ms end) as mean_median_ms,
+        percentile_cont(0.75) within group (order by case when is_counted then mean_ms end) as mean_q3_ms
+    from run_means
+    group by
+        configuration_id,
+        study_id,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_size_bytes,
+        queue_label,
+        congestion_control,
+        application,
+        start_order,
+        synthetic,
+        role,
+        delay_basis
+),
+
+estimated as (
+    select
+        *,
+        sum_ns / nullif(runs, 0) / 1000000 as mean_ms,
+        case
+            when runs >= 2
+                then sqrt(greatest(sum_of_squares - sum_us * sum_us / runs, 0) / (runs - 1) / runs) / 1000
+        end as standard_error_ms
+    from summarised
+),
+
+final as (
+    select
+        estimated.configuration_id,
+        estimated.role,
+        estimated.delay_basis,
+        estimated.study_id,
+        estimated.workload,
+        estimated.direction,
+        estimated.bandwidth_bps,
+        estimated.rtt_ms,
+        estimated.aqm,
+        estimated.queue_size_bdp,
+        estimated.queue_size_bytes,
+        estimated.queue_label,
+        estimated.congestion_control,
+        estimated.application,
+        estimated.start_order,
+        estimated.synthetic,
+        estimated.runs,
+        estimated.excluded_runs,
+        estimated.packets,
+        estimated.lost_events,
+        estimated.mean_ms,
+        estimated.mean_ms - student_t_quantiles.quantile * estimated.standard_error_ms as mean_lower_ms,
+        estimated.mean_ms + student_t_quantiles.quantile * estimated.standard_error_ms as mean_upper_ms,
+        case when estimated.runs >= 2 then student_t_quantiles.level_ratio end as level_ratio,
+        case
+            when estimated.runs = 0 then 'every run is excluded'
+            when estimated.runs = 1 then 'one run'
+        end as interval_null_reason,
+        case when estimated.runs >= 2 then estimated.mean_q1_ms end as mean_q1_ms,
+        case when estimated.runs >= 2 then estimated.mean_median_ms end as mean_median_ms,
+        case when estimated.runs >= 2 then estimated.mean_q3_ms end as mean_q3_ms,
+        estimated.maximum_delay_ms,
+        estimated.mean_ms / estimated.maximum_delay_ms as mean_share_of_maximum_ratio,
+        estimated.rtt_ms / 2 + estimated.mean_ms as one_way_delay_ms,
+        delay_classes.delay_class,
+        delay_classes.mapping_id as delay_class_mapping_id,
+        delay_classes.mapping_version as delay_class_mapping_version
+    from estimated
+    left join student_t_quantiles
+        -- Beyond the table's end, its last row is a little wider than needed.
+        on student_t_quantiles.degrees_of_freedom = least(estimated.runs - 1, 200)
+    left join delay_classes
+        on
+            estimated.rtt_ms / 2 + estimated.mean_ms > coalesce(delay_classes.above_ms, -1)
+            and (estimated.rtt_ms / 2 + estimated.mean_ms <= delay_classes.at_most_ms or delay_classes.at_most_ms is null)
+)
+
+select * from final

@@ -1,0 +1,119 @@
+with
+
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+profiles as (
+    select * from {{ ref('run_utilisation_profile') }}
+    where utilisation_ratio is not null
+),
+
+binned as (
+    select
+        configurations.configuration_id,
+        configurations.study_id,
+        configurations.run_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        profiles.utilisation_basis,
+        profiles.exclusion_reason is null as is_counted,
+        profiles.second,
+        profiles.bytes,
+        profiles.lost_events,
+        case when profiles.exclusion_reason is null then profiles.utilisation_ratio end as utilisation_ratio
+    from profiles
+    inner join configurations
+        on
+            profiles.study_id = configurations.study_id
+            and profiles.run_id = configurations.run_id
+),
+
+summarised as (
+    select
+        configuration_id,
+        study_id,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_size_bytes,
+        queue_label,
+        congestion_control,
+        application,
+        start_order,
+        synthetic,
+        utilisation_basis,
+        count(distinct case when is_counted then run_id end) as runs,
+        count(distinct case when not is_counted then run_id end) as excluded_runs,
+        count(case when is_counted then 1 end) as seconds,
+        -- A run's lost events stand in each of its seconds.
+        cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
+        cast(sum(case when is_counted then bytes end) as double) as bytes_sum,
+        min(utilisation_ratio) as utilisation_min_ratio,
+        percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
+        median(utilisation_ratio) as utilisation_median_ratio,
+        percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
+        max(utilisation_ratio) as utilisation_max_ratio
+    from binned
+    group by
+        configuration_id,
+        study_id,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_size_bytes,
+        queue_label,
+        congestion_control,
+        application,
+        start_order,
+        synthetic,
+        utilisation_basis
+),
+
+final as (
+    select
+        configuration_id,
+        utilisation_basis,
+        study_id,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_size_bytes,
+        queue_label,
+        congestion_control,
+        application,
+        start_order,
+        synthetic,
+        runs,
+        excluded_runs,
+        seconds,
+        lost_events,
+        bytes_sum * 8 / nullif(seconds, 0) / bandwidth_bps as utilisation_mean_ratio,
+        utilisation_min_ratio,
+        utilisation_q1_ratio,
+        utilisation_median_ratio,
+        utilisation_q3_ratio,
+        utilisation_max_ratio
+    from summarised
+)
+
+select * from final

@@ -1,0 +1,120 @@
+"""Run the notebooks over a real API: ``python notebooks/execute.py`` ingests, builds, serves and writes the figures.
+
+What the notebooks need is listed in INPUTS, below the folder of reference data; the bundled sample comes with it. The
+notebooks themselves are read, never written: their outputs stay stripped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent
+SAMPLE = ROOT / "ingest" / "sample" / "runs"
+SOJOURN = Path(sys.executable).parent / "sojourn"
+INPUTS = (
+    "data/testbed",
+    "data/public/laurenzfg__instant-messaging-meets-video-conferencing/data",
+)
+"""Folders that the notebooks draw from, below the folder of reference data."""
+CELL_TIMEOUT_S = 120
+SERVER_READY_S = 60
+
+
+def notebooks() -> list[Path]:
+    """Return the notebooks, by name."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def build(var: Path, shared: Path) -> None:
+    """Ingest the sample and INPUTS below ``shared``, and publish a build of them below ``var``."""
+    inputs = [shared / name for name in INPUTS]
+    for missing in (path for path in inputs if not path.exists()):
+        raise SystemExit(f"{missing} is missing; give the folder with the reference data: make figures SHARED=FOLDER")
+    for arguments in (["ingest", SAMPLE, *inputs], ["build"]):
+        subprocess.run([SOJOURN, *map(str, arguments), "--var", str(var)], check=True, stdout=subprocess.DEVNULL)
+
+
+@contextmanager
+def serving(var: Path) -> Iterator[str]:
+    """Serve the build below ``var`` on a free port; yield its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_SNAPSHOTS": str(var / "snapshots")}
+    server = subprocess.Popen(
+        [SOJOURN, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait(url, server)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _wait(url: str, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + SERVER_READY_S
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=5):  # noqa: S310
+                return
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.2)
+    raise SystemExit("sojourn serve did not answer")
+
+
+def execute(path: Path, url: str, figures: Path | None = None) -> nbformat.NotebookNode:
+    """Return a notebook with the outputs of a run over the API at ``url``; figures go to ``figures`` if given.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        If a cell fails.
+    """
+    environment = {**os.environ, "SOJOURN_API_URL": url, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    environment.pop("SOJOURN_FIGURES", None)
+    if figures is not None:
+        figures.mkdir(parents=True, exist_ok=True)
+        environment["SOJOURN_FIGURES"] = str(figures.resolve())
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=CELL_TIMEOUT_S, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+    )
+    client.execute(env=environment)
+    return notebook
+
+
+def main() -> None:
+    """Build, serve, and write every figure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=Path, required=True, help="folder of reference data")
+    parser.add_argument("--var", type=Path, required=True, help="folder for the lake and the build")
+    parser.add_argument("--figures", type=Path, default=ROOT / "docs" / "figures")
+    parser.add_argument("names", nargs="*", help="notebooks to run, without .ipynb; all without any")
+    arguments = parser.parse_args()
+    chosen = [path for path in notebooks() if not arguments.names or path.stem in arguments.names]
+    build(arguments.var, arguments.shared)
+    with serving(arguments.var) as url:
+        for path in chosen:
+            started = time.monotonic()
+            execute(path, url, arguments.figures)
+            print(f"{path.name}: {time.monotonic() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
