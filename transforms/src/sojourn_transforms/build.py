@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +18,12 @@ from sojourn_ingest.paths import Paths
 from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.snapshot import current_build, publish
-from sojourn_transforms.warehouse import register_lake
+from sojourn_transforms.warehouse import models_mark_of, note_models_mark, register_lake
 
 PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
+MINIMUM_HOSTS = "SOJOURN_MINIMUM_HOSTS"
+"""Environment variable with the fewest hosts of a served cell, which the dbt project reads."""
+MINIMUM_HOSTS_FORM = re.compile(r"^[1-9][0-9]{0,8}$")
 
 
 class BuildError(RuntimeError):
@@ -58,37 +62,49 @@ def find_project(start: Path | None = None) -> Path:
     raise BuildError("no dbt project found: run inside the repository, or set SOJOURN_MODELS to its models folder")
 
 
-def fingerprint(lake: Lake, project: Path) -> str:
-    """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
-    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}".encode())
+def models_mark(project: Path) -> str:
+    """Return a hash of the dbt project and of the settings that its models read: with another one, all is made anew.
+
+    Models that count connections day by day would otherwise hold days of the models before.
+    """
+    digest = hashlib.sha256(f"{__version__}\0{os.environ.get(MINIMUM_HOSTS, '')}".encode())
     for pattern in PROJECT_FILES:
         for path in sorted(project.rglob(pattern)):
             if "target" not in path.relative_to(project).parts:
                 digest.update(str(path.relative_to(project)).encode())
                 digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def fingerprint(lake: Lake, project: Path) -> str:
+    """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
+    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_mark(project)}".encode())
     for path in sorted(Path(statistics.__file__).parent.iterdir()):
         if path.suffix in (".py", ".json"):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
 
 
-def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> BuildReport:
+def build(paths: Paths, on_step: Callable[[str], None], force: bool = False, full: bool = False) -> BuildReport:
     """Build, test and publish; do nothing when what is being served was built from the same facts and models.
 
-    ``on_step`` is told, in a few words, what is being done.
+    ``on_step`` is told, in a few words, what is being done. ``force`` builds in any case, and ``full`` counts every
+    day of connections anew; otherwise only days whose sources changed are.
 
     Raises
     ------
     BuildError
-        If a model or test failed, or the lake is empty.
+        If a model or test failed, the lake is empty, or a setting makes no sense.
     """
+    if not MINIMUM_HOSTS_FORM.match(os.environ.get(MINIMUM_HOSTS, "10")):
+        raise BuildError(f"{MINIMUM_HOSTS} must be a whole number from 1; unset it for 10")
     project = find_project()
     lake = Lake(paths.lake)
     if not lake.live():
         raise BuildError(f"the lake {paths.lake} is empty: run `sojourn ingest PATH…` first")
     mark = fingerprint(lake, project)
     served = current_build(paths.snapshots)
-    if served is not None and served["fingerprint"] == mark and not force:
+    if served is not None and served["fingerprint"] == mark and not (force or full):
         return BuildReport(build_id=served["build_id"], built=False)
     on_step("registering the lake's files")
     register_lake(paths.warehouse, lake)
@@ -96,10 +112,13 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False) -> 
     from sojourn_transforms.dbt_build import DbtError, run_dbt
 
     dbt = paths.var / "dbt"
+    models = models_mark(project)
+    anew = models_mark_of(paths.warehouse) != models
     try:
-        report = run_dbt(project, paths.warehouse, dbt / "target", dbt / "logs", on_step)
+        report = run_dbt(project, paths.warehouse, dbt / "target", dbt / "logs", on_step, full_refresh=anew or full)
     except DbtError as error:
         raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+    note_models_mark(paths.warehouse, models)
     on_step("comparing configurations")
     # Importing SciPy and statsmodels takes seconds too.
     from sojourn_transforms.comparison_mart import COMPARISON, write_comparisons

@@ -26,6 +26,9 @@ def build_command(
         Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build although neither facts nor models changed.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Count every day of connections anew, not only those whose sources changed.")
+    ] = False,
 ) -> None:
     """Build the marts from the lake with dbt, test them, and publish them as an immutable snapshot.
 
@@ -43,7 +46,7 @@ def build_command(
     paths = Paths.from_environment(var)
     try:
         with console.status("build") as status:
-            report = build(paths, lambda step: status.update(escape(step)), force=force)
+            report = build(paths, lambda step: status.update(escape(step)), force=force, full=full)
     except BuildError as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error

@@ -44,8 +44,19 @@ def _environment(**values: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def run_dbt(project: Path, warehouse: Path, target: Path, logs: Path, on_step: Callable[[str], None]) -> DbtReport:
+def run_dbt(
+    project: Path,
+    warehouse: Path,
+    target: Path,
+    logs: Path,
+    on_step: Callable[[str], None],
+    full_refresh: bool = False,
+    select: str | None = None,
+) -> DbtReport:
     """Build and test everything; ``target`` then holds dbt's manifest.
+
+    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold. Tests tagged ``history`` are left out, because they read
+    everything ever ingested: what they check holds by construction, and the project's own tests run them.
 
     Raises
     ------
@@ -63,8 +74,10 @@ def run_dbt(project: Path, warehouse: Path, target: Path, logs: Path, on_step: C
     arguments = [
         "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
         # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
-        "build", "--exclude-resource-type", "unit_test",
+        "build", "--exclude-resource-type", "unit_test", "--exclude", "tag:history",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
+        *(["--full-refresh"] if full_refresh else []),
+        *(["--select", select] if select else []),
     ]  # fmt: skip
     with _environment(SOJOURN_WAREHOUSE=str(warehouse)):
         try:

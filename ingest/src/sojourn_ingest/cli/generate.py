@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn_ingest.synthetic.snapshot_files import TRUTH_FILE, GeneratedFile, dataset_of, write_world
+from sojourn_ingest.synthetic.snapshot_files import GeneratedFile, dataset_of, truth_path, write_world
 from sojourn_ingest.synthetic.snapshot_world import HOSTS_PUBLISHED, SnapshotWorld
 
 MOST_ROWS = 10 * HOSTS_PUBLISHED
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def snapshots(
-    out: Annotated[Path, typer.Option(help="Folder to write to: one Parquet file a day, and the truth.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to: one Parquet file a day; the truth goes beside it.")],
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed is another world.")] = 1,
     days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections spread.")] = 28,
@@ -37,7 +37,7 @@ def snapshots(
 ) -> None:
     """Generate smoothed-RTT snapshots of connections, calibrated to the shares that IMC'14 published.
 
-    The same rows, seed and days give the same bytes. The folder then goes to `sojourn ingest`. truth.json in it holds
+    The same rows, seed and days give the same bytes. The folder then goes to `sojourn ingest`. OUT.truth.json holds
     what is true of the world: shares, quantiles and host shares, computed and not drawn.
 
     Examples
@@ -57,9 +57,9 @@ def snapshots(
         done += file.rows
         typer.echo(f"{file.path.name}: {file.rows:,} connections, {done:,} of {rows:,}", err=True)
 
-    write_world(world, days, out, workers, tell)
+    write_world(world, days, out.resolve(), workers, tell)
     seconds = time.perf_counter() - clock
     typer.echo(
         f"{rows:,} synthetic connections of {dataset_of(world)} in {out}, {rows / seconds:,.0f} a second; "
-        f"what is true of them stands in {out / TRUTH_FILE}"
+        f"what is true of them stands in {truth_path(out.resolve())}"
     )

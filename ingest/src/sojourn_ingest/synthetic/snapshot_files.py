@@ -16,7 +16,6 @@ from sojourn_ingest.synthetic.snapshot_world import SnapshotWorld
 
 FORMAT_KEY = b"sojourn.synthetic_snapshots"
 FORMAT_VERSION = b"1"
-TRUTH_FILE = "truth.json"
 FIRST_DAY = date(2026, 1, 1)
 
 
@@ -33,10 +32,15 @@ def dataset_of(world: SnapshotWorld) -> str:
     return f"synthetic-imc14-{world.rows}-{world.seed}"
 
 
+def truth_path(folder: Path) -> Path:
+    """Return where the truth of the world in a folder stands: beside it, since it is nothing to ingest."""
+    return folder.with_name(f"{folder.name}.truth.json")
+
+
 def write_world(
     world: SnapshotWorld, days: int, folder: Path, workers: int, on_day: Callable[[GeneratedFile], None]
 ) -> list[GeneratedFile]:
-    """Write the world's connections below ``folder``, one file a day, and its truth.
+    """Write the world's connections below ``folder``, one file a day, and its truth beside it.
 
     The bytes depend on rows, seed and days alone: not on ``workers`` nor on what else was written. Memory: one
     block of connections for each worker.
@@ -58,7 +62,7 @@ def write_world(
             on_day(file)
             written.append(file)
     truth = {"dataset": dataset_of(world), "days": days, "first_day": str(FIRST_DAY), **world.truth()}
-    (folder / TRUTH_FILE).write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+    truth_path(folder).write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
     return written
 
 

@@ -118,7 +118,8 @@ def _delays_us(kind: Integers, far: Integers, technology: Integers, busy: Intege
     lower = flat[start]
     inside = (uniform - lower) / (flat[start + 1] - lower)
     log_ms = _LOG_KNOTS[segment] + inside * np.diff(_LOG_KNOTS)[segment]
-    return np.floor(1000 * np.exp(log_ms)).astype(np.int64)
+    delays: Integers = np.floor(1000 * np.exp(log_ms)).astype(np.int64)
+    return delays
 
 
 def _samples(uniform: Reals, tail: Reals) -> tuple[Integers, npt.NDArray[np.bool_]]:

@@ -13,6 +13,7 @@ real network is said to have these delays.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,9 +52,9 @@ _LOWER_KNOTS = ((0.35, 0.65), (0.45, 0.72), (0.70, 0.90), (0.40, 0.68))
 """Shares below 10 and 30 ms, by technology, of the share below 100 ms."""
 
 HOUR_SHARES = np.array(
-    [3, 2, 1.5, 1, 1, 1.5, 2.5, 3.5, 4, 4.5, 4.5, 4.5, 4.5, 4.5, 4.5, 4.5, 5, 5.5, 6, 6.5, 7, 7, 6, 4.5]
+    [3.0, 2, 1.5, 1, 1, 1.5, 2.5, 3.5, 4, 4.5, 4.5, 4.5, 4.5, 4.5, 4.5, 4.5, 5, 5.5, 6, 6.5, 7, 7, 6, 4.5]
 )
-HOUR_SHARES = HOUR_SHARES / HOUR_SHARES.sum()
+HOUR_SHARES /= HOUR_SHARES.sum()
 """Share of each hour of a day in its connections."""
 HOUR_LOADS = np.clip(0.08 + 8.0 * (HOUR_SHARES - HOUR_SHARES.min()), 0, 0.6)
 """Probability that a connection of an hour meets load, in an AS of middle load."""
@@ -98,7 +99,9 @@ def _scrambled(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 def uniform_of(numbers: Integers, purpose: int, seed: int) -> Reals:
     """Return one number in [0, 1) for each host or AS number: the same for a purpose and seed wherever it is asked."""
     stream = _scrambled(np.array([seed * 64 + purpose], dtype=np.uint64))[0]
-    return (_scrambled(numbers.astype(np.uint64) ^ stream) >> np.uint64(11)) * 2.0**-53
+    high_bits = _scrambled(numbers.astype(np.uint64) ^ stream) >> np.uint64(11)
+    drawn: Reals = high_bits.astype(np.float64) * 2.0**-53
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -125,13 +128,15 @@ class SnapshotWorld:
     @cached_property
     def systems(self) -> int:
         """Number of autonomous systems, in the published proportion to the root of the connections."""
-        return max(50, min(SYSTEMS_PUBLISHED, round(SYSTEMS_PUBLISHED * (self.rows / CONNECTIONS_PUBLISHED) ** 0.5)))
+        scaled = SYSTEMS_PUBLISHED * math.sqrt(self.rows / CONNECTIONS_PUBLISHED)
+        return max(50, min(SYSTEMS_PUBLISHED, round(scaled)))
 
     @cached_property
     def system_shares(self) -> Reals:
         """Share of hosts in each AS, shape (systems,): falling with its rank."""
         weights = 1.0 / (np.arange(self.systems) + 5.0)
-        return weights / weights.sum()
+        shares: Reals = np.asarray(weights / weights.sum(), dtype=np.float64)
+        return shares
 
     @cached_property
     def system_limits(self) -> Reals:
@@ -160,7 +165,8 @@ class SnapshotWorld:
             [np.array(KIND_NEAR_SHARES), 1 - np.array(KIND_NEAR_SHARES)], axis=1
         )
         loads = np.array([1 - self.busy_share, self.busy_share])
-        return kinds[:, :, None, None] * np.array(TECHNOLOGY_SHARES)[None, None, :, None] * loads
+        weights: Reals = kinds[:, :, None, None] * np.array(TECHNOLOGY_SHARES)[None, None, :, None] * loads
+        return weights
 
     def mixture(self, technology: str | None = None, near: bool | None = None) -> Reals:
         """Return the true share of connections below each knot among those of a technology and distance, or all."""
