@@ -30,7 +30,7 @@ days as (
         inputs_mark
     from {{ ref('int_connection_day') }}
     {% if is_incremental() %}
-    where start_date not in (select start_date from {{ this }})
+    where start_date not in (select made.start_date from {{ this }} as made)
     {% endif %}
 ),
 

@@ -3,9 +3,9 @@
     `minimum_hosts()` hosts; a smaller one loses detail, level by level, together with the other small ones, until it is large enough.
 -#}
 
-{#- Fewest hosts of a served cell: SOJOURN_MINIMUM_HOSTS, 10 without it. 1 switches the rule off. -#}
+{#- Fewest hosts of a served cell: the variable `minimum_hosts`, 10 without it. 1 switches the rule off. -#}
 {% macro minimum_hosts() -%}
-    {{ env_var('SOJOURN_MINIMUM_HOSTS', '10') | int }}
+    {{ var('minimum_hosts', 10) | int }}
 {%- endmacro %}
 
 {#-

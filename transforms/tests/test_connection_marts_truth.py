@@ -85,7 +85,8 @@ def test_near_connections_are_delayed_less(installation: Installation, world: Sn
 
 def test_quantiles_by_technology(installation: Installation, world: SnapshotWorld) -> None:
     rows = installation.rows(
-        "from marts.connection_queuing_delay_quantile where period_kind = 'all' and quantile_ratio between 0.05 and 0.95"
+        "from marts.connection_queuing_delay_quantile "
+        "where period_kind = 'all' and quantile_ratio between 0.05 and 0.95"
     )
     assert {row["access_technology"] for row in rows} >= {"all", "adsl", "cable", "unknown"}
     for row in rows:

@@ -14,25 +14,25 @@ delay_thresholds as (
 
 proximity_limits as (
     select
-        {% for number in (1, 2, 3) -%}
-        max(at_most_us) filter (where class_number = {{ number }}) as proximity_{{ number }}_us{{ '' if loop.last else ',' }}
-        {% endfor %}
+        max(at_most_us) filter (where class_number = 1) as proximity_1_us,
+        max(at_most_us) filter (where class_number = 2) as proximity_2_us,
+        max(at_most_us) filter (where class_number = 3) as proximity_3_us
     from proximity_classes
 ),
 
 transfer_size_limits as (
     select
-        {% for number in (1, 2, 3) -%}
-        max(at_most_bytes) filter (where class_number = {{ number }}) as transfer_size_{{ number }}_bytes{{ '' if loop.last else ',' }}
-        {% endfor %}
+        max(at_most_bytes) filter (where class_number = 1) as transfer_size_1_bytes,
+        max(at_most_bytes) filter (where class_number = 2) as transfer_size_2_bytes,
+        max(at_most_bytes) filter (where class_number = 3) as transfer_size_3_bytes
     from transfer_size_classes
 ),
 
-thresholds as (
+threshold_values as (
     select
-        {% for number in (1, 2, 3) -%}
-        max(threshold_us) filter (where threshold_number = {{ number }}) as threshold_{{ number }}_us{{ '' if loop.last else ',' }}
-        {% endfor %}
+        max(threshold_us) filter (where threshold_number = 1) as threshold_1_us,
+        max(threshold_us) filter (where threshold_number = 2) as threshold_2_us,
+        max(threshold_us) filter (where threshold_number = 3) as threshold_3_us
     from delay_thresholds
 ),
 
@@ -40,10 +40,10 @@ final as (
     select
         proximity_limits.*,
         transfer_size_limits.*,
-        thresholds.*
+        threshold_values.*
     from proximity_limits
     cross join transfer_size_limits
-    cross join thresholds
+    cross join threshold_values
 )
 
 select * from final

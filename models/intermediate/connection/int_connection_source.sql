@@ -9,7 +9,7 @@ final as (
         content_hash as source_hash,
         decoder_version
     from outcomes
-    where status <> 'rejected'
+    where status != 'rejected'
 )
 
 select * from final

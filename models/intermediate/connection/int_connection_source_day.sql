@@ -7,7 +7,10 @@ connections as (
 live_sources as (
     select * from {{ ref('int_connection_source') }}
     {% if is_incremental() %}
-    where (source_hash, decoder_version) not in (select source_hash, decoder_version from {{ this }})
+        where (source_hash, decoder_version) not in (select
+            made.source_hash,
+            made.decoder_version
+        from {{ this }} as made)
     {% endif %}
 ),
 

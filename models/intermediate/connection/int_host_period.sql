@@ -20,7 +20,7 @@ of_days as (
         access_technology,
         client_host_key,
         {%- for measure in measures %}
-        cast(sum({{ measure }}) as bigint) as {{ measure }},
+            cast(sum({{ measure }}) as bigint) as {{ measure }},
         {%- endfor %}
         max(maximum_queuing_delay_us) as maximum_queuing_delay_us
     from host_days
@@ -38,7 +38,7 @@ of_months as (
         access_technology,
         client_host_key,
         {%- for measure in measures %}
-        cast(sum({{ measure }}) as bigint) as {{ measure }},
+            cast(sum({{ measure }}) as bigint) as {{ measure }},
         {%- endfor %}
         max(maximum_queuing_delay_us) as maximum_queuing_delay_us
     from host_months
@@ -56,7 +56,7 @@ of_all as (
         access_technology,
         client_host_key,
         {%- for measure in measures %}
-        cast(sum({{ measure }}) as bigint) as {{ measure }},
+            cast(sum({{ measure }}) as bigint) as {{ measure }},
         {%- endfor %}
         max(maximum_queuing_delay_us) as maximum_queuing_delay_us
     from host_months

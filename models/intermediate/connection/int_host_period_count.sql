@@ -13,13 +13,13 @@ final as (
         count(*) as hosts,
         cast(sum(connections) as bigint) as connections,
         cast(sum(connections * connections) as bigint) as connections_squared,
-        {%- for number in (1, 2, 3) %}
+    {%- for number in (1, 2, 3) %}
         count(*) filter (where connections_above_{{ number }} > 0) as hosts_above_{{ number }},
         cast(sum(connections_above_{{ number }}) as bigint) as connections_above_{{ number }},
         cast(sum(connections * connections_above_{{ number }}) as bigint) as connections_times_above_{{ number }},
         cast(sum(connections_above_{{ number }} * connections_above_{{ number }}) as bigint) as connections_above_{{ number }}_squared
         {{- '' if loop.last else ',' }}
-        {%- endfor %}
+    {%- endfor %}
     from hosts
     group by {{ cell | join(', ') }}, bin_index
 )

@@ -34,7 +34,7 @@ refused as (
         'refused' as served_detail,
         connections
     from counted
-    where outcome <> 'counted'
+    where outcome != 'counted'
 ),
 
 final as (

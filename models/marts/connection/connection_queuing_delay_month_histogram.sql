@@ -20,7 +20,18 @@ added_up as (
         bin_index,
         cast(sum(connections) as bigint) as connections
     from cube
-    group by start_month, dataset, synthetic, rtt_basis, sample_basis, access_technology, proximity_class, country, transfer_size_class, ip_version, bin_index
+    group by
+        start_month,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        access_technology,
+        proximity_class,
+        country,
+        transfer_size_class,
+        ip_version,
+        bin_index
 ),
 
 final as (

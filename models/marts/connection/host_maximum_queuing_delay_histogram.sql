@@ -15,7 +15,7 @@ enough as (
 final as (
     select
         {%- for column in cell %}
-        counted.{{ column }},
+            counted.{{ column }},
         {%- endfor %}
         counted.bin_index,
         {{ bin_lower_us('counted.bin_index') }} as bin_lower_us,
@@ -25,9 +25,9 @@ final as (
     from counted
     inner join enough
         on
-            {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}counted.{{ column }} = enough.{{ column }}
-            {%- endfor %}
+        {%- for column in cell %}
+                {% if not loop.first %}and {% endif %}counted.{{ column }} = enough.{{ column }}
+        {%- endfor %}
 )
 
 select * from final

@@ -22,7 +22,7 @@ from sojourn_transforms.warehouse import models_mark_of, note_models_mark, regis
 
 PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
 MINIMUM_HOSTS = "SOJOURN_MINIMUM_HOSTS"
-"""Environment variable with the fewest hosts of a served cell, which the dbt project reads."""
+"""Environment variable with the fewest hosts of a served cell."""
 MINIMUM_HOSTS_FORM = re.compile(r"^[1-9][0-9]{0,8}$")
 
 
@@ -67,7 +67,7 @@ def models_mark(project: Path) -> str:
 
     Models that count connections day by day would otherwise hold days of the models before.
     """
-    digest = hashlib.sha256(f"{__version__}\0{os.environ.get(MINIMUM_HOSTS, '')}".encode())
+    digest = hashlib.sha256(f"{__version__}\0{os.environ.get(MINIMUM_HOSTS) or 10}".encode())
     for pattern in PROJECT_FILES:
         for path in sorted(project.rglob(pattern)):
             if "target" not in path.relative_to(project).parts:
@@ -96,8 +96,9 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False, ful
     BuildError
         If a model or test failed, the lake is empty, or a setting makes no sense.
     """
-    if not MINIMUM_HOSTS_FORM.match(os.environ.get(MINIMUM_HOSTS, "10")):
-        raise BuildError(f"{MINIMUM_HOSTS} must be a whole number from 1; unset it for 10")
+    minimum_hosts = os.environ.get(MINIMUM_HOSTS) or "10"
+    if not MINIMUM_HOSTS_FORM.match(minimum_hosts):
+        raise BuildError(f"{MINIMUM_HOSTS} is {minimum_hosts!r}; it must be a whole number from 1, or unset for 10")
     project = find_project()
     lake = Lake(paths.lake)
     if not lake.live():
@@ -115,7 +116,10 @@ def build(paths: Paths, on_step: Callable[[str], None], force: bool = False, ful
     models = models_mark(project)
     anew = models_mark_of(paths.warehouse) != models
     try:
-        report = run_dbt(project, paths.warehouse, dbt / "target", dbt / "logs", on_step, full_refresh=anew or full)
+        report = run_dbt(
+            project, paths.warehouse, dbt / "target", dbt / "logs", on_step,
+            full_refresh=anew or full, minimum_hosts=int(minimum_hosts),
+        )  # fmt: skip
     except DbtError as error:
         raise BuildError(f"{error}; nothing was published, the build before is still served") from error
     note_models_mark(paths.warehouse, models)

@@ -52,10 +52,11 @@ def run_dbt(
     on_step: Callable[[str], None],
     full_refresh: bool = False,
     select: str | None = None,
+    minimum_hosts: int | None = None,
 ) -> DbtReport:
     """Build and test everything; ``target`` then holds dbt's manifest.
 
-    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold. Tests tagged ``history`` are left out, because they read
+    ``select`` narrows it to a selection in dbt's words. ``minimum_hosts``: fewest hosts of a served cell. ``full_refresh``: incremental models forget what they hold. Tests tagged ``history`` are left out, because they read
     everything ever ingested: what they check holds by construction, and the project's own tests run them.
 
     Raises
@@ -78,6 +79,7 @@ def run_dbt(
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
         *(["--full-refresh"] if full_refresh else []),
         *(["--select", select] if select else []),
+        *([] if minimum_hosts is None else ["--vars", f"{{minimum_hosts: {minimum_hosts}}}"]),
     ]  # fmt: skip
     with _environment(SOJOURN_WAREHOUSE=str(warehouse)):
         try:

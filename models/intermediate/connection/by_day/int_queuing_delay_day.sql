@@ -47,9 +47,9 @@ final as (
     from binned
     inner join details
         on
-            {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-            {%- endfor %}
+        {%- for column in cell %}
+                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
+        {%- endfor %}
     group by
         binned.start_date,
         binned.dataset,

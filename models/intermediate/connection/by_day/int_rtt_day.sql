@@ -20,21 +20,21 @@ counted as (
 
 binned as (
     {%- for statistic in ('minimum', 'mean', 'maximum') %}
-    {%- if not loop.first %}
+        {%- if not loop.first %}
 
-    union all
-    {% endif %}
-    select
-        {{ cell | join(',\n        ') }},
-        inputs_mark,
-        '{{ statistic }}' as rtt_statistic,
-        {{ log_linear_bin('rtt_' ~ {'minimum': 'min', 'mean': 'mean', 'maximum': 'max'}[statistic] ~ '_us') }} as bin_index,
-        count(*) as connections
-    from counted
-    {%- if statistic == 'mean' %}
-    where rtt_mean_us is not null
-    {%- endif %}
-    group by {{ cell | join(', ') }}, inputs_mark, rtt_statistic, bin_index
+            union all
+        {% endif %}
+        select
+            {{ cell | join(',\n        ') }},
+            inputs_mark,
+            '{{ statistic }}' as rtt_statistic,
+            {{ log_linear_bin('rtt_' ~ {'minimum': 'min', 'mean': 'mean', 'maximum': 'max'}[statistic] ~ '_us') }} as bin_index,
+            count(*) as connections
+        from counted
+        {%- if statistic == 'mean' %}
+            where rtt_mean_us is not null
+        {%- endif %}
+        group by {{ cell | join(', ') }}, inputs_mark, rtt_statistic, bin_index
     {%- endfor %}
 ),
 
@@ -53,9 +53,9 @@ final as (
     from binned
     inner join details
         on
-            {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-            {%- endfor %}
+        {%- for column in cell %}
+                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
+        {%- endfor %}
     where details.detail_level <= 1
     group by
         binned.start_date,

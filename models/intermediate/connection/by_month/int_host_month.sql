@@ -3,7 +3,7 @@ with
 months as (
     select * from {{ ref('int_connection_month') }}
     {% if is_incremental() %}
-    where start_month not in (select start_month from {{ this }})
+        where start_month not in (select made.start_month from {{ this }} as made)
     {% endif %}
 ),
 

@@ -6,7 +6,7 @@ with
 months as (
     select * from {{ ref('int_connection_month') }}
     {% if is_incremental() %}
-    where start_month not in (select start_month from {{ this }})
+        where start_month not in (select made.start_month from {{ this }} as made)
     {% endif %}
 ),
 
@@ -22,7 +22,7 @@ days as (
 host_months as (
     select
         {%- for column in cell %}
-        hosts.{{ column }},
+            hosts.{{ column }},
         {%- endfor %}
         {{ key_hash('hosts.client_host_key') }} as host_hash
     from {{ ref('int_host_month') }} as hosts
@@ -80,9 +80,9 @@ final as (
     from binned
     inner join details
         on
-            {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-            {%- endfor %}
+        {%- for column in cell %}
+                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
+        {%- endfor %}
     group by
         binned.start_month,
         binned.dataset,
