@@ -12,6 +12,8 @@ API_PORT ?= 8000
 SUPERSET_PORT ?= 8088
 # Reference data that tests read in place.
 SHARED ?= ../shared
+# duckdb: this machine; spark: this machine or, with SOJOURN_SPARK_MASTER, a cluster.
+ENGINE ?= duckdb
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
 
@@ -19,6 +21,8 @@ SAMPLE := ingest/sample/runs
 UV = $(shell infra/setup/uv.sh path)
 SOJOURN := .venv/bin/sojourn
 # uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
+# What Spark needs is installed once it was asked for, and then kept.
+EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-packages/pyspark)),--extra spark)
 QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))
@@ -29,6 +33,7 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  DATA='FOLDER …'    folders to ingest beside the sample, without spaces in their names (make run, make build)"
+	@echo "  ENGINE=spark       the second engine instead of DuckDB (make run, make build)"
 	@echo "  VAR=FOLDER         where everything generated goes (default: var)"
 
 ##@ use
@@ -42,7 +47,7 @@ build: setup ## The same without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) ingest $(SAMPLE) $(DATA)
 	@echo "==> build"
-	@$(SOJOURN) build
+	@$(SOJOURN) build --engine $(ENGINE)
 
 ##@ set up
 
@@ -53,7 +58,11 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@echo "==> decoder (Rust)"
 	@cargo build --release --locked --manifest-path ingest/native/Cargo.toml
 	@echo "==> Python environment"
-	@$(UV) sync --locked --all-packages 2>&1 | $(QUIETER)
+	@$(UV) sync --locked --all-packages $(EXTRAS) 2>&1 | $(QUIETER)
+
+.PHONY: setup-spark
+setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a machine without Java, a Java
+	@$(MAKE) setup ENGINE=spark
 
 .PHONY: setup-dashboards
 setup-dashboards: ## Install Superset's environment
@@ -62,7 +71,7 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup setup-dashboards ## Install what tests need beside: Chromium and tshark, from Debian's packages
+setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chromium and tshark, from Debian's packages
 	@infra/setup/debian-packages.sh chromium tshark
 
 ##@ develop

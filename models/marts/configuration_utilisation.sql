@@ -28,6 +28,7 @@ binned as (
         configurations.synthetic,
         profiles.utilisation_basis,
         profiles.exclusion_reason is null as is_counted,
+        profiles.reconciliation_verdict = 'disagree' as disagrees,
         profiles.second,
         profiles.bytes,
         profiles.lost_events,
@@ -58,6 +59,7 @@ summarised as (
         utilisation_basis,
         count(distinct case when is_counted then run_id end) as runs,
         count(distinct case when not is_counted then run_id end) as excluded_runs,
+        count(distinct case when is_counted and disagrees then run_id end) as disagreeing_runs,
         count(case when is_counted then 1 end) as seconds,
         -- A run's lost events stand in each of its seconds.
         cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
@@ -105,6 +107,7 @@ final as (
         synthetic,
         runs,
         excluded_runs,
+        disagreeing_runs,
         seconds,
         lost_events,
         bytes_sum * 8 / nullif(seconds, 0) / bandwidth_bps as utilisation_mean_ratio,

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -27,8 +31,14 @@ final as (
         runs.window_ms,
         runs.has_capture_before and runs.has_capture_after as has_captures,
         runs.has_queue_log,
-        runs.has_tcp_polls
+        runs.has_tcp_polls,
+        reconciliations.reconciliation_verdict,
+        reconciliations.reconciliation_reason
     from runs
+    left join reconciliations
+        on
+            runs.study_id = reconciliations.study_id
+            and runs.run_id = reconciliations.run_id
 )
 
 select * from final

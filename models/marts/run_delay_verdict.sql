@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -63,7 +67,8 @@ final as (
         one_way.one_way_delay_ms,
         delay_classes.delay_class,
         delay_classes.mapping_id as delay_class_mapping_id,
-        delay_classes.mapping_version as delay_class_mapping_version
+        delay_classes.mapping_version as delay_class_mapping_version,
+        reconciliations.reconciliation_verdict
     from delays
     inner join runs
         on
@@ -82,6 +87,10 @@ final as (
         on
             one_way.one_way_delay_ms > coalesce(delay_classes.above_ms, -1)
             and (one_way.one_way_delay_ms <= delay_classes.at_most_ms or delay_classes.at_most_ms is null)
+    left join reconciliations
+        on
+            delays.study_id = reconciliations.study_id
+            and delays.run_id = reconciliations.run_id
 )
 
 select * from final

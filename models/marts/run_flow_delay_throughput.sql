@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -41,7 +45,8 @@ final as (
         delays.lost_events,
         delays.mean_ms as queuing_delay_mean_ms,
         delays.median_ms as queuing_delay_median_ms,
-        delays.p95_ms as queuing_delay_p95_ms
+        delays.p95_ms as queuing_delay_p95_ms,
+        reconciliations.reconciliation_verdict
     from rates
     inner join delays
         on
@@ -52,6 +57,10 @@ final as (
         on
             rates.study_id = runs.study_id
             and rates.run_id = runs.run_id
+    left join reconciliations
+        on
+            rates.study_id = reconciliations.study_id
+            and rates.run_id = reconciliations.run_id
     where rates.rate_bps is not null
 )
 

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -41,9 +45,16 @@ counted as (
         run_id,
         role,
         count(case when is_received then 1 end) as received_packets,
-        cast(sum(case when is_received then packet_bytes else 0 end) as bigint) as received_bytes,
+        -- A packet without a length makes the sum unknown, not smaller.
+        case
+            when count(case when is_received and packet_bytes is null then 1 end) = 0
+                then cast(sum(case when is_received then packet_bytes else 0 end) as bigint)
+        end as received_bytes,
         count(case when not is_received then 1 end) as dropped_packets,
-        cast(sum(case when is_received then 0 else packet_bytes end) as bigint) as dropped_bytes,
+        case
+            when count(case when not is_received and packet_bytes is null then 1 end) = 0
+                then cast(sum(case when is_received then 0 else packet_bytes end) as bigint)
+        end as dropped_bytes,
         count(case when drop_kind = 'overlimit' then 1 end) as dropped_overlimit_packets,
         count(case when drop_kind = 'aqm' then 1 end) as dropped_aqm_packets,
         count(*) as packets
@@ -77,7 +88,8 @@ final as (
         counted.dropped_overlimit_packets,
         counted.dropped_aqm_packets,
         cast(counted.dropped_packets as double) / counted.packets as loss_ratio,
-        queue_logs.lost_events
+        queue_logs.lost_events,
+        reconciliations.reconciliation_verdict
     from counted
     inner join runs
         on
@@ -87,6 +99,10 @@ final as (
         on
             counted.study_id = queue_logs.study_id
             and counted.run_id = queue_logs.run_id
+    left join reconciliations
+        on
+            counted.study_id = reconciliations.study_id
+            and counted.run_id = reconciliations.run_id
 )
 
 select * from final

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -112,12 +116,17 @@ final as (
         drops.drop_basis,
         drops.offered_packets,
         drops.window_dropped_packets,
-        drops.drop_ratio
+        drops.drop_ratio,
+        reconciliations.reconciliation_verdict
     from drops
     inner join runs
         on
             drops.study_id = runs.study_id
             and drops.run_id = runs.run_id
+    left join reconciliations
+        on
+            drops.study_id = reconciliations.study_id
+            and drops.run_id = reconciliations.run_id
 )
 
 select * from final

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -131,12 +135,17 @@ final as (
         all_counts.unseen_enqueue_packets,
         all_counts.queued_at_end_packets,
         all_counts.lost_events,
-        all_counts.window_dropped_packets
+        all_counts.window_dropped_packets,
+        reconciliations.reconciliation_verdict
     from all_counts
     inner join runs
         on
             all_counts.study_id = runs.study_id
             and all_counts.run_id = runs.run_id
+    left join reconciliations
+        on
+            all_counts.study_id = reconciliations.study_id
+            and all_counts.run_id = reconciliations.run_id
 )
 
 select * from final

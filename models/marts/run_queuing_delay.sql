@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -160,7 +164,8 @@ final as (
         delays.p95_ms,
         delays.p99_ms,
         delays.max_ms,
-        delays.mean_ms * runs.bandwidth_bps / (runs.queue_limit_bytes * cast(8000 as double)) as delay_share_of_maximum_ratio
+        delays.mean_ms * runs.bandwidth_bps / (runs.queue_limit_bytes * cast(8000 as double)) as delay_share_of_maximum_ratio,
+        reconciliations.reconciliation_verdict
     from delays
     inner join runs
         on
@@ -171,6 +176,10 @@ final as (
             delays.study_id = lost.study_id
             and delays.run_id = lost.run_id
             and delays.delay_basis = 'queue_sojourn'
+    left join reconciliations
+        on
+            delays.study_id = reconciliations.study_id
+            and delays.run_id = reconciliations.run_id
 )
 
 select * from final

@@ -2,6 +2,10 @@
 {% set window_ns = 100000000 %}
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -159,7 +163,8 @@ final as (
         summarised.target_version,
         summarised.target_ms,
         summarised.time_above_target_ms,
-        summarised.time_above_target_ms / runs.window_ms as time_above_target_ratio
+        summarised.time_above_target_ms / runs.window_ms as time_above_target_ratio,
+        reconciliations.reconciliation_verdict
     from summarised
     inner join runs
         on
@@ -169,6 +174,10 @@ final as (
         on
             summarised.study_id = queue_logs.study_id
             and summarised.run_id = queue_logs.run_id
+    left join reconciliations
+        on
+            summarised.study_id = reconciliations.study_id
+            and summarised.run_id = reconciliations.run_id
     where summarised.windows > 0
 )
 

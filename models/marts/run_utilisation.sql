@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -52,12 +56,17 @@ final as (
         summarised.utilisation_q1_ratio,
         summarised.utilisation_median_ratio,
         summarised.utilisation_q3_ratio,
-        summarised.utilisation_max_ratio
+        summarised.utilisation_max_ratio,
+        reconciliations.reconciliation_verdict
     from summarised
     inner join runs
         on
             summarised.study_id = runs.study_id
             and summarised.run_id = runs.run_id
+    left join reconciliations
+        on
+            summarised.study_id = reconciliations.study_id
+            and summarised.run_id = reconciliations.run_id
 )
 
 select * from final

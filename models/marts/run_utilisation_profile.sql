@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -37,7 +41,8 @@ logged as (
         packets.run_id,
         {{ integer_divide('packets.departure_utc_ns - runs.window_start_ns', 1000000000) }} as second,
         count(*) as packets,
-        cast(sum(packets.packet_bytes) as bigint) as bytes,
+        -- A packet without a length makes the sum unknown, not smaller.
+        case when count(packets.packet_bytes) = count(*) then cast(sum(packets.packet_bytes) as bigint) end as bytes,
         cast(sum(packets.sojourn_ns) as double) / count(packets.sojourn_ns) / 1000000 as queuing_delay_mean_ms
     from packets
     inner join runs
@@ -106,8 +111,9 @@ binned as (
             else coalesce(captured.packets, 0)
         end as packets,
         case
-            when bases.utilisation_basis = 'queue_log' then coalesce(logged.bytes, 0)
-            else coalesce(captured.bytes, 0)
+            when bases.utilisation_basis != 'queue_log' then coalesce(captured.bytes, 0)
+            when logged.packets is null then 0
+            else logged.bytes
         end as bytes,
         logged.queuing_delay_mean_ms
     from seconds
@@ -151,12 +157,17 @@ final as (
         binned.bytes,
         cast(binned.bytes as double) * 8 / runs.bandwidth_bps as utilisation_ratio,
         binned.queuing_delay_mean_ms,
-        binned.lost_events
+        binned.lost_events,
+        reconciliations.reconciliation_verdict
     from binned
     inner join runs
         on
             binned.study_id = runs.study_id
             and binned.run_id = runs.run_id
+    left join reconciliations
+        on
+            binned.study_id = reconciliations.study_id
+            and binned.run_id = reconciliations.run_id
 )
 
 select * from final

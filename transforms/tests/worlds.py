@@ -22,7 +22,7 @@ from sojourn_ingest.synthetic.snapshot_files import FIRST_DAY, FORMAT_KEY, FORMA
 from sojourn_ingest.synthetic.snapshot_rows import connection_schema, day_batches
 from sojourn_ingest.synthetic.snapshot_world import SnapshotWorld
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt_build import run_dbt
+from sojourn_transforms.dbt_build import manifest_path, run_dbt
 from sojourn_transforms.snapshot import publish
 from sojourn_transforms.warehouse import register_lake
 
@@ -45,15 +45,18 @@ class Installation:
 
     def build(self, full: bool = False, select: str = SELECTION) -> None:
         register_lake(self.paths.warehouse, Lake(self.paths.lake))
-        dbt = self.paths.var / "dbt"
         run_dbt(
-            self.project, self.paths.warehouse, dbt / "target", dbt / "logs", lambda _: None, full_refresh=full,
+            self.project,
+            self.paths.dbt,
+            lambda _: None,
+            warehouse=self.paths.warehouse,
+            full_refresh=full,
             select=select,
-        )  # fmt: skip
+        )
 
     def publish(self) -> str:
         """Publish the marts of connections and return the build id, a hash of their bytes."""
-        manifest = json.loads((self.paths.var / "dbt" / "target" / "manifest.json").read_text())
+        manifest = json.loads(manifest_path(self.paths.dbt).read_text())
         chosen = {
             node["name"] for node in manifest["nodes"].values() if "marts/connection/" in node["original_file_path"]
         }

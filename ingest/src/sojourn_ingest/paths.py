@@ -30,6 +30,16 @@ class Paths:
         return self.var / "warehouse" / "warehouse.duckdb"
 
     @property
+    def dbt(self) -> Path:
+        """What dbt writes: its manifest, compiled statements and log."""
+        return self.var / "dbt"
+
+    @property
+    def spark(self) -> Path:
+        """What Spark writes: its warehouse, its scratch files, a launcher of Java."""
+        return self.var / "spark"
+
+    @property
     def snapshots(self) -> Path:
         """Published builds, and CURRENT, which names the one being served."""
         return self.var / "snapshots"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +16,9 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.engine import DuckDbEngine, Engine
+from sojourn_transforms.models_mark import SettingError, models_mark
 from sojourn_transforms.snapshot import current_build, publish
-from sojourn_transforms.warehouse import models_mark_of, note_models_mark, register_lake
-
-PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
-MINIMUM_HOSTS = "SOJOURN_MINIMUM_HOSTS"
-"""Environment variable with the fewest hosts of a served cell."""
-MINIMUM_HOSTS_FORM = re.compile(r"^[1-9][0-9]{0,8}$")
 
 
 class BuildError(RuntimeError):
@@ -62,20 +57,6 @@ def find_project(start: Path | None = None) -> Path:
     raise BuildError("no dbt project found: run inside the repository, or set SOJOURN_MODELS to its models folder")
 
 
-def models_mark(project: Path) -> str:
-    """Return a hash of the dbt project and of the settings that its models read: with another one, all is made anew.
-
-    Models that count connections day by day would otherwise hold days of the models before.
-    """
-    digest = hashlib.sha256(f"{__version__}\0{os.environ.get(MINIMUM_HOSTS) or 10}".encode())
-    for pattern in PROJECT_FILES:
-        for path in sorted(project.rglob(pattern)):
-            if "target" not in path.relative_to(project).parts:
-                digest.update(str(path.relative_to(project)).encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 def fingerprint(lake: Lake, project: Path) -> str:
     """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
     digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_mark(project)}".encode())
@@ -85,61 +66,53 @@ def fingerprint(lake: Lake, project: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def build(paths: Paths, on_step: Callable[[str], None], force: bool = False, full: bool = False) -> BuildReport:
+def build(
+    paths: Paths, on_step: Callable[[str], None], force: bool = False, engine: Engine | None = None
+) -> BuildReport:
     """Build, test and publish; do nothing when what is being served was built from the same facts and models.
 
-    ``on_step`` is told, in a few words, what is being done. ``force`` builds in any case, and ``full`` counts every
-    day of connections anew; otherwise only days whose sources changed are.
+    ``on_step`` is told, in a few words, what is being done. Without ``engine`` it is DuckDB.
 
     Raises
     ------
     BuildError
-        If a model or test failed, the lake is empty, or a setting makes no sense.
+        If a model or test failed, the lake is empty, or a setting has no sense.
     """
-    minimum_hosts = os.environ.get(MINIMUM_HOSTS) or "10"
-    if not MINIMUM_HOSTS_FORM.match(minimum_hosts):
-        raise BuildError(f"{MINIMUM_HOSTS} is {minimum_hosts!r}; it must be a whole number from 1, or unset for 10")
     project = find_project()
     lake = Lake(paths.lake)
     if not lake.live():
         raise BuildError(f"the lake {paths.lake} is empty: run `sojourn ingest PATH…` first")
-    mark = fingerprint(lake, project)
-    served = current_build(paths.snapshots)
-    if served is not None and served["fingerprint"] == mark and not (force or full):
-        return BuildReport(build_id=served["build_id"], built=False)
-    on_step("registering the lake's files")
-    register_lake(paths.warehouse, lake)
-    # Importing dbt takes seconds, which a build that has nothing to do must not cost.
-    from sojourn_transforms.dbt_build import DbtError, run_dbt
-
-    dbt = paths.var / "dbt"
-    models = models_mark(project)
-    anew = models_mark_of(paths.warehouse) != models
     try:
-        report = run_dbt(
-            project, paths.warehouse, dbt / "target", dbt / "logs", on_step,
-            full_refresh=anew or full, minimum_hosts=int(minimum_hosts),
-        )  # fmt: skip
-    except DbtError as error:
-        raise BuildError(f"{error}; nothing was published, the build before is still served") from error
-    note_models_mark(paths.warehouse, models)
-    on_step("comparing configurations")
-    # Importing SciPy and statsmodels takes seconds too.
-    from sojourn_transforms.comparison_mart import COMPARISON, write_comparisons
+        mark = fingerprint(lake, project)
+    except SettingError as error:
+        raise BuildError(str(error)) from error
+    served = current_build(paths.snapshots)
+    engine = engine or DuckDbEngine(paths)
+    if served is not None and (served["fingerprint"], served["engine"]) == (mark, engine.name) and not force:
+        return BuildReport(build_id=served["build_id"], built=False)
+    # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
+    from sojourn_transforms.comparison_mart import COMPARISON
+    from sojourn_transforms.dbt_build import DbtError, manifest_path
 
-    write_comparisons(paths.warehouse)
-    of_dbt = marts_in(json.loads((dbt / "target" / "manifest.json").read_text(encoding="utf-8")))
+    with engine.running():
+        try:
+            report = engine.build_marts(project, lake, on_step)
+        except DbtError as error:
+            raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+        on_step("comparing configurations")
+        engine.write_comparisons()
+    of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
     marts = sorted([*of_dbt, COMPARISON], key=lambda mart: mart.name)
     on_step("publishing the snapshot")
     description = {
-        "engine": "duckdb",
+        "engine": engine.name,
         "sojourn_version": __version__,
         "fingerprint": mark,
         "studies": _studies(lake),
         "inputs": _inputs(lake),
         "dbt": {"models": report.models, "tests_passed": report.tests_passed},
     }
-    build_id, _ = publish(paths.warehouse, MART_LAYER, marts, description, paths.snapshots)
+    build_id, _ = publish(engine.marts_file, MART_LAYER, marts, description, paths.snapshots)
     catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
     rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)

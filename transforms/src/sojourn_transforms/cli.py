@@ -14,11 +14,15 @@ from rich.table import Table
 
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.build import BuildError, build
+from sojourn_transforms.comparing_builds import compare_builds
+from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption, engine_of
+from sojourn_transforms.spark.session import SparkError
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``build`` to the command line."""
+    """Add ``build`` and ``compare-builds`` to the command line."""
     app.command("build")(build_command)
+    app.command("compare-builds")(compare_builds_command)
 
 
 def build_command(
@@ -29,6 +33,9 @@ def build_command(
     full: Annotated[
         bool, typer.Option("--full", help="Count every day of connections anew, not only those whose sources changed.")
     ] = False,
+    engine: EngineOption = "duckdb",
+    master: MasterOption = None,
+    spark_conf: SparkConfOption = None,
 ) -> None:
     """Build the marts from the lake with dbt, test them, and publish them as an immutable snapshot.
 
@@ -40,14 +47,17 @@ def build_command(
       sojourn build
 
       sojourn build --force
+
+      sojourn build --engine spark --master spark://cluster:7077 --spark-conf spark.executor.memory=4g
     """
     console = Console(stderr=True)
     logging.getLogger("dbt").setLevel(logging.ERROR)
     paths = Paths.from_environment(var)
     try:
         with console.status("build") as status:
-            report = build(paths, lambda step: status.update(escape(step)), force=force, full=full)
-    except BuildError as error:
+            chosen = engine_of(engine, paths, master, spark_conf, full)
+            report = build(paths, lambda step: status.update(escape(step)), force=force or full, engine=chosen)
+    except (BuildError, SparkError) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except duckdb.IOException as error:
@@ -71,3 +81,33 @@ def build_command(
     )
     for warning in report.warnings:
         out.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True, highlight=False)
+
+
+def compare_builds_command(
+    left: Annotated[Path, typer.Argument(metavar="LEFT", help="Folder of everything generated, or one snapshot.")],
+    right: Annotated[Path, typer.Argument(metavar="RIGHT", help="The other one.")],
+) -> None:
+    """Compare two installations row for row: every lake table, and every mart that each of them serves.
+
+    Counts, integers, texts, flags and bins must be equal, doubles to 1e-9 of their value. Every difference is
+    listed, and the status is 1 when there is one. Of snapshots only the marts are compared.
+
+    Examples
+    --------
+      sojourn compare-builds var-duckdb var-spark
+
+      sojourn compare-builds var/snapshots/617fa26a617beff6 var/snapshots/0b1c2d3e4f5a6978
+    """
+    out = Console()
+    try:
+        compared = compare_builds(left, right)
+    except (FileNotFoundError, duckdb.IOException) as error:
+        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        raise typer.Exit(2) from error
+    for difference in compared.differences:
+        out.print(escape(str(difference)), soft_wrap=True, highlight=False)
+    count = len(compared.differences)
+    verdict = "equal" if not count else f"{count} difference{'s' if count > 1 else ''}"
+    out.print(f"{len(compared.rows)} relations, {sum(compared.rows.values()):,} rows: {verdict}", highlight=False)
+    if count:
+        raise typer.Exit(1)

@@ -51,10 +51,14 @@ def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def write_comparisons(warehouse: Path) -> int:
-    """Write the mart into the warehouse, where it is published from; return its rows."""
+def write_comparisons(warehouse: Path, comparisons: pa.Table | None = None) -> int:
+    """Write the mart into the warehouse, where it is published from; return its rows.
+
+    ``comparisons`` are given where another engine has computed them already.
+    """
     with duckdb.connect(str(warehouse)) as connection:
-        connection.register("standard_comparisons", standard_comparisons(connection))
+        table = standard_comparisons(connection) if comparisons is None else comparisons
+        connection.register("standard_comparisons", table)
         connection.execute(
             f"create or replace table {MART_LAYER}.{COMPARISON.name} as select * from standard_comparisons"
         )

@@ -13,6 +13,11 @@ from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
+from sojourn_transforms.models_mark import minimum_hosts
+
+ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
+WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"
+HISTORY = "tag:history"
 FAILURES = frozenset(("error", "fail", "runtime error"))
 
 
@@ -27,6 +32,11 @@ class DbtReport:
     models: int = 0
     tests_passed: int = 0
     warnings: list[str] = field(default_factory=list)
+
+
+def manifest_path(folder: Path) -> Path:
+    """Return where dbt's manifest stands once it has run."""
+    return folder / "target" / "manifest.json"
 
 
 @contextmanager
@@ -46,18 +56,22 @@ def _environment(**values: str) -> Iterator[None]:
 
 def run_dbt(
     project: Path,
-    warehouse: Path,
-    target: Path,
-    logs: Path,
+    folder: Path,
     on_step: Callable[[str], None],
+    *,
+    engine: str = "duckdb",
+    warehouse: Path | None = None,
     full_refresh: bool = False,
     select: str | None = None,
-    minimum_hosts: int | None = None,
 ) -> DbtReport:
-    """Build and test everything; ``target`` then holds dbt's manifest.
+    """Build and test everything; ``folder`` then holds dbt's manifest and log.
 
-    ``select`` narrows it to a selection in dbt's words. ``minimum_hosts``: fewest hosts of a served cell. ``full_refresh``: incremental models forget what they hold. Tests tagged ``history`` are left out, because they read
-    everything ever ingested: what they check holds by construction, and the project's own tests run them.
+    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold. Tests
+    tagged ``history`` are left out unless selected, because they read everything ever ingested: what they check holds by
+    construction, and the project's own tests run them.
+
+    ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse``; Spark builds in the
+    session that this process holds.
 
     Raises
     ------
@@ -72,16 +86,19 @@ def run_dbt(
             done += 1
             on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
 
+    target, logs = manifest_path(folder).parent, folder / "logs"
     arguments = [
         "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
         # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
-        "build", "--exclude-resource-type", "unit_test", "--exclude", "tag:history",
+        "build", "--exclude-resource-type", "unit_test",
+        "--vars", f"{{minimum_hosts: {minimum_hosts()}}}",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
         *(["--full-refresh"] if full_refresh else []),
         *(["--select", select] if select else []),
-        *([] if minimum_hosts is None else ["--vars", f"{{minimum_hosts: {minimum_hosts}}}"]),
+        *([] if select and HISTORY in select else ["--exclude", HISTORY]),
     ]  # fmt: skip
-    with _environment(SOJOURN_WAREHOUSE=str(warehouse)):
+    settings = {ENGINE_VARIABLE: engine} | ({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)})
+    with _environment(**settings):
         try:
             result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
         finally:

@@ -149,7 +149,7 @@ def _staging_model(table: Table) -> dict[str, Any]:
     return {
         "name": f"stg_lake__{table.name}",
         "description": _staging_description(table),
-        "config": {"materialized": "view", "meta": {"grain": grain, "key": key}},
+        "config": {"meta": {"grain": grain, "key": key}},
         "data_tests": tests,
         "columns": columns,
     }
@@ -164,7 +164,8 @@ def render_sources() -> str:
     """Return the dbt source file of the lake."""
     source = {
         "name": "lake",
-        "schema": "lake",
+        # Spark knows the lake by temporary views, for one command over exactly the files that are live.
+        "schema": "{{ 'global_temp' if target.type == 'spark' else 'lake' }}",
         "description": "Facts as decoded, one table per kind; sojourn ingest writes them and never judges them.",
         "tables": [_source_table(table) for table in TABLES.values()],
     }

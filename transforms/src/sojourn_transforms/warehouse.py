@@ -27,17 +27,22 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def lake_view_sql(table: Table, files: list[Path]) -> str:
-    """Return the statement that makes one lake table a view: over its live files, or empty with the declared types."""
+def lake_view_body(table: Table, files: list[Path]) -> str:
+    """Return the statement that selects one lake table: from its live files, or nothing of the declared types."""
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
     nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
     body = f"select {nulls} where false"
-    if files:
-        listing = ", ".join(_quoted(str(path)) for path in files)
-        # By name: files of an older decoder, be it all of them, may lack a column that was added since.
-        facts = f"select * from read_parquet([{listing}], union_by_name = true)"
-        body = f"select {columns} from ({body} union all by name {facts})"
-    return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {body}'
+    if not files:
+        return body
+    listing = ", ".join(_quoted(str(path)) for path in files)
+    # By name: files of an older decoder, be it all of them, may lack a column that was added since.
+    facts = f"select * from read_parquet([{listing}], union_by_name = true)"
+    return f"select {columns} from ({body} union all by name {facts})"
+
+
+def lake_view_sql(table: Table, files: list[Path]) -> str:
+    """Return the statement that makes one lake table a view: over its live files, or empty with the declared types."""
+    return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {lake_view_body(table, files)}'
 
 
 def register_lake(warehouse: Path, lake: Lake) -> None:

@@ -1,0 +1,123 @@
+-- The same packet in the queue log and in the captures: packets with equal keys match in their order of time.
+with
+
+queue_logs as (
+    select * from {{ ref('int_run_queue_log') }}
+),
+
+capture_pairs as (
+    select * from {{ ref('int_run_capture_pair') }}
+),
+
+queue_events as (
+    select * from {{ ref('stg_lake__queue_event') }}
+),
+
+packet_pairs as (
+    select * from {{ ref('stg_lake__packet_pair') }}
+),
+
+roles as (
+    select * from {{ ref('int_queue_packet_with_role') }}
+),
+
+logged as (
+    select
+        queue_logs.study_id,
+        queue_logs.run_id,
+        queue_events.packet_index,
+        queue_events.fate,
+        queue_events.sojourn_ns,
+        queue_events.packet_bytes,
+        queue_events.protocol,
+        queue_events.source_host_key,
+        coalesce(queue_events.source_port, -1) as source_port,
+        queue_events.destination_host_key,
+        coalesce(queue_events.destination_port, -1) as destination_port,
+        coalesce(queue_events.ip_id, 0) as ip_identification,
+        coalesce(queue_events.transport_word, -1) as transport_word,
+        coalesce(queue_events.enqueue_ns, queue_events.dequeue_ns, queue_events.drop_ns) as first_seen_ns
+    from queue_events
+    inner join queue_logs
+        on queue_events.source_hash = queue_logs.source_hash
+    where queue_events.protocol is not null
+),
+
+captured as (
+    select
+        capture_pairs.study_id,
+        capture_pairs.run_id,
+        packet_pairs.packet_index,
+        packet_pairs.fate,
+        packet_pairs.queuing_delay_ns,
+        packet_pairs.protocol,
+        packet_pairs.source_host_key,
+        coalesce(packet_pairs.source_port, -1) as source_port,
+        packet_pairs.destination_host_key,
+        coalesce(packet_pairs.destination_port, -1) as destination_port,
+        packet_pairs.ip_identification,
+        coalesce(packet_pairs.transport_word, -1) as transport_word,
+        coalesce(packet_pairs.before_ns, packet_pairs.after_ns) as first_seen_ns
+    from packet_pairs
+    inner join capture_pairs
+        on packet_pairs.source_hash = capture_pairs.source_hash
+),
+
+logged_in_order as (
+    select
+        *,
+        row_number() over (
+            partition by
+                study_id, run_id, protocol, source_host_key, source_port,
+                destination_host_key, destination_port, ip_identification, transport_word
+            order by first_seen_ns, packet_index
+        ) as repetition
+    from logged
+),
+
+captured_in_order as (
+    select
+        *,
+        row_number() over (
+            partition by
+                study_id, run_id, protocol, source_host_key, source_port,
+                destination_host_key, destination_port, ip_identification, transport_word
+            order by first_seen_ns, packet_index
+        ) as repetition
+    from captured
+),
+
+final as (
+    select
+        logged_in_order.study_id,
+        logged_in_order.run_id,
+        logged_in_order.packet_index,
+        captured_in_order.packet_index as pair_packet_index,
+        roles.role,
+        logged_in_order.packet_bytes,
+        logged_in_order.fate,
+        captured_in_order.fate as pair_fate,
+        logged_in_order.sojourn_ns,
+        captured_in_order.queuing_delay_ns,
+        captured_in_order.queuing_delay_ns - logged_in_order.sojourn_ns as difference_ns
+    from logged_in_order
+    inner join captured_in_order
+        on
+            logged_in_order.study_id = captured_in_order.study_id
+            and logged_in_order.run_id = captured_in_order.run_id
+            and logged_in_order.protocol = captured_in_order.protocol
+            and logged_in_order.source_host_key = captured_in_order.source_host_key
+            and logged_in_order.source_port = captured_in_order.source_port
+            and logged_in_order.destination_host_key = captured_in_order.destination_host_key
+            and logged_in_order.destination_port = captured_in_order.destination_port
+            and logged_in_order.ip_identification = captured_in_order.ip_identification
+            and logged_in_order.transport_word = captured_in_order.transport_word
+            and logged_in_order.repetition = captured_in_order.repetition
+    inner join roles
+        on
+            logged_in_order.study_id = roles.study_id
+            and logged_in_order.run_id = roles.run_id
+            and logged_in_order.packet_index = roles.packet_index
+)
+
+select * from final

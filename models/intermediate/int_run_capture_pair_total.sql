@@ -1,0 +1,59 @@
+with
+
+capture_pairs as (
+    select * from {{ ref('int_run_capture_pair') }}
+),
+
+packet_pairs as (
+    select * from {{ ref('stg_lake__packet_pair') }}
+),
+
+oriented_flows as (
+    select * from {{ ref('int_run_flow_oriented') }}
+),
+
+-- What the second capture ended too early to see may have passed or been dropped.
+scoped as (
+    select
+        capture_pairs.study_id,
+        capture_pairs.run_id,
+        packet_pairs.fate,
+        packet_pairs.packet_bytes,
+        oriented_flows.role is not null as is_declared
+    from capture_pairs
+    left join packet_pairs
+        on capture_pairs.source_hash = packet_pairs.source_hash
+    left join oriented_flows
+        on
+            capture_pairs.study_id = oriented_flows.study_id
+            and capture_pairs.run_id = oriented_flows.run_id
+            and packet_pairs.protocol = oriented_flows.protocol
+            and packet_pairs.source_host_key = oriented_flows.sender_host_key
+            and packet_pairs.source_port = oriented_flows.sender_port
+            and packet_pairs.destination_host_key = oriented_flows.receiver_host_key
+            and packet_pairs.destination_port = oriented_flows.receiver_port
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        count(case when fate in ('delivered', 'not_seen_before') then 1 end) as passed_packets,
+        cast(sum(case when fate in ('delivered', 'not_seen_before') then packet_bytes else 0 end) as bigint) as passed_bytes,
+        count(case when fate = 'dropped' then 1 end) as dropped_packets,
+        count(case when fate = 'in_flight_at_end' then 1 end) as in_flight_packets,
+        cast(sum(case when fate = 'in_flight_at_end' then packet_bytes else 0 end) as bigint) as in_flight_bytes,
+        count(case when is_declared and fate in ('delivered', 'not_seen_before') then 1 end) as declared_passed_packets,
+        cast(
+            sum(case when is_declared and fate in ('delivered', 'not_seen_before') then packet_bytes else 0 end) as bigint
+        ) as declared_passed_bytes,
+        count(case when is_declared and fate = 'dropped' then 1 end) as declared_dropped_packets,
+        count(case when is_declared and fate = 'in_flight_at_end' then 1 end) as declared_in_flight_packets,
+        cast(
+            sum(case when is_declared and fate = 'in_flight_at_end' then packet_bytes else 0 end) as bigint
+        ) as declared_in_flight_bytes
+    from scoped
+    group by study_id, run_id
+)
+
+select * from final

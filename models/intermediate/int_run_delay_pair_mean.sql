@@ -1,0 +1,22 @@
+-- Means of the same packets of declared flows, so that who is missing in one source does not move them apart.
+with
+
+delay_pairs as (
+    select * from {{ ref('int_packet_delay_pair') }}
+    where
+        difference_ns is not null
+        and role in ('app', 'tcp', 'tcp_control')
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        count(*) as packets,
+        cast(sum(sojourn_ns) as double) / count(*) / 1000000 as sojourn_mean_ms,
+        cast(sum(queuing_delay_ns) as double) / count(*) / 1000000 as queuing_delay_mean_ms
+    from delay_pairs
+    group by study_id, run_id
+)
+
+select * from final

@@ -1,0 +1,84 @@
+-- What the counters of the bottleneck's root discipline grew by from the first poll to the last.
+with
+
+run_sources as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        measurement = 'queue_counters'
+        and status in ('ok', 'partial')
+),
+
+counters as (
+    select * from {{ ref('stg_lake__queue_counter') }}
+    where root
+),
+
+polled as (
+    select
+        run_sources.study_id,
+        run_sources.run_id,
+        counters.poll_index,
+        counters.device,
+        counters.handle,
+        counters.poll_start_ns,
+        counters.poll_end_ns,
+        counters.sent_packets,
+        counters.sent_bytes,
+        counters.dropped_packets,
+        counters.sent_packets < lag(counters.sent_packets) over (
+            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
+            order by counters.poll_index
+        ) as falls,
+        row_number() over (
+            partition by run_sources.study_id, run_sources.run_id
+            order by counters.poll_index
+        ) as place,
+        row_number() over (
+            partition by run_sources.study_id, run_sources.run_id
+            order by counters.poll_index desc
+        ) as place_from_end
+    from counters
+    inner join run_sources
+        on counters.source_hash = run_sources.measurement_hash
+),
+
+summarised as (
+    select
+        study_id,
+        run_id,
+        count(distinct device || ' ' || handle) as disciplines,
+        count(*) as polls,
+        max(case when falls then 1 else 0 end) = 1 as falls,
+        max(case when place = 1 then poll_start_ns end) as first_poll_start_ns,
+        max(case when place = 1 then coalesce(poll_end_ns, poll_start_ns) end) as first_poll_end_ns,
+        max(case when place_from_end = 1 then poll_start_ns end) as last_poll_start_ns,
+        max(case when place_from_end = 1 then coalesce(poll_end_ns, poll_start_ns) end) as last_poll_end_ns,
+        max(case when place_from_end = 1 then sent_packets end) - max(case when place = 1 then sent_packets end) as sent_packets,
+        max(case when place_from_end = 1 then sent_bytes end) - max(case when place = 1 then sent_bytes end) as sent_bytes,
+        max(case when place_from_end = 1 then dropped_packets end)
+        - max(case when place = 1 then dropped_packets end) as dropped_packets
+    from polled
+    group by study_id, run_id
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        polls,
+        first_poll_start_ns,
+        first_poll_end_ns,
+        last_poll_start_ns,
+        last_poll_end_ns,
+        sent_packets,
+        sent_bytes,
+        dropped_packets,
+        case
+            when polls < 2 then 'the counters were polled once'
+            when disciplines > 1 then 'the counters are of several root disciplines'
+            when falls then 'the counters fall, so the discipline was replaced'
+        end as null_reason
+    from summarised
+)
+
+select * from final

@@ -1,0 +1,81 @@
+with
+
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+delay_pairs as (
+    select * from {{ ref('int_packet_delay_pair') }}
+    where difference_ns is not null
+),
+
+queue_logs as (
+    select * from {{ ref('int_run_queue_log') }}
+),
+
+summarised as (
+    select
+        study_id,
+        run_id,
+        count(*) as packets,
+        cast(sum(difference_ns) as double) / count(*) / 1000000 as difference_mean_ms,
+        percentile_cont(0.05) within group (order by difference_ns) / 1000000 as difference_p5_ms,
+        percentile_cont(0.25) within group (order by difference_ns) / 1000000 as difference_q1_ms,
+        percentile_cont(0.5) within group (order by difference_ns) / 1000000 as difference_median_ms,
+        percentile_cont(0.75) within group (order by difference_ns) / 1000000 as difference_q3_ms,
+        percentile_cont(0.95) within group (order by difference_ns) / 1000000 as difference_p95_ms,
+        cast(min(difference_ns) as double) / 1000000 as difference_min_ms,
+        cast(max(difference_ns) as double) / 1000000 as difference_max_ms
+    from delay_pairs
+    group by study_id, run_id
+),
+
+final as (
+    select
+        summarised.study_id,
+        summarised.run_id,
+        runs.workload,
+        runs.direction,
+        runs.bandwidth_bps,
+        runs.rtt_ms,
+        runs.aqm,
+        runs.queue_size_bdp,
+        runs.queue_size_bytes,
+        runs.queue_label,
+        runs.congestion_control,
+        runs.application,
+        runs.start_order,
+        runs.repetition,
+        runs.exclusion_reason,
+        runs.synthetic,
+        summarised.packets,
+        queue_logs.lost_events,
+        summarised.difference_mean_ms,
+        summarised.difference_p5_ms,
+        summarised.difference_q1_ms,
+        summarised.difference_median_ms,
+        summarised.difference_q3_ms,
+        summarised.difference_p95_ms,
+        summarised.difference_min_ms,
+        summarised.difference_max_ms,
+        reconciliations.reconciliation_verdict
+    from summarised
+    inner join runs
+        on
+            summarised.study_id = runs.study_id
+            and summarised.run_id = runs.run_id
+    inner join queue_logs
+        on
+            summarised.study_id = queue_logs.study_id
+            and summarised.run_id = queue_logs.run_id
+    left join reconciliations
+        on
+            summarised.study_id = reconciliations.study_id
+            and summarised.run_id = reconciliations.run_id
+)
+
+select * from final

@@ -1,0 +1,88 @@
+"""What an engine does in a build: it runs the dbt project over the lake and leaves the marts in a DuckDB file.
+
+Statistics, publication and everything after them read that file, whichever engine filled it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.paths import Paths
+from sojourn_transforms.models_mark import models_mark
+from sojourn_transforms.warehouse import models_mark_of, note_models_mark, register_lake
+
+if TYPE_CHECKING:
+    from sojourn_transforms.dbt_build import DbtReport
+
+EngineName = Literal["duckdb", "spark"]
+OnStep = Callable[[str], None]
+
+
+class Engine(Protocol):
+    """One way to build the marts. Its methods are called in this order, within ``running()``."""
+
+    name: EngineName
+
+    @property
+    def marts_file(self) -> Path:
+        """The DuckDB file whose schema ``marts`` holds the marts, as tables or as views over Parquet."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """Hold what the engine needs for one build."""
+
+    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
+        """Run every model, seed and data test; dbt's manifest then stands below ``paths.dbt``.
+
+        Raises
+        ------
+        DbtError
+            If dbt could not start, or a model or test failed.
+        """
+
+    def write_comparisons(self) -> None:
+        """Compute the mart ``comparison`` from the others; it then stands beside them in ``marts_file``."""
+
+
+class DuckDbEngine:
+    """One machine: DuckDB reads the lake's files where they are."""
+
+    name: EngineName = "duckdb"
+
+    def __init__(self, paths: Paths, full: bool = False) -> None:
+        self._paths = paths
+        self._full = full
+
+    @property
+    def marts_file(self) -> Path:
+        """The warehouse itself."""
+        return self._paths.warehouse
+
+    def running(self) -> AbstractContextManager[None]:
+        """Hold nothing: DuckDB opens its file for each step."""
+        return nullcontext()
+
+    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
+        """Run dbt in this process over views of the lake's live files.
+
+        Only days of connections whose sources changed are counted, unless the models changed or ``full`` was asked for.
+        """
+        # Importing dbt takes seconds, as SciPy and statsmodels do below.
+        from sojourn_transforms.dbt_build import run_dbt
+
+        on_step("registering the lake's files")
+        register_lake(self._paths.warehouse, lake)
+        warehouse, mark = self._paths.warehouse, models_mark(project)
+        anew = self._full or models_mark_of(warehouse) != mark
+        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew)
+        note_models_mark(warehouse, mark)
+        return report
+
+    def write_comparisons(self) -> None:
+        """Compute the comparisons in this process."""
+        from sojourn_transforms.comparison_mart import write_comparisons
+
+        write_comparisons(self._paths.warehouse)

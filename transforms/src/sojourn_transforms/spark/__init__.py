@@ -1,0 +1,1 @@
+"""The second engine: the same ingest and the same dbt project on Apache Spark."""

@@ -1,0 +1,96 @@
+"""A build on Spark: the same dbt project in a session of this process, the marts as Parquet in Spark's warehouse."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.paths import Paths
+from sojourn_transforms.catalogue import MART_LAYER
+from sojourn_transforms.engine import EngineName, OnStep
+from sojourn_transforms.spark.lake_views import register_lake
+from sojourn_transforms.spark.session import SparkSettings, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sojourn_transforms.dbt_build import DbtReport
+
+
+class SparkEngine:
+    """One machine or a cluster: Spark reads the lake and builds the marts, which are published from this machine."""
+
+    name: EngineName = "spark"
+
+    def __init__(self, paths: Paths, settings: SparkSettings) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._session: SparkSession | None = None
+
+    @property
+    def session(self) -> SparkSession:
+        """The session of this build; only within ``running()``."""
+        if self._session is None:
+            raise RuntimeError("the engine is not running")
+        return self._session
+
+    @property
+    def marts_file(self) -> Path:
+        """A DuckDB file of views over the Parquet files that Spark wrote."""
+        return self._paths.spark / "exposed.duckdb"
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Hold a Spark session."""
+        with spark_session(self._paths, self._settings) as session:
+            self._session = session
+            try:
+                yield
+            finally:
+                self._session = None
+
+    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
+        """Run dbt over views of the lake's live files, and make what it built readable for DuckDB."""
+        from sojourn_transforms.dbt_build import run_dbt
+
+        on_step("registering the lake's files")
+        register_lake(self.session, lake)
+        self._empty_warehouse()
+        report = run_dbt(project, self._paths.dbt, on_step, engine=self.name)
+        self._expose_marts()
+        return report
+
+    def write_comparisons(self) -> None:
+        """Compute the comparisons in Spark's tasks, group by group."""
+        from sojourn_transforms.comparison_mart import write_comparisons
+        from sojourn_transforms.spark.comparisons import standard_comparisons
+
+        write_comparisons(self.marts_file, standard_comparisons(self.session))
+
+    def _warehouse(self) -> Path:
+        location = self.session.conf.get("spark.sql.warehouse.dir") or ""
+        return Path(location.removeprefix("file://").removeprefix("file:"))
+
+    def _empty_warehouse(self) -> None:
+        # The catalogue lives in the session's memory; tables of an earlier build are files that nothing else knows.
+        known = {row[0] for row in self.session.sql("show databases").collect()}
+        for layer in self._warehouse().glob("*.db"):
+            if layer.stem in known:
+                self.session.sql(f"drop database {layer.stem} cascade")
+            shutil.rmtree(layer, ignore_errors=True)
+
+    def _expose_marts(self) -> None:
+        self.marts_file.parent.mkdir(parents=True, exist_ok=True)
+        self.marts_file.unlink(missing_ok=True)
+        with duckdb.connect(str(self.marts_file)) as connection:
+            connection.execute(f"create schema {MART_LAYER}")
+            for folder in sorted((self._warehouse() / f"{MART_LAYER}.db").iterdir()):
+                pattern = str(folder / "*.parquet").replace("'", "''")
+                view = f"create view {MART_LAYER}.\"{folder.name}\" as select * from read_parquet('{pattern}')"
+                connection.execute(view)

@@ -1,0 +1,144 @@
+"""One Spark session for one command: on this machine by default, on a cluster where a master is named."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sojourn_ingest.paths import Paths
+from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER_VARIABLE = "SOJOURN_SPARK_MASTER"
+LOCAL_MASTER = "local[*]"
+LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+class SparkError(RuntimeError):
+    """Spark cannot be used; the message says what would mend it."""
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """Which cluster, and what of Spark's own settings differs from ours.
+
+    Under spark-submit both stay empty: what was submitted holds.
+    """
+
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_options(cls, master: str | None, conf: list[str]) -> SparkSettings:
+        """Return the settings of a command line; ``conf`` are texts such as ``spark.executor.memory=4g``.
+
+        Raises
+        ------
+        SparkError
+            If a text is not a setting of Spark.
+        """
+        pairs = {}
+        for text in conf:
+            key, equals, value = text.partition("=")
+            if not equals or not key.startswith("spark."):
+                raise SparkError(f"--spark-conf {text}: write spark.SETTING=VALUE")
+            pairs[key.strip()] = value.strip()
+        return cls(master or os.environ.get(MASTER_VARIABLE) or None, pairs)
+
+
+def _defaults(paths: Paths) -> dict[str, str]:
+    scratch = paths.spark
+    return {
+        "spark.app.name": "sojourn",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.catalogImplementation": "in-memory",
+        # Times are nanoseconds since 1970 everywhere; no column has a time zone, and none may be given one.
+        "spark.sql.session.timeZone": "UTC",
+        # A cast that does not fit is an error, as in DuckDB, never a null.
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.parquet.compression.codec": "zstd",
+        # Parquet without the marks of a job's success: a folder then holds nothing but facts.
+        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+        "spark.speculation.task.duration.threshold": "10min",
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+    }
+
+
+def _is_submitted() -> bool:
+    # spark-submit hands its settings over by a gateway whose port it names here.
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _end(session: SparkSession) -> None:
+    from pyspark import SparkContext
+
+    session.stop()
+    gateway = SparkContext._gateway
+    if gateway is not None and not _is_submitted():
+        # Stopping leaves the Java process and the threads that talk with it until this process ends.
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=60)
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSession]:
+    """Hold a Spark session, and end it.
+
+    Where this process already has one (a notebook, a test) it is used and left as it is.
+
+    Raises
+    ------
+    SparkError
+        If PySpark or Java is missing.
+    """
+    try:
+        from pyspark import SparkConf
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise SparkError("PySpark is not installed: run `make setup-spark`") from error
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    if not _is_submitted():
+        try:
+            os.environ["JAVA_HOME"] = str(java_home(paths.spark / "java"))
+        except JavaMissingError as error:
+            raise SparkError(str(error)) from error
+    # Tasks run the Python of this command, with the decoder in it.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf()
+    for key, value in {**_defaults(paths), **settings.conf}.items():
+        if key in settings.conf or not conf.contains(key):
+            conf.set(key, value)
+    if settings.master is not None:
+        conf.setMaster(settings.master)
+    elif not conf.contains("spark.master"):
+        conf.setMaster(LOCAL_MASTER)
+    if conf.get("spark.master", "").startswith("local"):
+        # Few partitions on one machine: each costs a file and a task, and adaptive execution never splits them.
+        if not conf.contains("spark.sql.shuffle.partitions"):
+            conf.set("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
+        # The machine's own name may resolve to an address that nothing listens on.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    Path(paths.spark / "local").mkdir(parents=True, exist_ok=True)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        _end(session)
