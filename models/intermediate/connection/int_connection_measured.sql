@@ -58,9 +58,29 @@ judged as (
 
 final as (
     select
-        *,
+        source_hash,
+        connection_number,
+        start_date,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        access_technology,
+        country,
+        asn,
+        ip_version,
+        proximity_number,
+        transfer_size_number,
+        client_host_key,
         {{ key_hash('client_host_key') }} as client_host_hash,
-        case when outcome = 'counted' then rtt_max_us - rtt_min_us end as queuing_delay_us
+        rtt_min_us,
+        rtt_mean_us,
+        rtt_max_us,
+        outcome,
+        case when outcome = 'counted' then rtt_max_us - rtt_min_us end as queuing_delay_us,
+        threshold_1_us,
+        threshold_2_us,
+        threshold_3_us
     from judged
 )
 

@@ -66,9 +66,9 @@ def run_dbt(
 ) -> DbtReport:
     """Build and test everything; ``folder`` then holds dbt's manifest and log.
 
-    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold. Tests
-    tagged ``history`` are left out unless selected, because they read everything ever ingested: what they check holds by
-    construction, and the project's own tests run them.
+    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold.
+    Tests tagged ``history`` are left out unless selected, because they read everything ever ingested: what they check
+    holds by construction, and the project's own tests run them.
 
     ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse``; Spark builds in the
     session that this process holds.

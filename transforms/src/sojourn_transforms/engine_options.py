@@ -34,7 +34,7 @@ def check_engine(engine: str) -> None:
 
 
 def engine_of(engine: str, paths: Paths, master: str | None, conf: list[str] | None, full: bool = False) -> Engine:
-    """Return the engine that a command line names; ``full``: it counts every day of connections anew, as Spark always does.
+    """Return the engine that a command line names; ``full``: it counts all connections anew, as Spark always does.
 
     Raises
     ------
