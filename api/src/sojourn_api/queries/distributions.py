@@ -35,9 +35,9 @@ _DECIMAL = re.compile(r"^[0-9]{1,12}(\.[0-9]{1,12})?$")
 class Metric:
     """A quantity with histogram datasets.
 
-    Rows that differ in one of `always` measure differently, or of something else: they are never pooled, so these columns
-    are part of every group. `datasets` hold the same counts at several grains: the one with the fewest rows that has all
-    columns of a request answers it. `otherwise` is asked for columns that none of them has.
+    Rows that differ in one of `always` measure differently, or of something else: they are never pooled, so these
+    columns are part of every group. `datasets` hold the same counts at several grains: the one with the fewest rows
+    that has all columns of a request answers it. `otherwise` is asked for columns that none of them has.
     """
 
     name: str

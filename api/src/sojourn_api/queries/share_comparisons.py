@@ -102,7 +102,7 @@ class ShareQuery:
         return int(histogram.bin_upper_us(histogram.bin_index([self.threshold_us]))[0]) - 1
 
     def sql(self) -> str:
-        """Return one row a stratum, value of the factor and cluster, or a stratum and value with sums over clusters."""
+        """Return one row a stratum, value of the factor and cluster, or one with the sums over its clusters."""
         strata = ", ".join(self.dataset.by_name[name].sql for name in self.metric.strata)
         factor = self.dataset.by_name[self.factor].sql
         selected = f"(select * from {self.dataset.sql} {self.filters.where})"
@@ -170,9 +170,7 @@ def fetch_shares(runner: QueryRunner, snapshot: Snapshot, query: ShareQuery, max
     """
     rows = runner.run(snapshot, query.sql(), query.filters.parameters).to_pylist()
     if not rows and not query.of_systems:
-        raise invalid_parameter(
-            "threshold_ms", "no share of it is published; /v1/datasets/queuing_delay_share has them"
-        )
+        raise invalid_parameter("threshold_ms", "no share of it is published; those of queuing_delay_share are")
     known = sorted({str(row[query.factor]) for row in rows})
     if query.baseline not in known:
         raise invalid_parameter(

@@ -97,7 +97,7 @@ _EXAMPLE = {
     openapi_extra=openapi_parameters(PARAMETERS, FILTERS),
 )
 def distribution(request: Request, metric: str) -> Response:
-    """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n`: packets (and `runs`), connections, hosts.
+    """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n`: packets, connections or hosts.
 
     Histogram counts are added up over the group, so every packet, connection or host weighs the same. Bins are at
     most 1/64 of their lower edge wide: each quantile is within 1 %, and the edges of its bin are given.

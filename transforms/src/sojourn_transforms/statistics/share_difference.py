@@ -64,7 +64,7 @@ class ClusterSums:
 
     @property
     def variance(self) -> float:
-        """Variance of the share between clusters, linearised [1]_, with the correction G / (G - 1); 0 for one cluster."""
+        """Variance of the share between clusters, linearised [1]_, corrected by G / (G - 1); 0 for one cluster."""
         if self.clusters < 2:
             return 0.0
         share = self.share
