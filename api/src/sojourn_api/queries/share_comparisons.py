@@ -102,7 +102,7 @@ class ShareQuery:
         return int(histogram.bin_upper_us(histogram.bin_index([self.threshold_us]))[0]) - 1
 
     def sql(self) -> str:
-        """Return one row a stratum, value of the factor and cluster, or one with the sums over its clusters."""
+        """Return one row a stratum, value of the factor and cluster, or one with sums over clusters."""
         strata = ", ".join(self.dataset.by_name[name].sql for name in self.metric.strata)
         factor = self.dataset.by_name[self.factor].sql
         selected = f"(select * from {self.dataset.sql} {self.filters.where})"
