@@ -28,6 +28,9 @@ from sojourn_transforms.statistics.estimate import (
 )
 from sojourn_transforms.statistics.samples import Reals, level_checked
 
+FEWEST_CLUSTERS = 10
+"""Below this, the variance between clusters is known too badly for an interval."""
+
 _ESTIMATOR = "difference of shares, cluster-robust"
 _TEST = "cluster-robust t test"
 _HYPOTHESIS = "the two shares are equal"
@@ -81,8 +84,8 @@ def share_difference_of_sums(
     Returns
     -------
     ShareDifference
-        Interval by t with the smaller number of clusters less one [2]_; refused when one side has one cluster,
-        flagged below 20.
+        Interval by t with the smaller number of clusters less one [2]_; refused when one side has fewer than
+        10 clusters, flagged below 20.
     """
     counts = (treatment.clusters, baseline.clusters)
     error = math.sqrt(treatment.variance + baseline.variance)
@@ -141,8 +144,10 @@ def _difference(
     level_checked(level)
     value, fewest = treatment - baseline, min(counts)
     notes = (f"few clusters: below {FEW_CLUSTERS}",) if fewest < FEW_CLUSTERS else ()
-    if fewest < 2:
-        reason = f"one {unit}: no interval"
+    if fewest < FEWEST_CLUSTERS:
+        reason = (
+            f"one {unit}: no interval" if fewest == 1 else f"{fewest} clusters: an interval needs {FEWEST_CLUSTERS}"
+        )
         shift = estimate(value, _ESTIMATOR, unit, counts, reason, notes)
         return ShareDifference(treatment, baseline, shift, refused_test(_TEST, _HYPOTHESIS, unit, counts, reason))
     half = float(stats.t.ppf(0.5 + level / 2, fewest - 1)) * error
