@@ -49,7 +49,7 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 build: setup ## The same without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) generate snapshots $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
-	@$(SOJOURN) ingest $(SAMPLE) $(SYNTHETIC) $(DATA)
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(SYNTHETIC) $(DATA)
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 

@@ -67,7 +67,7 @@ def test_a_busy_lake_is_one_line(tmp_path: Path) -> None:
     with Lake(tmp_path / "var" / "lake").writing():
         done = sojourn("ingest", tmp_path / "a.pcap", "--var", tmp_path / "var")
     assert done.exit_code == 1
-    assert "another process is ingesting" in done.output
+    assert "another process is writing" in done.output
 
 
 def test_its_own_output_is_not_input(tmp_path: Path) -> None:

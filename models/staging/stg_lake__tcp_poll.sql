@@ -30,6 +30,7 @@ final as (
         sent_bytes,
         retransmitted_bytes,
         acked_bytes,
+        received_bytes,
         unacked_packets,
         retransmitted_packets,
         lost_packets,

@@ -76,5 +76,5 @@ def test_another_type_and_a_missing_mart_are_differences(tmp_path: Path) -> None
 
 
 def test_a_folder_without_a_build_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="neither a snapshot nor an installation"):
+    with pytest.raises(FileNotFoundError, match="neither snapshots nor installations"):
         compare_builds(tmp_path, tmp_path)

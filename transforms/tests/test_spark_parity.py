@@ -28,7 +28,7 @@ def test_every_table_and_mart_is_equal_on_both_engines(tmp_path: Path, sample: P
     duckdb, spark = tmp_path / "duckdb", tmp_path / "spark"
     sojourn(duckdb, "ingest", sample, tma23)
     sojourn(duckdb, "build")
-    sojourn(spark, "ingest", sample, tma23)
+    sojourn(spark, "ingest", "--engine", "spark", "--master", "local[2]", sample, tma23)
     sojourn(spark, "build", "--engine", "spark", "--master", "local[2]")
 
     served = json.loads((spark / "snapshots" / "CURRENT").read_text())["build_id"]

@@ -100,3 +100,67 @@ class QueueLogDecoder:
 
 def core_version() -> str:
     """Version of the decoder core, which changes whenever decoded facts may change."""
+
+class PrefixTable:
+    """Prefixes with their autonomous system and country, for longest-prefix match; the three columns go together.
+
+    Raises ValueError for a text that is no prefix (``192.0.2.0/24``, or an address alone), and for columns that
+    differ in length. Of equal prefixes the last one counts.
+    """
+
+    def __init__(
+        self, prefixes: Sequence[str], asns: Sequence[int | None], countries: Sequence[str | None]
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def get(self, address: str) -> tuple[int | None, str | None] | None:
+        """Return autonomous system and country of the longest prefix around an address."""
+
+class AddressResolver:
+    """Resolves columns of addresses under one key and the given tables; of several tables the first decides.
+
+    ``forgotten`` are marks of hosts under ``forget_key`` (see ``forget_mark``): their keys become "forgotten".
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        keep: bool,
+        forget_key: bytes,
+        forgotten: set[str],
+        tables: Sequence[PrefixTable],
+    ) -> None: ...
+    def resolve(self, offsets: memoryview, data: memoryview, *, names: bool = False) -> tuple[pa.RecordBatch, int]:
+        """Return host_key, prefix_key, ip_version, asn and country of each text, and how many are no address.
+
+        The texts stand in two buffers, as an Arrow string array without nulls and without offset keeps them. With
+        ``names`` a text that is no address names a host in another way: a host key stands, others become one.
+        """
+    def key_of_name(self, name: str) -> str:
+        """Return the host key of a name that is no address."""
+    def forget_mark(self, host: str) -> str:
+        """Return the mark under which a host (address or name) is remembered as one to forget."""
+    def is_forgotten_name(self, name: str) -> bool:
+        """Return whether a name that is no address is one to forget."""
+
+class TcpInfoDecoder:
+    """Decoder of M-Lab tcp-info files, one after another; polls of a connection in several files are one row.
+
+    With ``polls`` it gives every poll instead. More than ``open_connections`` open connections: the silent ones
+    are given as they are.
+    """
+
+    def __init__(self, *, open_connections: int = 262_144, polls: bool = False) -> None: ...
+    def open(self, path: str) -> None:
+        """Go on with a file, compressed or not. Raises SourceReadError if it cannot be opened."""
+    def open_file(self, file: object) -> None:
+        """Go on with a binary file object, compressed or not. Raises SourceReadError if it cannot be read."""
+    def read(self, lines: int = 65_536) -> bool:
+        """Read so many lines on, without the GIL; return whether the file has more."""
+    def take_batch(self, *, last: bool = False) -> pa.RecordBatch:
+        """Return the connections that have ended (all of them with ``last``), with plain ``client_address``."""
+    def summary(self) -> Summary:
+        """Return what was seen so far, of all files."""
+
+def rfc3339_ns(offsets: memoryview, data: memoryview) -> pa.RecordBatch:
+    """Return the column ``ns`` of times of RFC 3339, nanoseconds since the UTC epoch; null for what is no time."""

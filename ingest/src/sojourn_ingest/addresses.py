@@ -4,42 +4,46 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from sojourn_ingest import _native
+from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.text_columns import text_buffers
 
 AddressPolicy = Literal["pseudonymise", "keep"]
-
-IPV4_PREFIX_BITS = 24
-IPV6_PREFIX_BITS = 48
-PSEUDONYM_HEX_DIGITS = 32
-
-
-def _is_kept(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    # Python counts the documentation ranges (RFC 5737, RFC 3849) as private; multicast and unspecified name no host.
-    return (
-        address.is_private
-        or address.is_loopback
-        or address.is_link_local
-        or address.is_multicast
-        or address.is_unspecified
-    )
 
 
 @dataclass
 class Pseudonymiser:
     """Turns addresses into ``(host_key, prefix_key)``.
 
-    Private, loopback, link-local, multicast and documentation addresses stand as they are; of any other
+    Private, loopback, link-local, multicast, reserved and documentation addresses stand as they are; of any other
     address, ``hk-`` and the first 128 bits of its HMAC-SHA256 under ``key`` (prefix: ``pk-``, of the /24 or
-    /48). With ``policy="keep"`` every address stands as it is.
+    /48). With ``policy="keep"`` every address stands as it is. The keys of a forgotten host are "forgotten", and no
+    row with them is written.
     """
 
-    key: bytes
+    key: bytes = field(repr=False)
     policy: AddressPolicy = "pseudonymise"
-    _known: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+    forgotten: ForgottenHosts = field(default_factory=ForgottenHosts, repr=False)
+
+    def __post_init__(self) -> None:
+        self._resolver = self.resolver()
+
+    def resolver(self, tables: Sequence[_native.PrefixTable] = ()) -> _native.AddressResolver:
+        """Return what resolves whole columns, with autonomous systems and countries from ``tables``."""
+        return _native.AddressResolver(
+            self.key,
+            keep=self.policy == "keep",
+            forget_key=self.forgotten.key,
+            forgotten=set(self.forgotten.marks),
+            tables=list(tables),
+        )
 
     @property
     def mark(self) -> str:
@@ -56,27 +60,28 @@ class Pseudonymiser:
         ValueError
             If ``text`` is not an IPv4 or IPv6 address.
         """
-        found = self._known.get(text)
-        if found is None:
-            found = self._known[text] = self._compute(text)
-        return found
+        resolved, malformed = self._resolver.resolve(*text_buffers(pa.array([text])))
+        if malformed or resolved.column("host_key").null_count:
+            # The text may be personal even where it is no address, so it is not repeated here.
+            raise ValueError("not an IPv4 or IPv6 address")
+        return resolved.column("host_key")[0].as_py(), resolved.column("prefix_key")[0].as_py()
 
-    def _compute(self, text: str) -> tuple[str, str]:
-        address = ipaddress.ip_address(text.partition("%")[0])
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-            # ::ffff:8.8.8.8 lies in a range Python calls private, yet names the public host 8.8.8.8.
-            address = address.ipv4_mapped
-        bits = IPV4_PREFIX_BITS if address.version == 4 else IPV6_PREFIX_BITS
-        prefix = ipaddress.ip_network((address, bits), strict=False)
-        if self.policy == "keep" or _is_kept(address):
-            return str(address), str(prefix)
-        return f"hk-{self._digest('host', str(address))}", f"pk-{self._digest('prefix', str(prefix))}"
+    def key_of_name(self, name: str) -> str:
+        """Return the host key of a host that a table names in another way than by its address."""
+        return self._resolver.key_of_name(name)
 
-    def _digest(self, domain: str, text: str) -> str:
-        return hmac.new(self.key, f"{domain}:{text}".encode(), hashlib.sha256).hexdigest()[:PSEUDONYM_HEX_DIGITS]
+    def forget_mark(self, host: str) -> str:
+        """Return the mark under which a host, an address or a name, is remembered as forgotten."""
+        return self._resolver.forget_mark(host)
 
     def replace_addresses(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return ``batch`` with each ``X_address`` column replaced by ``X_host_key`` and ``X_prefix_key``."""
+        """Return ``batch`` with each ``X_address`` column replaced by ``X_host_key`` and ``X_prefix_key``.
+
+        Raises
+        ------
+        ValueError
+            If a text is not an address.
+        """
         columns: list[pa.Array] = []
         names: list[str] = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -87,9 +92,10 @@ class Pseudonymiser:
             stem = name.removesuffix("_address")
             # Addresses repeat a lot; only distinct ones are hashed.
             encoded = column.dictionary_encode()
-            pairs = [self.keys(value) for value in encoded.dictionary.to_pylist()]
-            for suffix, position in (("host_key", 0), ("prefix_key", 1)):
+            resolved, malformed = self._resolver.resolve(*text_buffers(encoded.dictionary))
+            if malformed:
+                raise ValueError(f"column {name} holds a text that is not an address")
+            for suffix in ("host_key", "prefix_key"):
                 names.append(f"{stem}_{suffix}")
-                dictionary = pa.array([pair[position] for pair in pairs], pa.string())
-                columns.append(pa.DictionaryArray.from_arrays(encoded.indices, dictionary).cast(pa.string()))
+                columns.append(pc.take(resolved.column(suffix), encoded.indices))
         return pa.RecordBatch.from_arrays(columns, names=names)

@@ -1,4 +1,4 @@
-"""Where things of one installation live: everything generated is below one folder, ``var``."""
+"""Where things of one installation live: all below one folder, ``var``, but for a lake that is somewhere else."""
 
 from __future__ import annotations
 
@@ -6,23 +6,43 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn_ingest.lake import Lake
+
+LAKE_VARIABLE = "SOJOURN_LAKE"
+
 
 @dataclass(frozen=True)
 class Paths:
-    """The folders of one installation, all below ``var``."""
+    """The folders of one installation below ``var``; ``lake_uri`` is where the lake is, if not there."""
 
     var: Path
+    lake_uri: str | None = None
 
     @classmethod
     def from_environment(cls, var: Path | None = None) -> Paths:
-        """Return the folders below ``var``, or below $SOJOURN_VAR, or below ./var."""
+        """Return the folders below ``var``, or below $SOJOURN_VAR, or below ./var; the lake at $SOJOURN_LAKE if set."""
         chosen = var or Path(os.environ.get("SOJOURN_VAR") or "var")
-        return cls(chosen.expanduser().resolve())
+        return cls(chosen.expanduser().resolve(), os.environ.get(LAKE_VARIABLE) or None)
 
     @property
     def lake(self) -> Path:
         """Parquet facts and their commits."""
         return self.var / "lake"
+
+    def open_lake(self) -> Lake:
+        """Return the lake, with copies of remote files below ``var``.
+
+        Raises
+        ------
+        StorageError
+            If it is at a URI that cannot be used.
+        """
+        return Lake(self.lake) if self.lake_uri is None else Lake(self.lake_uri, self.lake_cache)
+
+    @property
+    def lake_cache(self) -> Path:
+        """Copies of the files of a lake that is somewhere else."""
+        return self.var / "lake-cache"
 
     @property
     def warehouse(self) -> Path:
@@ -43,6 +63,11 @@ class Paths:
     def snapshots(self) -> Path:
         """Published builds, and CURRENT, which names the one being served."""
         return self.var / "snapshots"
+
+    @property
+    def forgotten(self) -> Path:
+        """The list of hosts that are to be forgotten; beside the lake, so that they stay so in a new one."""
+        return self.var / "forgotten.jsonl"
 
     @property
     def generated(self) -> Path:

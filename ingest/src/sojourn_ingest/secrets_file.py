@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 ADDRESS_KEY = "SOJOURN_ADDRESS_KEY"
+FORGET_KEY = "SOJOURN_FORGET_KEY"
 
 GENERATORS: dict[str, Callable[[], str]] = {
-    # 256 bits each: HMAC key of the address pseudonyms, signing key of Superset's sessions.
+    # 256 bits each: HMAC keys of the address pseudonyms and of the marks of forgotten hosts, signing key of Superset's
+    # sessions.
     ADDRESS_KEY: lambda: secrets.token_hex(32),
+    FORGET_KEY: lambda: secrets.token_hex(32),
     "SUPERSET_SECRET_KEY": lambda: secrets.token_urlsafe(48),
     "SUPERSET_ADMIN_USER": lambda: "admin",
     "SUPERSET_ADMIN_PASSWORD": lambda: secrets.token_urlsafe(15),
@@ -83,4 +86,10 @@ def _keep_out_of_git(folder: Path) -> None:
 def address_key(path: Path) -> bytes:
     """Return the HMAC key of the address pseudonyms, from $SOJOURN_ADDRESS_KEY or the secrets file."""
     value = os.environ.get(ADDRESS_KEY) or ensure_secrets(path)[ADDRESS_KEY]
+    return value.encode("utf-8")
+
+
+def forget_key(path: Path) -> bytes:
+    """Return the HMAC key of the marks of forgotten hosts, which stays when the address key is rotated."""
+    value = os.environ.get(FORGET_KEY) or ensure_secrets(path)[FORGET_KEY]
     return value.encode("utf-8")

@@ -13,12 +13,15 @@ from typing import Literal
 
 from sojourn_ingest import __version__, _native
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
+from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
 from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
 from sojourn_ingest.lake import Commit, FactWriter, Lake, Outcome
 
@@ -64,19 +67,30 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() == MARKER for line in text[:4096].splitlines()):
+            if any(line.strip() == MARKER for line in text[:4096].splitlines()) or is_snapshot_description(path):
                 yield path
 
 
 class IngestSession:
     """Reads files into a lake. Use :meth:`run` within ``lake.writing()``."""
 
-    def __init__(self, lake: Lake, pseudonymiser: Pseudonymiser, workers: int = 2, *, packets: bool = False) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        pseudonymiser: Pseudonymiser,
+        workers: int = 2,
+        *,
+        packets: bool = False,
+        enrichment: Enrichment | None = None,
+    ) -> None:
         self.lake = lake
         self._workers = workers
         self._packets = packets
-        self._context = Context(pseudonymiser=pseudonymiser, fingerprint=_plain_hash)
+        self._context = Context(
+            pseudonymiser=pseudonymiser, fingerprint=_plain_hash, enrichment=enrichment or Enrichment()
+        )
         self._registry = Registry(packets=packets)
+        self._descriptions: list[Path] = []
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
         """Try every file, several at a time, and return what became of each, in the order of ``files``.
@@ -86,27 +100,32 @@ class IngestSession:
         """
         self.prepare(files)
         attempts: dict[Path, Attempt] = {}
+        for attempt in self._try_all(files):
+            attempts[attempt.path] = attempt
+            on_done(attempt)
+        ordered = [attempts[path] for path in files]
+        manifests = [attempt for attempt in ordered if attempt.commit.format == RunManifest.name]
+        ordered += self._pair_all([attempt for attempt in manifests if attempt.commit.status != "rejected"])
+        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
             pending: set[Future[Attempt]] = {pool.submit(self.attempt, path) for path in files}
             try:
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        attempt = future.result()
-                        attempts[attempt.path] = attempt
-                        on_done(attempt)
+                    yield from (future.result() for future in done)
             except BaseException:
                 # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
                 pool.shutdown(cancel_futures=True)
                 raise
-        ordered = [attempts[path] for path in files]
-        pairs = [self._pair(attempt) for attempt in ordered if attempt.commit.format == RunManifest.name]
-        ordered += [attempt for attempt in pairs if attempt is not None]
-        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
 
-    def _pair(self, manifest: Attempt) -> Attempt | None:
-        if manifest.commit.status == "rejected":
-            return None
+    def _pair_all(self, manifests: list[Attempt]) -> list[Attempt]:
+        pairs = [self.pair(attempt) for attempt in manifests]
+        return [attempt for attempt in pairs if attempt is not None]
+
+    def pair(self, manifest: Attempt) -> Attempt | None:
+        """Pair the two captures of a run whose manifest was read; None where it has no two."""
         started_ns, clock = time.time_ns(), time.perf_counter()
         draft = _Draft(manifest.path.with_name("before+after"), 0, 0, started_ns, clock, format=CapturePair.name)
         try:
@@ -133,7 +152,7 @@ class IngestSession:
                 return commit.content_hash
         return _plain_hash(path)
 
-    def _with_descriptions(self, files: list[Path]) -> Registry:
+    def _described(self, files: list[Path]) -> list[Path]:
         described = []
         for path in _description_files(files):
             try:
@@ -143,7 +162,7 @@ class IngestSession:
                 logger.warning("%s: %s", path, error.message)
             else:
                 described.append(path)
-        return Registry(described, packets=self._packets)
+        return described
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
         studies: set[str] = set()
@@ -158,7 +177,8 @@ class IngestSession:
 
     def prepare(self, files: list[Path]) -> None:
         """Take note of the study descriptions among the files, so that tables they describe are recognised."""
-        self._registry = self._with_descriptions(files)
+        self._descriptions = self._described(files)
+        self._registry = Registry(self._descriptions, packets=self._packets)
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it whole into the lake.
@@ -216,13 +236,17 @@ class IngestSession:
         return {version for candidate in self._registry.formats for version in self._versions_as_good(candidate)}
 
     def _version(self, chosen: Format, bound: str = "") -> str:
-        # Facts with addresses under another policy or key do not join with these: they are facts of another version.
-        return chosen.version + bound + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
+        return chosen.version + bound + self._mark(chosen)
+
+    def _mark(self, chosen: Format) -> str:
+        # Facts with addresses under another policy or key do not join with these, and clients of connections are others
+        # under another prefix list: they are facts of another version.
+        mark = f"+{self._context.enrichment.mark}" if isinstance(chosen, SnapshotFormat) else ""
+        return mark + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
 
     def _versions_as_good(self, candidate: Format, bound: str = "") -> tuple[str, ...]:
         versions = candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
-        mark = f"+{self._context.pseudonymiser.mark}" if candidate.holds_addresses else ""
-        return tuple(version + bound + mark for version in versions)
+        return tuple(version + bound + self._mark(candidate) for version in versions)
 
     def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
         try:
@@ -251,7 +275,8 @@ class IngestSession:
             draft.version = holder.decoder_version
             return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
         reading = Reading()
-        with FactWriter(self.lake.root, draft.content_hash, draft.version) as writer:
+        forgotten = self._context.pseudonymiser.forgotten.host_keys
+        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt, forgotten) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)
@@ -267,6 +292,7 @@ class IngestSession:
                 text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
                 return self._reject(draft, InputError("internal_error", text), reading)
             files = writer.finish()
+            reading.refuse("forgotten_host", writer.forgotten_rows)
             refused = sum(reading.refused.values())
             return Attempt(draft.path, self.lake.commit(draft.read(reading), files, reading.subject), "new", refused)
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms import __version__, statistics
@@ -79,9 +77,9 @@ def build(
         If a model or test failed, the lake is empty, or a setting has no sense.
     """
     project = find_project()
-    lake = Lake(paths.lake)
+    lake = paths.open_lake()
     if not lake.live():
-        raise BuildError(f"the lake {paths.lake} is empty: run `sojourn ingest PATH…` first")
+        raise BuildError(f"the lake {lake.storage.uri} is empty: run `sojourn ingest PATH…` first")
     try:
         mark = fingerprint(lake, project)
     except SettingError as error:
@@ -108,7 +106,7 @@ def build(
         "engine": engine.name,
         "sojourn_version": __version__,
         "fingerprint": mark,
-        "studies": _studies(lake),
+        "studies": sorted(lake.values("run", "study_id")),
         "inputs": _inputs(lake),
         "dbt": {"models": report.models, "tests_passed": report.tests_passed},
     }
@@ -116,13 +114,6 @@ def build(
     catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
     rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
-
-
-def _studies(lake: Lake) -> list[str]:
-    names: set[str] = set()
-    for path in lake.files("run"):
-        names |= set(pq.read_table(path, columns=["study_id"]).column("study_id").to_pylist())
-    return sorted(names)
 
 
 def _inputs(lake: Lake) -> list[dict[str, Any]]:

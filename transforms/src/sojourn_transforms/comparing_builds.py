@@ -21,7 +21,7 @@ from sojourn_transforms.warehouse import lake_view_body
 RELATIVE_TOLERANCE = 1e-9
 #: When an attempt was made and how long it took differ from run to run by nature.
 NOT_COMPARED = {"ingest_outcome": frozenset(("started_ns", "duration_ms"))}
-EXAMPLES_SHOWN = 3
+EXAMPLES_SHOWN = 1
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ def lake_relations(left: Lake, right: Lake) -> list[Relation]:
     return [
         Relation(
             f"lake {table.name}",
-            lake_view_body(table, left.files(table.name)),
-            lake_view_body(table, right.files(table.name)),
+            lake_view_body(table, left),
+            lake_view_body(table, right),
             table.key if "source_hash" in table.key or table.name == "ingest_outcome" else ("source_hash", *table.key),
             NOT_COMPARED.get(table.name, frozenset()),
         )
@@ -173,7 +173,7 @@ def compare_relations(relations: list[Relation], found: list[Difference] | None 
 
 
 def compare_builds(left: Path, right: Path) -> Compared:
-    """Compare two installations: every lake table, and every mart of what each of them serves.
+    """Compare two installations: every lake table, and every mart of what they serve.
 
     Parameters
     ----------
@@ -183,21 +183,27 @@ def compare_builds(left: Path, right: Path) -> Compared:
     Raises
     ------
     FileNotFoundError
-        If a folder holds neither.
+        If they have nothing to compare.
     """
     snapshots = [_snapshot(folder) for folder in (left, right)]
-    relations, missing = mart_relations(*snapshots)
     lakes = [Paths(folder).lake for folder in (left, right)]
+    relations: list[Relation] = []
+    missing: list[Difference] = []
     if all(lake.is_dir() for lake in lakes):
-        relations = lake_relations(*(Lake(lake) for lake in lakes)) + relations
+        relations += lake_relations(*(Lake(lake) for lake in lakes))
+    if snapshots[0] is not None and snapshots[1] is not None:
+        marts, missing = mart_relations(snapshots[0], snapshots[1])
+        relations += marts
+    elif snapshots != [None, None]:
+        missing = [Difference("marts", f"published only on the {'left' if snapshots[0] else 'right'}")]
+    if not relations:
+        raise FileNotFoundError(f"{left} and {right}: neither snapshots nor installations that hold the same")
     return compare_relations(relations, missing)
 
 
-def _snapshot(folder: Path) -> Path:
+def _snapshot(folder: Path) -> Path | None:
     if (folder / "catalog.json").is_file():
         return folder
     snapshots = Paths(folder).snapshots
     published = current(snapshots)
-    if published is None:
-        raise FileNotFoundError(f"{folder}: neither a snapshot nor an installation that has published one")
-    return snapshots / published.build_id
+    return None if published is None else snapshots / published.build_id

@@ -5,6 +5,7 @@ Statistics, publication and everything after them read that file, whichever engi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -75,7 +76,7 @@ class DuckDbEngine:
 
         on_step("registering the lake's files")
         register_lake(self._paths.warehouse, lake)
-        warehouse, mark = self._paths.warehouse, models_mark(project)
+        warehouse, mark = self._paths.warehouse, models_mark(project) + _forgotten(self._paths)
         anew = self._full or models_mark_of(warehouse) != mark
         report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew)
         note_models_mark(warehouse, mark)
@@ -86,3 +87,10 @@ class DuckDbEngine:
         from sojourn_transforms.comparison_mart import write_comparisons
 
         write_comparisons(self._paths.warehouse)
+
+
+def _forgotten(paths: Paths) -> str:
+    """Return a mark of the forgotten hosts: sources lose rows and keep their hash, so all is counted anew."""
+    if not paths.forgotten.exists():
+        return ""
+    return hashlib.sha256(paths.forgotten.read_bytes()).hexdigest()

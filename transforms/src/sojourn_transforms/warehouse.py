@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake.pack import Part
 from sojourn_ingest.schema import TABLES, Table
 
 LAKE_SCHEMA = "lake"
@@ -27,22 +29,41 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def lake_view_body(table: Table, files: list[Path]) -> str:
-    """Return the statement that selects one lake table: from its live files, or nothing of the declared types."""
+def hidden_rows_sql(table: str, parts: Iterable[Part]) -> str:
+    """Return the condition on rows of a shared file whose commits are no longer live; plain SQL, for any engine."""
+    by_path = table == "ingest_outcome"
+    hash_column = "content_hash" if by_path else "source_hash"
+    conditions = []
+    for part in parts:
+        terms = {hash_column: part.content_hash, "decoder_version": part.decoder_version}
+        if by_path:
+            terms["source_path"] = part.source_path
+        conditions.append(" and ".join(f"{column} = {_quoted(value)}" for column, value in terms.items()))
+    return " or ".join(f"({condition})" for condition in conditions)
+
+
+def lake_view_body(table: Table, lake: Lake) -> str:
+    """Return the statement that selects one lake table: its live rows, or none of the declared types."""
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
     nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
-    body = f"select {nulls} where false"
-    if not files:
-        return body
-    listing = ", ".join(_quoted(str(path)) for path in files)
-    # By name: files of an older decoder, be it all of them, may lack a column that was added since.
-    facts = f"select * from read_parquet([{listing}], union_by_name = true)"
-    return f"select {columns} from ({body} union all by name {facts})"
+    bodies = [f"select {nulls} where false"]
+    hidden = {lake.storage.local(name): parts for name, parts in lake.hidden(table.name).items()}
+    whole = [path for path in lake.files(table.name) if path not in hidden]
+    if whole:
+        listing = ", ".join(_quoted(str(path)) for path in whole)
+        # By name: files of an older decoder, be it all of them, may lack a column that was added since.
+        bodies.append(f"select * from read_parquet([{listing}], union_by_name = true)")
+    for path, parts in hidden.items():
+        gone = hidden_rows_sql(table.name, parts)
+        bodies.append(f"select * from read_parquet({_quoted(str(path))}) where not ({gone})")
+    if len(bodies) == 1:
+        return bodies[0]
+    return f"select {columns} from ({' union all by name '.join(bodies)})"
 
 
-def lake_view_sql(table: Table, files: list[Path]) -> str:
-    """Return the statement that makes one lake table a view: over its live files, or empty with the declared types."""
-    return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {lake_view_body(table, files)}'
+def lake_view_sql(table: Table, lake: Lake) -> str:
+    """Return the statement that makes one lake table a view over its live rows."""
+    return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {lake_view_body(table, lake)}'
 
 
 def register_lake(warehouse: Path, lake: Lake) -> None:
@@ -57,7 +78,7 @@ def register_lake(warehouse: Path, lake: Lake) -> None:
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute(f"create schema if not exists {LAKE_SCHEMA}")
         for table in TABLES.values():
-            connection.execute(lake_view_sql(table, lake.files(table.name)))
+            connection.execute(lake_view_sql(table, lake))
 
 
 def models_mark_of(warehouse: Path) -> str | None:

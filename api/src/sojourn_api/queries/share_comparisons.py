@@ -110,8 +110,9 @@ class ShareQuery:
             return f"select * from {selected} where threshold_ms = {self.threshold_us / 1000!r} and {factor} != 'all'"
         return f"""
             select {strata}, {factor}, asn, cast(sum(connections) as bigint) as size,
-                cast(coalesce(sum(connections) filter (where bin_lower_us > {self.effective_threshold_us}), 0) as bigint)
-                    as event
+                cast(
+                    coalesce(sum(connections) filter (where bin_lower_us > {self.effective_threshold_us}), 0) as bigint
+                ) as event
             from {selected} where asn > 0 and {factor} != 'withheld'
             group by {strata}, {factor}, asn order by {strata}, {factor}, asn
         """

@@ -16,3 +16,9 @@ pub(crate) fn be_u32(bytes: &[u8], offset: usize) -> Option<u32> {
 pub(crate) fn le_u32(bytes: &[u8], offset: usize) -> Option<u32> {
     be_u32(bytes, offset).map(u32::swap_bytes)
 }
+
+/// The little-endian 64-bit number at `offset`, or `None` where the bytes end before.
+pub(crate) fn le_u64(bytes: &[u8], offset: usize) -> Option<u64> {
+    let field = bytes.get(offset..offset.checked_add(8)?)?;
+    Some(u64::from_le_bytes(field.try_into().ok()?))
+}

@@ -1,4 +1,4 @@
-//! Decoder core of Sojourn: bytes of packet captures and queue logs in, Arrow batches of facts out.
+//! Decoder core of Sojourn: bytes of packet captures, queue logs and socket snapshots in, Arrow batches of facts out.
 //!
 //! The crate knows nothing of Python and writes no files. It never panics on input: whatever the bytes
 //! are, decoding ends with a [`Summary`] that counts every record as read or refused and names the first
@@ -16,6 +16,8 @@
     )
 )]
 
+mod address;
+mod address_resolver;
 mod bytes;
 mod capture_decoder;
 mod capture_pair;
@@ -34,6 +36,8 @@ mod packet_batch;
 mod pair_batch;
 mod pair_clock;
 mod pcapng;
+mod prefix_table;
+mod pseudonym;
 mod queue_batch;
 mod queue_event;
 mod queue_log_decoder;
@@ -41,22 +45,32 @@ mod queue_pairing;
 mod rtp_clock;
 mod rtp_sequence;
 mod rtp_stream;
+mod snapshot_batch;
 mod source;
 mod summary;
 mod tcp;
+mod tcp_info;
+mod tcp_info_decoder;
+mod tcp_info_record;
 mod tcp_options;
 mod tcp_rtt;
 #[cfg(test)]
 mod test_capture;
 mod tunnel;
+mod utc_time;
 mod zstd_frames;
 
+pub use address_resolver::{AddressResolver, Resolved};
 pub use capture_decoder::{CaptureDecoder, CaptureOptions};
 pub use capture_pair::{PairDecoder, PairOptions};
 pub use fault::{Fault, FaultKind};
 pub use fingerprint::{Fingerprint, fingerprint};
+pub use prefix_table::PrefixTable;
+pub use pseudonym::{AddressPolicy, Pseudonyms};
 pub use queue_log_decoder::QueueLogDecoder;
 pub use summary::Summary;
+pub use tcp_info_decoder::{TcpInfoDecoder, TcpInfoOptions};
+pub use utc_time::parse_rfc3339_ns;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

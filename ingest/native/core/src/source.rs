@@ -108,6 +108,16 @@ impl PlainReader {
         Ok(Self::over(plain(file, compression), compression))
     }
 
+    /// What a reader gives, compressed or not.
+    pub(crate) fn stored(reader: Box<dyn Read + Send>) -> Result<Self, Fault> {
+        let mut stored = BufReader::with_capacity(FILE_BUFFER_BYTES, reader);
+        let head = stored
+            .fill_buf()
+            .map_err(|error| Fault::new(FaultKind::SourceRead, format!("file: {error}"), None))?;
+        let compression = Compression::of(head);
+        Ok(Self::over(plain(stored, compression), compression))
+    }
+
     /// Content in memory, compressed or not.
     pub(crate) fn in_memory(content: Vec<u8>) -> Self {
         let compression = Compression::of(&content);

@@ -49,14 +49,18 @@ pub(crate) fn to_pyarrow<'py>(
     py: Python<'py>,
     next: Result<Option<(&'static str, RecordBatch)>, Fault>,
 ) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
-    static RECORD_BATCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let Some((table, batch)) = next.map_err(|fault| to_exception(&fault))? else {
         return Ok(None);
     };
+    Ok(Some((table, one_to_pyarrow(py, batch)?)))
+}
+
+/// Hand one batch to pyarrow.
+pub(crate) fn one_to_pyarrow(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyAny>> {
+    static RECORD_BATCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let exported = export(batch).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let carrier = Bound::new(py, ExportedBatch(Mutex::new(Some(exported))))?;
-    let batch = RECORD_BATCH
+    RECORD_BATCH
         .import(py, "pyarrow", "record_batch")?
-        .call1((carrier,))?;
-    Ok(Some((table, batch)))
+        .call1((carrier,))
 }

@@ -9,8 +9,11 @@
     reason = "arguments are extracted from Python objects into values"
 )]
 
+mod addresses;
 mod batch;
 mod errors;
+mod snapshots;
+mod texts;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -242,7 +245,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CaptureDecoder>()?;
     module.add_class::<PairDecoder>()?;
     module.add_class::<QueueLogDecoder>()?;
+    module.add_class::<addresses::PrefixTable>()?;
+    module.add_class::<addresses::AddressResolver>()?;
+    module.add_class::<snapshots::TcpInfoDecoder>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())
 }

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from sojourn_ingest import __version__
-from sojourn_ingest.lake import LakeDamagedError
+from sojourn_ingest.engine_error import EngineError
+from sojourn_ingest.lake import LakeDamagedError, StorageError
 from sojourn_ingest.secrets_file import SecretsError
 
 COMMAND_GROUP = "sojourn.commands"
@@ -44,8 +45,8 @@ def application() -> typer.Typer:
     ) -> None:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
-    # ingest, build, serve: the order in which people use them.
-    order = {"ingest": 0, "build": 1, "serve": 2}
+    # ingest, build, serve, forget: the order in which people use them.
+    order = {"ingest": 0, "build": 1, "serve": 2, "forget": 3}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app
@@ -55,6 +56,6 @@ def main() -> None:
     """Run the command line; what its user can mend ends in one line."""
     try:
         application()()
-    except (LakeDamagedError, SecretsError, OSError) as error:
+    except (EngineError, LakeDamagedError, SecretsError, StorageError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +17,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
+from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
+from sojourn_ingest.enrichment.access_rules import bundled_rules
+from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.secrets_file import address_key, ensure_secrets
+from sojourn_ingest.secrets_file import address_key, ensure_secrets, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 
 MESSAGES_SHOWN = 12
+#: Other packages offer other ways to run an ingest here; see sojourn_transforms.spark.ingest.
+ENGINE_GROUP = "sojourn.ingest_engines"
 
 
 def register(app: typer.Typer) -> None:
@@ -60,14 +67,44 @@ def ingest(
     packets: Annotated[
         bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
     ] = False,
+    prefix_table: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="CSV (prefix, asn, country) or MMDB file that gives a client's AS and country; may be given again, "
+            "the first that knows an address decides."
+        ),
+    ] = None,
+    access_rules: Annotated[
+        Path | None,
+        typer.Option(help="Rules from reverse-DNS names and AS to access technology, instead of the bundled ones."),
+    ] = None,
+    lookups_win: Annotated[
+        bool, typer.Option("--lookups-win", help="Looked-up AS, country and access win over those a source gives.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="threads: of this machine; spark: tasks of this machine or of a cluster that sees the files."
+        ),
+    ] = "threads",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            help="Spark's master, such as spark://host:7077. [default: $SOJOURN_SPARK_MASTER or this machine]"
+        ),
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="spark.SETTING=VALUE", help="A setting of Spark; may be given several times."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with status 1 when any file was rejected or is damaged.")
     ] = False,
 ) -> None:
-    """Read captures, queue logs, ss polls, run manifests and study tables into the lake.
+    """Read captures, queue logs, RTT snapshots, run manifests and study tables into the lake.
 
     The format of a file is found from its content, not its name. Every attempt is recorded in the table
     ingest_outcome, with the reason where something could not be read; a damaged file gives what came before
@@ -80,6 +117,8 @@ def ingest(
       sojourn ingest --dry-run ~/captures/2026-11
 
       sojourn ingest run.pcap.gz queue_bpftrace.txt manifest.json
+
+      sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
     console = Console(stderr=True)
     if addresses not in ("pseudonymise", "keep"):
@@ -96,14 +135,26 @@ def ingest(
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
     # A dry run writes no address, and no key either.
     key = b"dry run" if dry_run else address_key(paths.secrets)
-    session = IngestSession(Lake(paths.lake), Pseudonymiser(key, policy), workers, packets=packets)
+    mark_key = b"dry run" if dry_run else forget_key(paths.secrets)
+    try:
+        pseudonymiser = Pseudonymiser(key, policy, ForgottenHosts.load(paths.forgotten, mark_key))
+        enrichment = Enrichment(
+            prefix_lists=tuple(PrefixList.load(path) for path in prefix_table or ()),
+            rules=bundled_rules() if access_rules is None else AccessRules.load(access_rules),
+            lookups_win=lookups_win,
+        )
+    except (InputError, ForgottenListError) as error:
+        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1) from error
+    lake = paths.open_lake()
     if dry_run:
+        session = IngestSession(lake, pseudonymiser, workers, packets=packets, enrichment=enrichment)
         session.prepare(files)
         _print_formats(console, session, files)
         return
-    lake = session.lake
+    holding = _ingest_engine(engine, paths, lake, pseudonymiser, enrichment, workers, packets, master, spark_conf or [])
     try:
-        with lake.writing():
+        with lake.writing(), holding as session:
             attempts = _run(console, session, files)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {error}")
@@ -115,6 +166,31 @@ def ingest(
     imperfect = [a for a in attempts if a.commit.status != "ok"]
     if (strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
         raise typer.Exit(1)
+
+
+def _ingest_engine(
+    engine: str,
+    paths: Paths,
+    lake: Lake,
+    pseudonymiser: Pseudonymiser,
+    enrichment: Enrichment,
+    workers: int,
+    packets: bool,
+    master: str | None,
+    conf: list[str],
+) -> AbstractContextManager[IngestSession]:
+    # duckdb is what the other commands call the engine of one machine.
+    if engine in ("threads", "duckdb"):
+        return nullcontext(IngestSession(lake, pseudonymiser, workers, packets=packets, enrichment=enrichment))
+    known = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
+    if engine not in known:
+        raise typer.BadParameter(
+            f"give threads or {' or '.join(sorted(known)) or 'install another'}", param_hint="--engine"
+        )
+    holding: AbstractContextManager[IngestSession] = known[engine].load()(
+        paths, lake, pseudonymiser, packets=packets, enrichment=enrichment, master=master, conf=conf
+    )
+    return holding
 
 
 def _any_facts(attempts: Iterable[Attempt]) -> bool:

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 
 from sojourn_ingest.addresses import Pseudonymiser
-
-
-class InputError(Exception):
-    """An input that cannot be read, or only in part.
-
-    ``reason`` is one word for counting; ``offset`` is the byte offset of the fault in the plain content.
-    """
-
-    def __init__(self, reason: str, message: str, offset: int | None = None) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
-        self.offset = offset
+from sojourn_ingest.enrichment import Enrichment
+from sojourn_ingest.input_error import InputError
 
 
 @dataclass
@@ -45,12 +35,26 @@ class Reading:
 
 @dataclass(frozen=True)
 class Source:
-    """One file to read: its path, how it is compressed, and the first bytes of its plain content."""
+    """One file to read: its path, how it is compressed, and the first bytes of its plain content.
+
+    A member of an archive has a ``stream`` of its plain content, which can be read once; ``plain_bytes`` then only says
+    whether there is more than the head.
+    """
 
     path: Path
     compression: str
     head: bytes
     plain_bytes: int
+    stream: BinaryIO | None = None
+
+    @contextmanager
+    def open_stored(self) -> Iterator[BinaryIO]:
+        """Open the content as it is stored."""
+        if self.stream is not None:
+            yield self.stream
+            return
+        with self.path.open("rb") as handle:
+            yield handle
 
     @property
     def plain_name(self) -> str:
@@ -67,7 +71,10 @@ class Context:
 
     pseudonymiser: Pseudonymiser
     fingerprint: Callable[[Path], str]
+    enrichment: Enrichment = field(default_factory=Enrichment)
 
+
+__all__ = ["Context", "Facts", "Format", "InputError", "Reading", "Source"]
 
 Facts = Iterator[tuple[str, pa.RecordBatch]]
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
+import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
+
+import pyarrow as pa
 
 from sojourn_ingest.formats.interface import InputError, Source
 
@@ -21,19 +25,48 @@ def open_plain(source: Source) -> Iterator[BinaryIO]:
         If the compression is not one that this reader handles, or the compressed stream is damaged.
     """
     try:
-        if source.compression == "none":
-            with source.path.open("rb") as handle:
-                yield handle
-        elif source.compression == "gzip":
-            with gzip.open(source.path, "rb") as unzipped:
-                yield cast(BinaryIO, unzipped)
-        else:
-            raise InputError(
-                "unsupported_compression",
-                f"{source.compression} is not read for this format; decompress the file first",
-            )
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError("compression", f"gzip stream is damaged: {error}; copy the file again") from error
+        with source.open_stored() as stored:
+            if source.compression == "none":
+                yield stored
+            elif source.compression == "gzip":
+                with gzip.open(stored, "rb") as unzipped:
+                    yield cast(BinaryIO, unzipped)
+            elif source.compression == "xz":
+                with lzma.open(stored, "rb") as unzipped_xz:
+                    yield cast(BinaryIO, unzipped_xz)
+            elif source.compression == "zstd":
+                with pa.CompressedInputStream(stored, "zstd") as unzipped_zstd:
+                    yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, _Readable(unzipped_zstd))))
+            else:
+                raise InputError(
+                    "unsupported_compression",
+                    f"{source.compression} is not read for this format; decompress the file first",
+                )
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, _DamagedStreamError) as error:
+        message = f"{source.compression} stream is damaged: {error}; copy the file again"
+        raise InputError("compression", message) from error
+
+
+class _DamagedStreamError(Exception):
+    """A zstd stream that cannot be decompressed; OSError would be taken for a fault of the disk."""
+
+
+class _Readable(io.RawIOBase):
+    """A stream of Arrow as a raw stream of Python, which can be read by lines once it is buffered."""
+
+    def __init__(self, stream: pa.NativeFile) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        try:
+            content = self._stream.read(len(buffer))
+        except OSError as error:
+            raise _DamagedStreamError(str(error)) from error
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def head_lines(source: Source, limit: int = 50) -> list[bytes]:

@@ -6,37 +6,57 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sojourn_ingest.formats.archive import SnapshotArchive
 from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.flent import Flent
 from sojourn_ingest.formats.interface import Format, InputError, Source
+from sojourn_ingest.formats.ndt import Ndt5, Ndt7
 from sojourn_ingest.formats.plain_text import head_lines
 from sojourn_ingest.formats.queue_log import BpftraceQueueLog
 from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotDescriptionFile, is_snapshot_description
+from sojourn_ingest.formats.snapshot_table import snapshot_tables_of
 from sojourn_ingest.formats.ss_polls import SsPolls
+from sojourn_ingest.formats.ss_text import SsText
 from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
 from sojourn_ingest.formats.synthetic_snapshots import SyntheticSnapshots
+from sojourn_ingest.formats.tcp_info import TcpInfo
+from sojourn_ingest.formats.web100 import SideStream
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
 
 class Registry:
-    """The formats of one ingest: the fixed ones, and the tables of the studies whose descriptions are at hand."""
+    """The formats of one ingest: the fixed ones, and the tables of which a description is at hand."""
 
     def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
+        snapshots: dict[str, KnownSnapshots] = {}
         for path in described:
+            if is_snapshot_description(path):
+                known = KnownSnapshots.load(path)
+                snapshots[known.description.dataset] = known
+                continue
             # A description that lies with the data wins over the bundled one of the same study.
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
         self.studies = list(own.values())
+        tables = snapshot_tables_of(list(snapshots.values()))
+        members: Sequence[Format] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
             Capture(packets=packets),
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),
+            SsText(),
             BpftraceQueueLog(),
             SyntheticSnapshots(),
+            TcpInfo(),
+            SnapshotDescriptionFile(),
+            SnapshotArchive(members),
+            *members,
             *tables_of(self.studies),
         )
 

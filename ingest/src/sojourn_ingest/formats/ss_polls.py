@@ -1,4 +1,4 @@
-"""Polls of ``ss -tino`` as JSON Lines: tcp_poll.
+"""Polls of ``ss -tino`` as JSON Lines: tcp_poll, and srtt_connection over the polls of each socket.
 
 One object a poll: ``ts_ns`` and ``ts_end_ns`` (UTC epoch, before and after the call) and ``raw``, the
 unchanged text of ``ss -H -O -tino``, one line a socket.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,9 +16,15 @@ import pyarrow as pa
 
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.snapshot_connections import TABLE as CONNECTIONS
+from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionRows, SnapshotFormat
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
+
+# The kernel's smoothed RTT as ss prints it. The peer is the client: ss runs where the data are sent from.
+BASIS = Basis("ss", rtt_basis="smoothed", sample_basis="polls")
+COUNTERS = ("sent_bytes", "acked_bytes", "received_bytes", "retransmitted_packets")
 
 # Bare words that ss prints before the congestion control's name (misc/ss.c, tcp_stats_print).
 FLAG_WORDS = frozenset(("ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited"))
@@ -47,6 +54,7 @@ COLON_WORDS: dict[str, tuple[str, Any]] = {
     "sent_bytes": ("bytes_sent", int),
     "retransmitted_bytes": ("bytes_retrans", int),
     "acked_bytes": ("bytes_acked", int),
+    "received_bytes": ("bytes_received", int),
     "unacked_packets": ("unacked", int),
     "lost_packets": ("lost", int),
 }
@@ -117,12 +125,108 @@ def parse_socket(line: str) -> dict[str, Any]:
     return row
 
 
-class SsPolls:
+@dataclass(frozen=True)
+class Poll:
+    """One call of ss: the time before it and after it, where that was noted (ns, UTC epoch), and its lines."""
+
+    start_ns: int
+    end_ns: int | None
+    lines: list[str]
+
+
+class SocketRows:
+    """Turns polls into rows of tcp_poll, and into one connection for each socket over all its polls."""
+
+    def __init__(self, context: Context, reading: Reading) -> None:
+        self._pseudonymiser = context.pseudonymiser
+        self._reading = reading
+        self._connections = ConnectionRows(BASIS, context, reading)
+        self._poll_index = 0
+        self._rows: list[dict[str, Any]] = []
+        self._open: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._ended: list[dict[str, Any]] = []
+
+    @property
+    def polls(self) -> int:
+        """Polls taken so far."""
+        return self._poll_index
+
+    def take(self, poll: Poll) -> Facts:
+        """Take one poll; a socket that cannot be read is refused and counted."""
+        for socket_index, line in enumerate(poll.lines):
+            try:
+                row = parse_socket(line)
+                addresses = {end: row.pop(f"{end}_address") for end in ("local", "peer")}
+                for end, address in addresses.items():
+                    keys = self._pseudonymiser.keys(address) if address else (None, None)
+                    row[f"{end}_host_key"], row[f"{end}_prefix_key"] = keys
+            except (ValueError, OverflowError):
+                self._reading.refuse("malformed_socket")
+                continue
+            row |= {
+                "poll_index": self._poll_index,
+                "socket_index": socket_index,
+                "poll_start_ns": poll.start_ns,
+                "poll_end_ns": poll.end_ns,
+            }
+            self._rows.append(row)
+            self._reading.records_read += 1
+            if addresses["peer"] and row["peer_port"] and row["state"] != "LISTEN":
+                self._reduce(addresses, row)
+        self._poll_index += 1
+        if len(self._rows) >= BATCH_ROWS:
+            yield from self._batches()
+
+    def _reduce(self, addresses: dict[str, str | None], row: dict[str, Any]) -> None:
+        socket = (addresses["local"], row["local_port"], addresses["peer"], row["peer_port"])
+        known = self._open.get(socket)
+        sent = row["sent_bytes"]
+        if known is not None and sent is not None and sent < (known["sent_bytes"] or 0):
+            # Counters only grow: this is another connection on the same ports.
+            self._ended.append(self._open.pop(socket))
+            known = None
+        if known is None:
+            known = self._open[socket] = {
+                "start_ns": row["poll_start_ns"],
+                "client_address": addresses["peer"],
+                "rtt_samples": 0,
+                "rtt_sum_us": 0,
+            } | dict.fromkeys((*COUNTERS, "rtt_min_us", "rtt_max_us", "kernel_min_rtt_us", "congestion_control"))
+        known["duration_ms"] = (row["poll_start_ns"] - known["start_ns"]) / 1e6
+        if row["srtt_us"]:
+            known["rtt_samples"] += 1
+            known["rtt_sum_us"] += row["srtt_us"]
+            known["rtt_min_us"] = min(known["rtt_min_us"] or row["srtt_us"], row["srtt_us"])
+            known["rtt_max_us"] = max(known["rtt_max_us"] or 0, row["srtt_us"])
+        if row["min_rtt_us"]:
+            known["kernel_min_rtt_us"] = min(known["kernel_min_rtt_us"] or row["min_rtt_us"], row["min_rtt_us"])
+        known["congestion_control"] = row["congestion_control"] or known["congestion_control"]
+        for name in COUNTERS:
+            if row[name] is not None:
+                known[name] = max(known[name] or 0, row[name])
+
+    def finish(self) -> Facts:
+        """Yield what remains: the last polls, and the connections in the order of their first poll."""
+        yield from self._batches()
+        rows = sorted([*self._ended, *self._open.values()], key=lambda row: row["start_ns"])
+        for number, row in enumerate(rows):
+            total, polls = row.pop("rtt_sum_us"), row["rtt_samples"]
+            row["connection_number"], row["rtt_avg_us"] = number, total / polls if polls else None
+        for place in range(0, len(rows), BATCH_ROWS):
+            yield CONNECTIONS, self._connections.from_rows(rows[place : place + BATCH_ROWS])
+
+    def _batches(self) -> Facts:
+        if self._rows:
+            declared = [field for field in table("tcp_poll").arrow_schema() if field.name in self._rows[0]]
+            yield "tcp_poll", pa.RecordBatch.from_pylist(self._rows, schema=pa.schema(declared))
+        self._rows = []
+
+
+class SsPolls(SnapshotFormat):
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"
-    holds_addresses = True
-    version = "ss-polls-1"
+    version = "ss-polls-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""
@@ -132,60 +236,33 @@ class SsPolls:
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per socket and poll; a line or socket that cannot be read is refused and counted."""
-        rows: list[dict[str, Any]] = []
+        sockets = SocketRows(context, reading)
         offset = 0
-        poll_index = 0
         try:
             with open_plain(source) as handle:
                 for line in handle:
                     try:
-                        rows += self._poll(line, poll_index, context, reading)
-                        poll_index += 1
+                        poll = _poll(line)
                     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                         reading.refuse("malformed_line")
                         reading.fault = reading.fault or InputError(
                             "corrupt_record", f"line at byte {offset} is not a poll of ss: {error}", offset
                         )
+                    else:
+                        yield from sockets.take(poll)
                     offset += len(line)
-                    if len(rows) >= BATCH_ROWS:
-                        yield "tcp_poll", self._batch(rows)
-                        rows = []
         except InputError as error:
             # Damage to the compressed stream: the polls before it stand.
-            if poll_index == 0:
+            if sockets.polls == 0:
                 raise
             error.offset = offset
             reading.fault = error
-        if rows:
-            yield "tcp_poll", self._batch(rows)
+        yield from sockets.finish()
 
-    def _poll(self, line: bytes, poll_index: int, context: Context, reading: Reading) -> list[dict[str, Any]]:
-        poll = json.loads(line)
-        start_ns, end_ns, text = int(poll["ts_ns"]), int(poll["ts_end_ns"]), str(poll["raw"])
-        if not 0 <= start_ns <= LARGEST["poll_start_ns"] or not 0 <= end_ns <= LARGEST["poll_end_ns"]:
-            raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
-        rows = []
-        for socket_index, socket_line in enumerate(text.splitlines()):
-            try:
-                row = parse_socket(socket_line)
-                for end in ("local", "peer"):
-                    address = row.pop(f"{end}_address")
-                    keys = context.pseudonymiser.keys(address) if address else (None, None)
-                    row[f"{end}_host_key"], row[f"{end}_prefix_key"] = keys
-            except (ValueError, OverflowError):
-                reading.refuse("malformed_socket")
-                continue
-            row |= {
-                "poll_index": poll_index,
-                "socket_index": socket_index,
-                "poll_start_ns": start_ns,
-                "poll_end_ns": end_ns,
-            }
-            rows.append(row)
-            reading.records_read += 1
-        return rows
 
-    @staticmethod
-    def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-        declared = [field for field in table("tcp_poll").arrow_schema() if field.name in rows[0]]
-        return pa.RecordBatch.from_pylist(rows, schema=pa.schema(declared))
+def _poll(line: bytes) -> Poll:
+    content = json.loads(line)
+    start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), str(content["raw"])
+    if not 0 <= start_ns <= LARGEST["poll_start_ns"] or not 0 <= end_ns <= LARGEST["poll_end_ns"]:
+        raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
+    return Poll(start_ns, end_ns, text.splitlines())

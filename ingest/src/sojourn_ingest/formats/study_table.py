@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.numbers_in_text import number_of_text
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.study_description import (
     UNIT_FACTORS,
@@ -166,22 +167,11 @@ def _column(
     elif mapping.unit == "duration":
         converted = _duration_seconds(text)
     else:
-        converted = _number(text, UNIT_FACTORS[mapping.unit or "1"], pa.types.is_integer(wanted))
+        converted = number_of_text(text, UNIT_FACTORS[mapping.unit or "1"], whole=pa.types.is_integer(wanted))
     failed = pc.and_(present, pc.is_null(converted))
     if mapping.counts_restarts:
         converted = restarts.number(converted)
     return converted.cast(wanted), failed
-
-
-def _number(text: pa.Array, factor: float, whole: bool) -> pa.Array:
-    plain = pc.match_substring_regex(text, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
-    number = pc.if_else(plain, text, pa.scalar(None, pa.string()))
-    scaled = pc.multiply(pc.cast(pc.utf8_trim_whitespace(number), pa.float64()), factor)
-    # 0.225 Mbit/s is 225000.00000000003 bit/s in doubles.
-    if not whole:
-        return scaled
-    fits = pc.less(pc.abs(scaled), float(2**53))
-    return pc.cast(pc.round(pc.if_else(fits, scaled, pa.scalar(None, pa.float64()))), pa.int64())
 
 
 def _duration_seconds(text: pa.Array) -> pa.Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 FORMAT_VERSION = 1
 
@@ -76,6 +77,17 @@ class Commit:
         version = content.pop("version", None) if isinstance(content, dict) else None
         if version != FORMAT_VERSION:
             raise ValueError(f"commit version {version!r}; this release reads version {FORMAT_VERSION}")
+        return cls.from_dict(content)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Commit:
+        """Return the commit of a parsed one, as `dataclasses.asdict` gives it.
+
+        Raises
+        ------
+        ValueError
+            If it is not a commit.
+        """
         try:
             content["files"] = tuple(DataFile(**item) for item in content["files"])
             content["replaces"] = tuple(content["replaces"])

@@ -1,70 +1,116 @@
-"""The lake on disk: which commits are live, and how one is added."""
+"""The lake: which commits are live, where their facts lie, and how one is added."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.outcome import Outcome
-from sojourn_ingest.lake.writer import flush
+from sojourn_ingest.lake.pack import Pack, Part
+from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
 from sojourn_ingest.schema import TABLES
 
+PACK_SUFFIX = ".json.gz"
+#: Commits read at a time: an object store answers many requests at once.
+READERS = 16
 
-class LakeBusyError(RuntimeError):
-    """Another process is writing to the lake."""
+
+def pack_path(name: str) -> str:
+    """Return the object in which a pack is kept."""
+    return f"packs/{name}{PACK_SUFFIX}"
 
 
 class LakeDamagedError(RuntimeError):
     """A commit of the lake cannot be read; the message names the file."""
 
 
-def _read_commit(path: Path) -> Commit:
-    try:
-        return Commit.from_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise LakeDamagedError(f"{path} is damaged ({error}); remove it and ingest its source again") from error
-
-
 class Lake:
-    """A folder of Parquet facts (``data/<table>/*.parquet``) and commits (``commits/<name>.json``).
+    """Parquet facts (``data/<table>/*.parquet``) and commits (``commits/<name>.json``, ``packs/<name>.json.gz``).
 
     Readers see exactly the files that live commits name, so a file that was being written when a process was
-    killed is never seen; the next writer removes it.
+    killed is never seen; the next writer removes it. ``location`` is a folder or a URI (see
+    :func:`sojourn_ingest.lake.storage.open_storage`), and ``cache`` where copies of remote files are kept.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, location: Path | str | Storage, cache: Path | None = None) -> None:
+        self.storage = open_storage(location, cache) if isinstance(location, Path | str) else location
+        #: Part of the names of the files written, where several attempts at one source may run at a time.
+        self.attempt = ""
         self._lock = threading.Lock()
         self._content_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._live: dict[str, Commit] = {}
         self._names_by_path: defaultdict[str, set[str]] = defaultdict(set)
         self._names_by_content: defaultdict[str, set[str]] = defaultdict(set)
+        self._seen_commits: dict[str, Commit] = {}
+        self._packs: dict[str, Pack] = {}
+        self._moved: dict[str, str] = {}
         self.refresh()
 
     @property
-    def _commit_folder(self) -> Path:
-        return self.root / "commits"
+    def root(self) -> Path:
+        """The lake's folder.
+
+        Raises
+        ------
+        StorageError
+            If it lies in no folder of this machine.
+        """
+        if not isinstance(self.storage, FolderStorage):
+            raise StorageError(f"{self.storage.uri} is no folder of this machine")
+        return self.storage.root
 
     def refresh(self) -> None:
-        """Read the commits anew."""
-        commits = [_read_commit(path) for path in sorted(self._commit_folder.glob("*.json"))]
-        replaced = {name for commit in commits for name in commit.replaces}
+        """Read the commits anew; those read before have not changed, for none ever does."""
+        self._packs = self._read_packs()
+        names = [name for name in self.storage.names("commits") if name.endswith(".json")]
+        unread = [name for name in names if name not in self._seen_commits]
+        with ThreadPoolExecutor(max_workers=READERS, thread_name_prefix="commits") as pool:
+            self._seen_commits.update(zip(unread, pool.map(self._read_commit, unread), strict=True))
+        commits = {commit.name: commit for pack in self._packs.values() for commit in pack.commits}
+        commits |= {commit.name: commit for commit in (self._seen_commits[name] for name in names)}
+        replaced = {name for commit in commits.values() for name in commit.replaces}
+        self._moved = {
+            part.path: shared.file.path
+            for pack in self._packs.values()
+            for shared in pack.shared
+            for part in shared.parts
+        }
         self._live.clear()
         self._names_by_path.clear()
         self._names_by_content.clear()
-        for commit in commits:
+        for commit in commits.values():
             if commit.name not in replaced:
                 self._add(commit)
+
+    def _read_commit(self, name: str) -> Commit:
+        try:
+            return Commit.from_json(self.storage.read(name).decode("utf-8"))
+        except ValueError as error:
+            where = f"{self.storage.uri}/{name}"
+            raise LakeDamagedError(f"{where} is damaged ({error}); remove it and ingest its source again") from error
+
+    def _read_packs(self) -> dict[str, Pack]:
+        packs = {}
+        for name in self.storage.names("packs"):
+            if name.endswith(PACK_SUFFIX):
+                try:
+                    packs[name] = self._packs.get(name) or Pack.from_bytes(self.storage.read(name))
+                except ValueError as error:
+                    raise LakeDamagedError(f"{self.storage.uri}/{name} is damaged ({error})") from error
+        replaced = {pack_path(name) for pack in packs.values() for name in pack.replaces}
+        return {name: pack for name, pack in packs.items() if name not in replaced}
 
     def _add(self, commit: Commit) -> None:
         self._live[commit.name] = commit
@@ -81,9 +127,46 @@ class Lake:
         with self._lock:
             return [self._live[name] for name in sorted(self._live)]
 
+    def packs(self) -> list[Pack]:
+        """Return the packs that no other one replaces."""
+        return list(self._packs.values())
+
+    def place_of(self, file: DataFile) -> str:
+        """Return where the facts of a commit's file lie now: in the file itself, or in one shared with others."""
+        return self._moved.get(file.path, file.path)
+
+    def objects(self, table: str) -> list[str]:
+        """Return the live Parquet files of one table as the storage names them, in order."""
+        return sorted({self.place_of(file) for commit in self.live() for file in commit.files if file.table == table})
+
     def files(self, table: str) -> list[Path]:
-        """Return the live Parquet files of one table, by path."""
-        return sorted(self.root / file.path for commit in self.live() for file in commit.files if file.table == table)
+        """Return the live Parquet files of one table as files of this machine; see :meth:`hidden` for their rows."""
+        return [self.storage.local(name) for name in self.objects(table)]
+
+    def hidden(self, table: str) -> dict[str, tuple[Part, ...]]:
+        """Return, by shared file, the rows in it whose commit is no longer live: no reader may see them."""
+        live = {file.path for commit in self.live() for file in commit.files if file.table == table}
+        found = {}
+        for pack in self._packs.values():
+            for shared in pack.shared:
+                gone = tuple(part for part in shared.parts if part.path not in live)
+                if shared.file.table == table and gone and len(gone) < len(shared.parts):
+                    found[shared.file.path] = gone
+        return found
+
+    def values(self, table: str, column: str, commits: Iterable[Commit] | None = None) -> set[Any]:
+        """Return the distinct values of one column over the facts of some commits, or of all that are live."""
+        wanted: defaultdict[str, set[str]] = defaultdict(set)
+        for commit in self.live() if commits is None else commits:
+            for file in commit.files:
+                if file.table == table:
+                    wanted[self.place_of(file)].add(commit.content_hash)
+        values: set[Any] = set()
+        for name, hashes in wanted.items():
+            rows = pq.read_table(self.storage.local(name), columns=[column, "source_hash"])
+            is_wanted = pc.is_in(rows.column("source_hash"), pa.array(sorted(hashes)))
+            values |= set(rows.filter(is_wanted).column(column).to_pylist())
+        return values
 
     def fingerprint(self) -> str:
         """Return a hash that changes when, and only when, the live facts or outcomes change."""
@@ -94,13 +177,13 @@ class Lake:
 
     def studies_of_runs(self, commit: Commit) -> set[str]:
         """Return the studies to which the runs of one commit belong."""
-        studies: set[str] = set()
         holder = commit if commit.holds_facts else self.facts_of(commit.content_hash, commit.decoder_version)
-        for file in () if holder is None else holder.files:
-            if file.table == "run":
-                column = pq.read_table(self.root / file.path, columns=["study_id"]).column("study_id")
-                studies |= set(column.to_pylist())
-        return studies
+        return set() if holder is None else self.values("run", "study_id", [holder])
+
+    def named(self, name: str) -> Commit:
+        """Return the live commit of a name; raises KeyError where none is."""
+        with self._lock:
+            return self._live[name]
 
     def at_path(self, source_path: str) -> list[Commit]:
         """Return the live commits of one path, by name."""
@@ -130,7 +213,28 @@ class Lake:
         What the same path held before, what an older decoder made of the same content, and another source of
         the same ``subject`` are replaced.
         """
-        draft = Commit(
+        draft = self.draft(outcome, files, subject)
+        with self._lock:
+            draft = replace(draft, replaces=self._replaced_by(draft))
+            commit = replace(draft, files=(*files, self._write_outcome(draft.name, outcome)))
+            self._publish(commit)
+            for name in commit.replaces:
+                self._remove(name)
+            self._add(commit)
+        return commit
+
+    def replace_commit(self, commit: Commit) -> None:
+        """Make a commit visible in the place of those it replaces; what only they named is a leftover then."""
+        with self._lock:
+            self._publish(commit)
+            for name in commit.replaces:
+                self._remove(name)
+            self._add(commit)
+
+    @staticmethod
+    def draft(outcome: Outcome, files: tuple[DataFile, ...], subject: str | None = None) -> Commit:
+        """Return the commit of an attempt before it is known what it replaces."""
+        return Commit(
             source_path=outcome.source_path,
             content_hash=outcome.content_hash,
             decoder_version=outcome.decoder_version,
@@ -146,14 +250,6 @@ class Lake:
             subject=subject,
             duplicate_of=outcome.duplicate_of,
         )
-        with self._lock:
-            draft = replace(draft, replaces=self._replaced_by(draft))
-            commit = replace(draft, files=(*files, self._write_outcome(draft.name, outcome)))
-            self._publish(commit)
-            for name in commit.replaces:
-                self._remove(name)
-            self._add(commit)
-        return commit
 
     def _replaced_by(self, draft: Commit) -> tuple[str, ...]:
         older_decoder = {
@@ -193,22 +289,19 @@ class Lake:
         )
 
     def _write_outcome(self, name: str, outcome: Outcome) -> DataFile:
-        path = self.root / "data" / "ingest_outcome" / f"{name}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(outcome.as_table(), path, compression="zstd")
-        flush(path)
-        return DataFile("ingest_outcome", str(path.relative_to(self.root)), 1, path.stat().st_size)
+        path = f"data/ingest_outcome/{name}.parquet"
+        draft = self.storage.draft(path)
+        pq.write_table(outcome.as_table(), draft, compression="zstd")
+        return DataFile("ingest_outcome", path, 1, self.storage.keep(path, draft))
 
     def _publish(self, commit: Commit) -> None:
-        self._commit_folder.mkdir(parents=True, exist_ok=True)
-        path = self._commit_folder / f"{commit.name}.json"
-        temporary = path.with_suffix(".tmp")
-        with temporary.open("w", encoding="utf-8") as handle:
-            handle.write(commit.to_json())
-            handle.flush()
-            os.fsync(handle.fileno())
-        temporary.replace(path)
-        flush(self._commit_folder)
+        # A commit of that name says the same of the same attempt: it stands whoever made it.
+        self.storage.create(f"commits/{commit.name}.json", commit.to_json().encode())
+
+    def publish_pack(self, pack: Pack) -> None:
+        """Make a pack visible; the commits and files that it stands for are then leftovers."""
+        self.storage.create(pack_path(pack.name), pack.to_bytes())
+        self.refresh()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -219,21 +312,19 @@ class Lake:
         LakeBusyError
             If another process holds it.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / "lock").open("w") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise LakeBusyError(f"another process is ingesting into {self.root}; wait for it to end") from error
+        with self.storage.held():
             self.refresh()
-            self._remove_orphans()
+            self.remove_leftovers()
             yield
 
-    def _remove_orphans(self) -> None:
-        for leftover in self._commit_folder.glob("*.tmp"):
-            leftover.unlink()
-        named = {self.root / file.path for commit in self.live() for file in commit.files}
+    def remove_leftovers(self) -> int:
+        """Remove every object that nothing live names, and return how many; only while the lake is held."""
+        packed = {f"commits/{commit.name}.json" for pack in self._packs.values() for commit in pack.commits}
+        named = {self.place_of(file) for commit in self.live() for file in commit.files}
+        leftovers = [name for name in self.storage.names("commits") if name.endswith(".tmp") or name in packed]
+        leftovers += [name for name in self.storage.names("packs") if name not in self._packs]
         for table in TABLES:
-            for path in (self.root / "data" / table).glob("*.parquet"):
-                if path not in named:
-                    path.unlink()
+            leftovers += [name for name in self.storage.names(f"data/{table}") if name not in named]
+        for name in leftovers:
+            self.storage.delete(name)
+        return len(leftovers)

@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.lake.commit import DataFile
+from sojourn_ingest.lake.purge import (
+    FLOW,
+    FLOW_KEY,
+    belongs_to_flow,
+    host_key_columns,
+    of_flows,
+    of_hosts,
+    rewrite_without,
+)
+from sojourn_ingest.lake.storage import Storage, open_storage
 from sojourn_ingest.schema import table
 
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
 
 
-def flush(path: Path) -> None:
-    """Bring a file, or a folder's list of files, to the disk; of a file, its name in its folder too."""
-    for entry in (path,) if path.is_dir() else (path, path.parent):
-        descriptor = os.open(entry, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
-    Use as a context manager; on an exception everything written is removed.
+    Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs;
+    ``forgotten_rows`` counts them. Use as a context manager; on an exception everything written is removed. ``attempt``
+    is part of the files' names where several attempts at one source may run at a time.
     """
 
-    def __init__(self, lake_root: Path, source_hash: str, decoder_version: str) -> None:
-        self._root = lake_root
+    def __init__(
+        self,
+        lake: Path | Storage,
+        source_hash: str,
+        decoder_version: str,
+        attempt: str = "",
+        forgotten: Collection[str] = (),
+    ) -> None:
+        self._storage = open_storage(lake) if isinstance(lake, Path) else lake
+        self._attempt = attempt
         self._source_hash = source_hash
         self._decoder_version = decoder_version
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
         self._pending_rows: dict[str, int] = {}
         self._paths: dict[str, Path] = {}
+        self._objects: dict[str, str] = {}
         self._rows: dict[str, int] = {}
         self._finished: tuple[DataFile, ...] | None = None
+        self._forgotten = frozenset({FORGOTTEN, *forgotten})
+        self._forgotten_flows: set[int] = set()
+        self.forgotten_rows = 0
 
     def __enter__(self) -> FactWriter:
         return self
@@ -51,8 +67,8 @@ class FactWriter:
         if self._finished is None:
             for writer in self._writers.values():
                 writer.close()
-            for path in self._paths.values():
-                path.unlink(missing_ok=True)
+            for name, path in self._paths.items():
+                self._storage.discard(self._objects[name], path)
 
     def write(self, name: str, batch: pa.RecordBatch) -> None:
         """Append ``batch``, which lacks only the provenance columns, to table ``name``.
@@ -64,8 +80,11 @@ class FactWriter:
         """
         if batch.num_rows == 0:
             return
-        self._pending.setdefault(name, []).append(self._complete(name, batch))
-        self._pending_rows[name] = self._pending_rows.get(name, 0) + batch.num_rows
+        rows = self._without_forgotten(name, self._complete(name, batch))
+        if rows.num_rows == 0:
+            return
+        self._pending.setdefault(name, []).append(rows)
+        self._pending_rows[name] = self._pending_rows.get(name, 0) + rows.num_rows
         if self._pending_rows[name] >= ROW_GROUP_ROWS:
             self._flush(name)
 
@@ -89,12 +108,38 @@ class FactWriter:
                 raise ValueError(f"table {name}: a reader gave null in column {column.name}, which never is")
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
+    def _without_forgotten(self, name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if not host_key_columns(name):
+            return rows
+        selected = of_hosts(name, self._forgotten)(rows)
+        count = pc.sum(selected).as_py() or 0
+        if not count:
+            return rows
+        self.forgotten_rows += count
+        if name == FLOW:
+            self._forgotten_flows.update(rows.column(FLOW_KEY).filter(selected).to_pylist())
+        return rows.filter(pc.invert(selected))
+
+    def _remove_what_belonged_to_forgotten_flows(self) -> None:
+        # A flow is given when it ends, after what belongs to it, so that is only known now.
+        for name, path in list(self._paths.items()):
+            if not (self._forgotten_flows and belongs_to_flow(name)):
+                continue
+            target = path.with_suffix(".rewritten")
+            rows = rewrite_without(path, target, of_flows(self._forgotten_flows))
+            self.forgotten_rows += self._rows[name] - rows
+            self._rows[name] = rows
+            if rows:
+                target.replace(path)
+            else:
+                self._storage.discard(self._objects.pop(name), self._paths.pop(name))
+
     def _flush(self, name: str) -> None:
         if name not in self._writers:
-            path = self._root / "data" / name / f"{self._source_hash[:24]}-{self._file_tag()}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._paths[name] = path
-            self._writers[name] = pq.ParquetWriter(path, table(name).arrow_schema(), compression="zstd")
+            attempt = f"-{self._attempt}" if self._attempt else ""
+            self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}{attempt}.parquet"
+            self._paths[name] = self._storage.draft(self._objects[name])
+            self._writers[name] = pq.ParquetWriter(self._paths[name], table(name).arrow_schema(), compression="zstd")
         rows = pa.Table.from_batches(self._pending.pop(name), schema=table(name).arrow_schema())
         self._rows[name] = self._rows.get(name, 0) + rows.num_rows
         self._pending_rows[name] = 0
@@ -107,12 +152,12 @@ class FactWriter:
         """Close and flush every file to disk, and return them for the commit."""
         for name in list(self._pending):
             self._flush(name)
-        for name, writer in self._writers.items():
+        for writer in self._writers.values():
             writer.close()
-            # The commit must never reach the disk before what it promises.
-            flush(self._paths[name])
+        self._remove_what_belonged_to_forgotten_flows()
+        # The commit must never reach the disk before what it promises.
+        sizes = {name: self._storage.keep(self._objects[name], path) for name, path in self._paths.items()}
         self._finished = tuple(
-            DataFile(name, str(path.relative_to(self._root)), self._rows[name], path.stat().st_size)
-            for name, path in sorted(self._paths.items())
+            DataFile(name, self._objects[name], self._rows[name], size) for name, size in sorted(sizes.items())
         )
         return self._finished

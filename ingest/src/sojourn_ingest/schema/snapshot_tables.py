@@ -16,7 +16,7 @@ from sojourn_ingest.schema.shared_columns import (
 
 TCP_POLL = Table(
     "tcp_poll",
-    "ss reader",
+    "ss readers",
     "one socket in one poll of ss",
     ("source_hash", "poll_index", "socket_index"),
     (
@@ -45,6 +45,7 @@ TCP_POLL = Table(
         ),
         Column("retransmitted_bytes", INT64, "payload bytes retransmitted", "bytes", source="tcpi_bytes_retrans"),
         Column("acked_bytes", INT64, "payload bytes acknowledged", "bytes", source="tcpi_bytes_acked"),
+        Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
         Column("unacked_packets", INT32, "segments in flight", source="tcpi_unacked"),
         Column("retransmitted_packets", INT64, "segments retransmitted so far", source="tcpi_total_retrans"),
         Column("lost_packets", INT64, "segments the sender takes for lost", source="tcpi_lost"),
@@ -124,8 +125,25 @@ SRTT_CONNECTION = Table(
         Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
         Column("retransmitted_packets", INT64, "segments retransmitted so far", source="tcpi_total_retrans"),
         Column("congestion_control", STRING, "congestion control", source="tcp_sock.icsk_ca_ops"),
-        Column("synthetic", BOOL, "the row is made up and was never measured", nullable=False),
+        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
     ),
 )
 
-TABLES = (TCP_POLL, SRTT_CONNECTION)
+SNAPSHOT_DATASET = Table(
+    "snapshot_dataset",
+    "snapshot description",
+    "one data set of connections that a description declares",
+    ("dataset",),
+    (
+        *PROVENANCE,
+        Column("dataset", STRING, "short name of the data set", nullable=False),
+        Column("title", STRING, "title", nullable=False),
+        Column("description", STRING, "what was measured, and what the data can and cannot say", nullable=False),
+        Column("citation", STRING, "how to cite it"),
+        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False),
+        Column("url", STRING, "where the data come from"),
+        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+    ),
+)
+
+TABLES = (TCP_POLL, SRTT_CONNECTION, SNAPSHOT_DATASET)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
@@ -21,8 +22,8 @@ LOCAL_MASTER = "local[*]"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
-class SparkError(RuntimeError):
-    """Spark cannot be used; the message says what would mend it."""
+class SparkError(EngineError):
+    """Spark cannot be used or has failed; the message says what would mend it."""
 
 
 @dataclass(frozen=True)

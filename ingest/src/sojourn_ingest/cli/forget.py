@@ -1,0 +1,107 @@
+"""``sojourn forget``: removes a host from the lake, and keeps it out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
+from sojourn_ingest.lake import Forgetting, LakeBusyError, find
+from sojourn_ingest.lake import forget as forget_in
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.secrets_file import address_key, forget_key
+
+HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``forget`` to the command line."""
+    app.command("forget")(forget)
+
+
+def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str | None]:
+    """Return the host keys under which a host may stand in the lake, and what its mark is made of.
+
+    Of an address these are its pseudonym, and the address itself where it was kept; a host key stands for itself and
+    has no mark; anything else is a name by which somebody's table called the host.
+    """
+    if HOST_KEY.fullmatch(host):
+        return {host}, None
+    try:
+        pseudonym, _ = pseudonymiser.keys(host)
+        kept, _ = Pseudonymiser(pseudonymiser.key, "keep").keys(host)
+    except ValueError:
+        return {pseudonymiser.key_of_name(host)}, host
+    return {pseudonym, kept}, kept
+
+
+def forget(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="An address, a host key (hk-…), or a name a table used.")],
+    var: Annotated[
+        Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this, only what would go is shown.")] = False,
+) -> None:
+    """Remove a host's rows from every table of the lake, and keep them from coming back.
+
+    Without --yes nothing is changed. The host is put on a list beside the lake that holds no address, and no later
+    ingest writes rows of it. Rows under an older address key need a run of their own, with that key in
+    SOJOURN_ADDRESS_KEY. Run sojourn build afterwards, and remove older snapshots.
+
+    Examples
+    --------
+      sojourn forget 198.51.100.7
+
+      sojourn forget hk-0123456789abcdef0123456789abcdef --yes
+    """
+    paths = Paths.from_environment(var)
+    mark_key = forget_key(paths.secrets)
+    pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(mark_key))
+    host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
+    lake = paths.open_lake()
+    if not yes:
+        _print(find(lake, host_keys), "would go")
+        typer.echo("nothing is changed without --yes")
+        return
+    try:
+        with lake.writing():
+            found = find(lake, host_keys)
+            # The list first: whatever happens next, the host does not come back.
+            mark = None if marked is None else pseudonymiser.forget_mark(marked)
+            rows = sum((one.rows for one in found), Counter[str]())
+            add_to_list(paths.forgotten, mark=mark, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows)
+            forget_in(lake, found)
+            # Copies of remote files may hold the host too; they are fetched again when they are needed.
+            shutil.rmtree(paths.lake_cache, ignore_errors=True)
+    except LakeBusyError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+    _print(found, "gone")
+    typer.echo(f"kept out from now on by {paths.forgotten}")
+    typer.echo("run sojourn build to make the marts without it, and remove older snapshots")
+
+
+def _print(found: list[Forgetting], title: str) -> None:
+    rows: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    for one in found:
+        rows += one.rows
+        sources.update(one.rows.keys())
+    table = Table(title=title, title_justify="left")
+    table.add_column("table")
+    table.add_column("sources", justify="right")
+    table.add_column("rows", justify="right")
+    for name, count in sorted(rows.items()):
+        table.add_row(name, f"{sources[name]:,}", f"{count:,}")
+    if not rows:
+        table.add_row("no row of the lake names this host", "", "")
+    Console().print(table)

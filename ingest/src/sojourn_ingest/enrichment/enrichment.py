@@ -1,0 +1,77 @@
+"""Enrichment of connections: what is known of the client, before its address becomes a pseudonym.
+
+A column ``client_address`` (or ``client_host``, a name of the host that may be an address, a host key or anything else)
+and ``client_name`` (reverse DNS) go in, and none of them comes out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.enrichment.access_rules import UNKNOWN, AccessRules, bundled_rules
+from sojourn_ingest.enrichment.prefix_list import PrefixList
+from sojourn_ingest.text_columns import text_buffers
+
+RAW_COLUMNS = ("client_address", "client_host", "client_name")
+
+
+@dataclass(frozen=True)
+class Enrichment:
+    """The tables and rules of one ingest. What a source itself says of a client wins, unless ``lookups_win``."""
+
+    prefix_lists: tuple[PrefixList, ...] = ()
+    rules: AccessRules = field(default_factory=bundled_rules)
+    lookups_win: bool = False
+
+    @property
+    def mark(self) -> str:
+        """What tells facts under these tables and rules from those under others."""
+        parts = [*(one.content_hash for one in self.prefix_lists), self.rules.content_hash, str(self.lookups_win)]
+        return "enrich-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
+
+
+class ClientLookup:
+    """The enrichment of one source's connections under one key."""
+
+    def __init__(self, enrichment: Enrichment, pseudonymiser: Pseudonymiser) -> None:
+        self._rules = enrichment.rules
+        self._lookups_win = enrichment.lookups_win
+        self._resolver = pseudonymiser.resolver([one.table for one in enrichment.prefix_lists])
+
+    def columns(self, given: dict[str, pa.Array], rows: int) -> tuple[dict[str, pa.Array], pa.Array]:
+        """Return the client's columns of ``srtt_connection``, and which rows have a text that is no address.
+
+        ``given`` holds those of client_address, client_host, client_name, ip_version, asn, country and
+        access_technology that the source has.
+        """
+        names = "client_host" in given
+        texts = given["client_host"] if names else given.get("client_address", pa.nulls(rows, pa.string()))
+        resolved, _ = self._resolver.resolve(*text_buffers(texts), names=names)
+        keys = resolved.column("host_key")
+        malformed = pc.and_(pc.is_null(keys), pc.greater(pc.binary_length(pc.fill_null(texts, "")), 0))
+        asn = self._chosen(given.get("asn"), resolved.column("asn"))
+        found, rule = self._rules.technology(given.get("client_name"), asn)
+        source = given.get("access_technology")
+        technology = self._chosen(source, found)
+        if source is not None and not self._lookups_win:
+            rule = pc.if_else(pc.is_null(source), rule, pa.scalar(None, pa.string()))
+        return {
+            "client_host_key": keys,
+            "client_prefix_key": resolved.column("prefix_key"),
+            "ip_version": self._chosen(given.get("ip_version"), resolved.column("ip_version")),
+            "asn": asn,
+            "country": self._chosen(given.get("country"), resolved.column("country")),
+            "access_technology": pc.fill_null(technology, UNKNOWN),
+            "access_technology_rule": rule,
+        }, malformed
+
+    def _chosen(self, given: pa.Array | None, looked_up: pa.Array) -> pa.Array:
+        if given is None:
+            return looked_up
+        first, second = (looked_up, given) if self._lookups_win else (given, looked_up)
+        return pc.coalesce(first, second)

@@ -1,0 +1,134 @@
+"""Prefix lists that the user supplies: from prefix to autonomous system and country, as CSV or MMDB."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import maxminddb
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from sojourn_ingest import _native
+from sojourn_ingest.formats.validation import one_line
+from sojourn_ingest.input_error import InputError
+
+MMDB_METADATA = b"\xab\xcd\xefMaxMind.com"
+MMDB_METADATA_BYTES = 128 * 1024
+COUNTRY = re.compile(r"[A-Z]{2}")
+
+
+@dataclass(frozen=True)
+class PrefixList:
+    """One prefix list, ready for longest-prefix match, with the hash of the file it came from."""
+
+    table: _native.PrefixTable
+    content_hash: str
+    path: Path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process reads the file itself, once; it must lie at the same path there.
+        return _loaded, (self.path,)
+
+    @classmethod
+    def load(cls, path: Path) -> PrefixList:
+        """Read a prefix list: CSV with the columns prefix, asn and country (others are left aside), or an MMDB file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or is neither of the two.
+        """
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError("unreadable", f"{path}: cannot be read: {error.strerror}") from error
+        rows = _mmdb_rows(path) if MMDB_METADATA in content[-MMDB_METADATA_BYTES:] else _csv_rows(path)
+        try:
+            table = _native.PrefixTable(*rows)
+        except ValueError as error:
+            raise InputError("corrupt_record", f"{path}: {error}; write prefixes as 192.0.2.0/24") from error
+        return cls(table, hashlib.sha256(content).hexdigest(), path)
+
+
+@cache
+def _loaded(path: Path) -> PrefixList:
+    return PrefixList.load(path)
+
+
+Rows = tuple[list[str], list[int | None], list[str | None]]
+
+
+def _csv_rows(path: Path) -> Rows:
+    text = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(("prefix", "asn", "country"), pa.string()), strings_can_be_null=True
+    )
+    try:
+        table = pa_csv.read_csv(path, convert_options=text)
+    except pa.ArrowInvalid as error:
+        raise InputError("corrupt_record", f"{path}: not a CSV prefix list: {one_line(error)}") from error
+    if "prefix" not in table.column_names or not {"asn", "country"} & set(table.column_names):
+        raise InputError(
+            "unrecognised_format",
+            f"{path}: a prefix list has the columns prefix and asn or country (or both), this one has "
+            f"{', '.join(table.column_names)}",
+        )
+
+    def column(name: str) -> list[Any]:
+        return table.column(name).to_pylist() if name in table.column_names else [None] * table.num_rows
+
+    try:
+        asns = [_asn(value) for value in column("asn")]
+        countries = [_country(value) for value in column("country")]
+    except ValueError as error:
+        raise InputError("corrupt_record", f"{path}: {error}") from error
+    return [value or "" for value in column("prefix")], asns, countries
+
+
+def _asn(value: str | int | None) -> int | None:
+    if value is None or value == "":
+        return None
+    try:
+        return int(str(value).upper().removeprefix("AS"))
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not the number of an autonomous system") from error
+
+
+def _country(value: str | None) -> str | None:
+    if not value:
+        return None
+    if COUNTRY.fullmatch(value.upper()) is None:
+        raise ValueError(f"{value!r} is not an ISO 3166-1 alpha-2 country code")
+    return value.upper()
+
+
+def _mmdb_rows(path: Path) -> Rows:
+    prefixes: list[str] = []
+    asns: list[int | None] = []
+    countries: list[str | None] = []
+    try:
+        with maxminddb.open_database(path, maxminddb.MODE_MEMORY) as database:
+            for network, record in database:
+                prefixes.append(str(network))
+                asns.append(_asn(_first(record, ("autonomous_system_number", "asn"))))
+                countries.append(_country(_first(record, ("country", "registered_country", "country_code"))))
+    except (maxminddb.InvalidDatabaseError, ValueError) as error:
+        raise InputError("corrupt_record", f"{path}: damaged MMDB file: {one_line(error)}") from error
+    return prefixes, asns, countries
+
+
+def _first(record: Any, names: tuple[str, ...]) -> Any:
+    # MaxMind nests the country's code (country.iso_code); others give it as it is.
+    if not isinstance(record, dict):
+        return None
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, dict):
+            value = value.get("iso_code")
+        if value:
+            return value
+    return None

@@ -1,0 +1,179 @@
+"""Descriptions of snapshot tables: which data set a table belongs to, and how its columns map to srtt_connection."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.plain_text import open_plain
+from sojourn_ingest.formats.validation import one_line
+from sojourn_ingest.schema import table
+
+MARKER = "sojourn_snapshots: 1"
+MAX_BYTES = 2**20
+MARKER_WITHIN_BYTES = 4096
+
+# How long, or how much, the unit is that a table states; the lake column's unit is in its declaration.
+DURATIONS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}
+BYTES = {"bytes": 1.0, "kB": 1e3, "KiB": 1024.0, "MB": 1e6, "MiB": 2.0**20}
+TIMES = ("ns", "us", "ms", "s", "rfc3339", "utc")
+
+RAW = {"client_address": pa.string(), "client_host": pa.string(), "client_name": pa.string()}
+NOT_MAPPED = {
+    "source_hash", "decoder_version", "connection_number", "dataset", "client_host_key", "client_prefix_key",
+    "access_technology_rule", "rtt_basis", "sample_basis", "synthetic",
+}  # fmt: skip
+MAPPED = {column.name: column for column in table("srtt_connection").columns if column.name not in NOT_MAPPED}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SnapshotField(_Strict):
+    """How one column comes from one column of the table.
+
+    ``null_when`` turns codes that mean "none" into null, ``codes`` translates (what it does not name is refused),
+    ``unit`` says the table's unit, which becomes the lake column's.
+    """
+
+    source: str = Field(alias="from")
+    unit: str | None = None
+    null_when: list[str | int | float] = []
+    codes: dict[str, str] | None = None
+
+
+class SnapshotTableMapping(_Strict):
+    """One kind of table. CSV is recognised by its exact header, JSON Lines and Parquet by having the columns named.
+
+    ``header`` is only needed for CSV that has columns which no field uses.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    header: list[str] | None = None
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    rtt_basis: Literal["smoothed", "raw", "kernel_minimum", "unknown"]
+    sample_basis: Literal["rtt_samples", "polls", "unknown"]
+    fields: dict[str, SnapshotField]
+
+    @model_validator(mode="after")
+    def _check(self) -> SnapshotTableMapping:
+        unknown = sorted(set(self.fields) - set(MAPPED) - set(RAW))
+        if unknown:
+            raise ValueError(f"no column {', '.join(unknown)} to map to; there are {', '.join([*RAW, *MAPPED])}")
+        if "start_ns" not in self.fields:
+            raise ValueError("start_ns needs a mapping: a connection has a time")
+        if {"client_address", "client_host"} <= set(self.fields):
+            raise ValueError("give client_address or client_host, not both")
+        for name, mapping in self.fields.items():
+            allowed = units_of(name)
+            if allowed and mapping.unit not in allowed:
+                raise ValueError(f"{name}: unit {mapping.unit!r} is not one of {', '.join(allowed)}")
+            if not allowed and mapping.unit is not None:
+                raise ValueError(f"{name} has no unit")
+        missing = sorted(self.columns_used - set(self.header or self.columns_used))
+        if missing:
+            raise ValueError(f"table {self.name}: no column {', '.join(missing)} in its header")
+        return self
+
+    @property
+    def columns_used(self) -> set[str]:
+        """The table's columns that some field comes from."""
+        return {mapping.source for mapping in self.fields.values()}
+
+
+def units_of(name: str) -> tuple[str, ...]:
+    """Return the units that a table may state for a column; none where it has no unit."""
+    if name == "start_ns":
+        return TIMES
+    unit = MAPPED[name].unit if name in MAPPED else ""
+    return tuple(DURATIONS) if unit in DURATIONS else tuple(BYTES) if unit in BYTES else ()
+
+
+class SnapshotDescription(_Strict):
+    """A data set of connections, and its tables."""
+
+    sojourn_snapshots: Literal[1]
+    dataset: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str
+    description: str = ""
+    citation: str | None = None
+    licence: str
+    url: str | None = None
+    synthetic: bool
+    tables: list[SnapshotTableMapping] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class KnownSnapshots:
+    """A description with the file it came from."""
+
+    description: SnapshotDescription
+    path: Path
+    content_hash: str
+
+    @classmethod
+    def load(cls, path: Path) -> KnownSnapshots:
+        """Read a description file; raises InputError if it is not one."""
+        text = path.read_bytes()
+        return cls(parse_snapshot_description(text), path, hashlib.sha256(text).hexdigest())
+
+
+def parse_snapshot_description(text: bytes) -> SnapshotDescription:
+    """Return the description in ``text``.
+
+    Raises
+    ------
+    InputError
+        If it is not valid YAML, or not a description of snapshots.
+    """
+    try:
+        return SnapshotDescription.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise InputError("corrupt_record", f"snapshot description is not valid YAML: {one_line(error)}") from error
+    except ValidationError as error:
+        raise InputError("corrupt_record", f"snapshot description: {one_line(error)}") from error
+
+
+def _has_marker(head: bytes) -> bool:
+    text = head[:MARKER_WITHIN_BYTES].decode("utf-8", errors="replace")
+    return any(line.strip() == MARKER for line in text.splitlines())
+
+
+def is_snapshot_description(path: Path) -> bool:
+    """Return whether a file carries the marker line near its start."""
+    with path.open("rb") as handle:
+        return _has_marker(handle.read(MARKER_WITHIN_BYTES))
+
+
+class SnapshotDescriptionFile:
+    """A description that lies beside the tables it describes: snapshot_dataset."""
+
+    name = "snapshot_description"
+    holds_addresses = False
+    version = "snapshot-description-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content carries the marker line."""
+        return source.plain_bytes <= MAX_BYTES and _has_marker(source.head)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the data set."""
+        with open_plain(source) as handle:
+            described = parse_snapshot_description(handle.read(MAX_BYTES))
+        reading.records_read = 1
+        reading.subject = f"snapshots:{described.dataset}"
+        row: dict[str, Any] = {
+            name: getattr(described, name) for name in ("dataset", "title", "citation", "licence", "url", "synthetic")
+        }
+        row["description"] = described.description.strip()
+        schema = table("snapshot_dataset").arrow_schema()
+        fields = [field for field in schema if field.name in row]
+        yield "snapshot_dataset", pa.RecordBatch.from_pylist([row], schema=pa.schema(fields))

@@ -1,0 +1,78 @@
+"""A pack: many commits in one object, and the larger files into which their facts were put together.
+
+A pack changes where facts lie, never which: the commits in it keep their names, so what is live, and with it the
+fingerprint of the lake, stays what it was. When a commit in a pack is replaced later, its rows in a shared file
+are hidden from readers until the next compaction leaves them out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from sojourn_ingest.lake.commit import Commit, DataFile
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one file of one commit became: rows of a shared file, told apart by what they were decoded from."""
+
+    path: str
+    source_path: str
+    content_hash: str
+    decoder_version: str
+
+
+@dataclass(frozen=True)
+class SharedFile:
+    """One Parquet file that holds the facts of many commits."""
+
+    file: DataFile
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Commits, the shared files they have facts in, and the packs that this one replaces."""
+
+    commits: tuple[Commit, ...]
+    shared: tuple[SharedFile, ...]
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the pack: the hash of all that it says."""
+        return hashlib.sha256(self._text().encode()).hexdigest()[:32]
+
+    def _text(self) -> str:
+        return json.dumps({"version": FORMAT_VERSION, **asdict(self)}, sort_keys=True)
+
+    def to_bytes(self) -> bytes:
+        """Return the pack as compressed JSON, the same bytes each time."""
+        return gzip.compress(self._text().encode(), mtime=0)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Pack:
+        """Return the pack that ``content`` holds.
+
+        Raises
+        ------
+        ValueError
+            If it is not a pack of a version this release reads.
+        """
+        try:
+            told = json.loads(gzip.decompress(content))
+            version = told.pop("version")
+            if version != FORMAT_VERSION:
+                raise ValueError(f"pack version {version!r}; this release reads version {FORMAT_VERSION}")
+            shared = tuple(
+                SharedFile(DataFile(**item["file"]), tuple(Part(**part) for part in item["parts"]))
+                for item in told["shared"]
+            )
+            return cls(tuple(map(Commit.from_dict, told["commits"])), shared, tuple(told["replaces"]))
+        except (KeyError, TypeError, EOFError, gzip.BadGzipFile) as error:
+            raise ValueError(f"not a pack: {error}") from error
