@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from sojourn_ingest.cli import application
 from sojourn_ingest.lake import Lake
 
-EXAMPLE = re.compile(r"<!-- example: (?P<name>\S+) -->\n(?:```\w+\n(?P<file>.*?)```|(?P<table>(?:\|[^\n]*\n)+))", re.DOTALL)
+EXAMPLE = re.compile(
+    r"<!-- example: (?P<name>\S+) -->\n(?:```\w+\n(?P<file>.*?)```|(?P<table>(?:\|[^\n]*\n)+))", re.DOTALL
+)
 
 
 def test_the_table_of_ones_own(repository: Path, tmp_path: Path) -> None:
