@@ -95,15 +95,19 @@ lint: ## Formatting, types, SQL style, import directions
 test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 	@echo "==> unit tests"
 	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
-	@ingest/native/fuzz/run.sh 10
+	@ingest/native/fuzz/run.sh 5
 	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
-	@.venv/bin/pytest -q -m integration ingest/tests transforms/tests api/tests tests/integration
+	@.venv/bin/pytest -q -m "integration and not long" ingest/tests transforms/tests api/tests tests/integration
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
+
+.PHONY: test-long
+test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
+	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
@@ -111,7 +115,7 @@ test-browser: ## The dashboard in a real browser; saves the screenshot of the RE
 	@.venv/bin/python tests/browser/with_servers.py
 
 .PHONY: fuzz
-fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its three targets
+fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its six targets
 	@ingest/native/fuzz/run.sh $(SECONDS_EACH)
 
 .PHONY: bench-capture
@@ -119,6 +123,10 @@ bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captur
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python ingest/benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
+
+.PHONY: bench-queue
+bench-queue: setup ## Queue logs of 10 million events into Parquet, binary and text (10 minutes, 2 GB of disk)
+	@.venv/bin/python ingest/benchmarks/queue_log_speed.py
 
 .PHONY: format
 format: ## Format Python, Rust and SQL
@@ -139,6 +147,10 @@ figures: setup ## Run the notebooks over the reference data; writes docs/figures
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
+
+.PHONY: bench-models
+bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs
+	@.venv/bin/python transforms/benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models
 
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew

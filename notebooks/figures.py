@@ -7,14 +7,33 @@ written there. The same figure gives the same bytes: no date and no version is w
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 STYLE = Path(__file__).with_name("sojourn.mplstyle")
 
 plt.style.use(STYLE)
+
+
+def boxes(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
+    """Draw a box for each group of two values or more, a mark for a single value, and under each its name and n."""
+    labels = [f"{name}\nn = {len(values)}" for name, values in groups.items()]
+    several = [(place, values) for place, values in enumerate(groups.values(), 1) if len(values) > 1]
+    single = [(place, values) for place, values in enumerate(groups.values(), 1) if len(values) == 1]
+    if several:
+        axes.boxplot(
+            [list(values) for _, values in several], positions=[place for place, _ in several], widths=0.55,
+            patch_artist=True, boxprops={"facecolor": "#cfe3f1", "edgecolor": "0.3"},
+        )  # fmt: skip
+    for place, values in single:
+        axes.plot([place], list(values), marker="D", color="C1", linestyle="none")
+    axes.set_xticks(range(1, len(groups) + 1), labels)
+    axes.set_xlim(0.4, len(groups) + 0.6)
+    axes.grid(visible=False, axis="x")
 
 
 def show(figure: Figure, name: str) -> None:

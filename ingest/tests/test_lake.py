@@ -11,8 +11,13 @@ from sojourn_ingest.schema import table
 
 
 def score_batch(*scores: float) -> pa.RecordBatch:
-    rows = [{"study_id": "s", "run_id": f"r{i}", "metric": "brisque", "score": score} for i, score in enumerate(scores)]
-    return pa.RecordBatch.from_pylist(rows)
+    unnamed = dict.fromkeys(("session_id", "start_ns", "end_ns"))
+    rows = [
+        {"study_id": "s", "scored": f"run/r{i}", "run_id": f"r{i}", **unnamed, "metric": "brisque", "score": score}
+        for i, score in enumerate(scores)
+    ]
+    declared = table("qoe_score").arrow_schema()
+    return pa.RecordBatch.from_pylist(rows, schema=pa.schema([declared.field(name) for name in rows[0]]))
 
 
 def put(lake: Lake, path: str, content: str, version: str = "v1", scores: tuple[float, ...] = (1.0,)) -> None:
@@ -63,20 +68,20 @@ def test_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_writer_refuses_columns_that_are_not_declared(tmp_path: Path) -> None:
+    batch = score_batch(1.0).rename_columns(
+        ["extra" if name == "score" else name for name in score_batch(1.0).schema.names]
+    )
     with (
         FactWriter(tmp_path, "c1", "v1") as writer,
         pytest.raises(ValueError, match=r"\['extra'\] too many, \['score'\] too few"),
     ):
-        writer.write(
-            "qoe_score",
-            pa.RecordBatch.from_pylist([{"study_id": "s", "run_id": "r", "metric": "m", "extra": 1}]),
-        )
+        writer.write("qoe_score", batch)
 
 
 def test_writer_refuses_null_where_there_is_none(tmp_path: Path) -> None:
     row = {"study_id": "s", "run_id": None, "metric": "m", "score": 1.0}
     batch = pa.RecordBatch.from_pylist([row], schema=score_batch(1.0).schema)
-    with FactWriter(tmp_path, "c1", "v1") as writer, pytest.raises(ValueError, match="null in column run_id"):
+    with FactWriter(tmp_path, "c1", "v1") as writer, pytest.raises(ValueError, match="null in column scored"):
         writer.write("qoe_score", batch)
 
 

@@ -13,6 +13,7 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,14 @@ def test_a_checksum_of_zstd_that_does_not_match_is_damage(tmp_path: Path) -> Non
     assert "checksum" in fault.args[0]
 
 
-@pytest.mark.parametrize("open_file", [_native.fingerprint, _native.CaptureDecoder, _native.QueueLogDecoder])
+OPENERS = {
+    "fingerprint": _native.fingerprint,
+    "capture": _native.CaptureDecoder,
+    "queue log": partial(_native.QueueLogDecoder, form="bpftrace"),
+}
+
+
+@pytest.mark.parametrize("open_file", OPENERS.values(), ids=OPENERS)
 def test_a_file_that_cannot_be_read_is_an_error_of_its_own(tmp_path: Path, open_file: Any) -> None:
     for path in (tmp_path / "missing", tmp_path):
         with pytest.raises(_native.SourceReadError):
@@ -388,7 +396,7 @@ def test_packets_are_paired_with_their_ends(log_path: Path) -> None:
         + event("E", 9000, 5)
         + "Lost 3 events\nLost 4 events\n"
     )
-    decoder = _native.QueueLogDecoder(str(log_path))
+    decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
     tables = decode(decoder)
     found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["drop_location"]) for row in tables["queue_event"]]
     assert found == [
@@ -407,9 +415,16 @@ def test_packets_are_paired_with_their_ends(log_path: Path) -> None:
             "dequeue_events": 2,
             "drop_events": 2,
             "lost_events": 7,
+            "lost_events_is_minimum": False,
+            "probe_failed": False,
             "first_event_ns": 1000,
             "last_event_ns": 9000,
             "clock": "monotonic",
+            "clock_offset_ns": None,
+            "open_enqueues": 1,
+            "open_dequeues": 1,
+            "stated_open_enqueues": None,
+            "stated_open_dequeues": None,
         }
     ]
     assert (decoder.summary().records_read, decoder.summary().refused, decoder.summary().fault) == (7, {}, None)
@@ -418,7 +433,7 @@ def test_packets_are_paired_with_their_ends(log_path: Path) -> None:
 def test_damaged_lines_are_counted_and_the_first_is_told(log_path: Path) -> None:
     first = event("E", 1, 1)
     log_path.write_text(first + "E 2 zz\n" + event("D", 3, 1) + "what\n" + event("E", 4, 1)[:-6])
-    decoder = _native.QueueLogDecoder(str(log_path))
+    decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
     assert [row["fate"] for row in decode(decoder)["queue_event"]] == ["dequeued"]
     summary = decoder.summary()
     assert summary.refused == {"malformed_line": 2, "truncated_line": 1}
@@ -429,7 +444,7 @@ def test_damaged_lines_are_counted_and_the_first_is_told(log_path: Path) -> None
 def test_a_cut_log_is_truncated(log_path: Path) -> None:
     first = event("E", 1, 1)
     log_path.write_text(first + event("D", 3, 1)[:-1])
-    decoder = _native.QueueLogDecoder(str(log_path))
+    decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
     assert [row["fate"] for row in decode(decoder)["queue_event"]] == ["queued_at_end"]
     fault = decoder.summary().fault
     assert isinstance(fault, _native.TruncatedError)
@@ -440,7 +455,7 @@ def test_a_cut_log_is_truncated(log_path: Path) -> None:
 def test_a_text_without_events_is_no_queue_log(log_path: Path, content: str) -> None:
     log_path.write_text(content)
     with pytest.raises(_native.UnrecognisedFormatError):
-        _native.QueueLogDecoder(str(log_path))
+        _native.QueueLogDecoder(str(log_path), form="bpftrace")
 
 
 # --- the testbed, against figures computed without this code
@@ -458,7 +473,9 @@ class Run:
         self.folder = folder
         self.validation = validation
         self.manifest = json.loads((folder / "manifest.json").read_text())
-        self.log = _native.QueueLogDecoder(plain_or_gzip(folder, "queue_bpftrace.txt"), batch_rows=1000)
+        self.log = _native.QueueLogDecoder(
+            plain_or_gzip(folder, "queue_bpftrace.txt"), form="bpftrace", batch_rows=1000
+        )
         self.queue = decode(self.log)
         self.capture = _native.CaptureDecoder(plain_or_gzip(folder, "after.pcap"))
         self.facts = decode(self.capture)
@@ -492,13 +509,13 @@ def test_batches_have_the_declared_columns(runs: list[Run]) -> None:
     run = next(run for run in runs if run.facts.get("rtp_stream"))
     decoders = (
         _native.CaptureDecoder(plain_or_gzip(run.folder, "after.pcap")),
-        _native.QueueLogDecoder(plain_or_gzip(run.folder, "queue_bpftrace.txt")),
+        _native.QueueLogDecoder(plain_or_gzip(run.folder, "queue_bpftrace.txt"), form="bpftrace"),
     )
     for decoder in decoders:
         for name, batch in decoder:
             assert [(field.name, field.type, field.nullable) for field in batch.schema] == declared_fields(name)
             seen.add(name)
-    assert seen == {"flow", "flow_interval", "rtp_stream", "queue_event", "queue_log"}
+    assert seen == {"flow", "flow_interval", "rtp_stream", "queue_event", "queue_interval", "queue", "queue_log"}
 
 
 def test_there_are_39_runs_without_a_fault(runs: list[Run]) -> None:

@@ -16,6 +16,9 @@ from moto.server import ThreadedMotoServer
 from sojourn_ingest.lake import FactWriter, Lake, LakeBusyError, Outcome, Storage, StorageError, open_storage
 from sojourn_ingest.lake.hdfs import HdfsStorage
 from sojourn_ingest.lake.object_store import LEASE, ObjectStorage
+from sojourn_ingest.schema import table
+
+PROVENANCE = ("source_hash", "decoder_version")
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +59,10 @@ def put(lake: Lake, path: str, content: str, score: float) -> None:
         compression="none", format="test", status="ok", records_read=1,
     )  # fmt: skip
     with FactWriter(lake.storage, content, "v1", lake.attempt) as writer:
-        row = {"study_id": "s", "run_id": path, "metric": "brisque", "score": score}
-        writer.write("qoe_score", pa.RecordBatch.from_pylist([row]))
+        declared = [field for field in table("qoe_score").arrow_schema() if field.name not in PROVENANCE]
+        row = dict.fromkeys(field.name for field in declared)
+        row |= {"study_id": "s", "scored": f"run/{path}", "run_id": path, "metric": "brisque", "score": score}
+        writer.write("qoe_score", pa.RecordBatch.from_pylist([row], schema=pa.schema(declared)))
         lake.commit(outcome, writer.finish())
 
 

@@ -12,7 +12,7 @@ data_directions as (
 ),
 
 runs as (
-    select * from {{ ref('int_run_described') }}
+    select * from {{ ref('int_run_given') }}
 ),
 
 final as (

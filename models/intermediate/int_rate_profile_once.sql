@@ -65,6 +65,7 @@ final as (
         profiles.workload,
         profiles.rtt_ms,
         profiles.bandwidth_bps,
+        profiles.bandwidth_programme,
         profiles.aqm,
         profiles.queue_size_bytes,
         profiles.congestion_control,

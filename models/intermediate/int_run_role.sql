@@ -1,7 +1,7 @@
 with
 
 runs as (
-    select * from {{ ref('int_run_described') }}
+    select * from {{ ref('int_run_given') }}
 ),
 
 present as (

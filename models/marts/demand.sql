@@ -1,19 +1,16 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
+judged_roles as (
+    select * from {{ ref('int_run_role_demand_rule') }}
 ),
 
-run_roles as (
-    select * from {{ ref('int_run_role') }}
+solo_runs as (
+    select * from {{ ref('int_demand_solo_run') }}
 ),
 
 rates as (
     select * from {{ ref('int_run_role_rate') }}
-),
-
-judged_roles as (
-    select * from {{ ref('int_run_role_demand_rule') }}
+    where rate_bps is not null
 ),
 
 selections as (
@@ -33,57 +30,29 @@ selections as (
     from judged_roles
 ),
 
-solo_runs as (
+counted as (
     select
-        runs.study_id,
-        runs.run_id,
-        run_roles.role,
-        run_roles.application,
-        runs.bandwidth_bps,
-        runs.rtt_ms,
-        runs.queue_size_bdp,
-        runs.aqm,
-        runs.congestion_control,
-        runs.workload,
-        rates.rate_bps
-    from runs
-    inner join run_roles
-        on
-            runs.study_id = run_roles.study_id
-            and runs.run_id = run_roles.run_id
+        solo_runs.demand_id,
+        solo_runs.is_excluded,
+        case when not solo_runs.is_excluded then rates.rate_bps end as rate_bps
+    from solo_runs
     inner join rates
         on
-            run_roles.study_id = rates.study_id
-            and run_roles.run_id = rates.run_id
-            and run_roles.role = rates.role
-    where
-        not run_roles.competes
-        and runs.start_order = 'solo'
-        and runs.exclusion_reason is null
-        and rates.rate_bps is not null
+            solo_runs.study_id = rates.study_id
+            and solo_runs.run_id = rates.run_id
+            and solo_runs.role = rates.role
 ),
 
 selected_runs as (
     select
-        selections.demand_id,
-        count(*) as demand_runs,
-        median(solo_runs.rate_bps) as demand_bps,
-        percentile_cont(0.25) within group (order by solo_runs.rate_bps) as demand_q1_bps,
-        percentile_cont(0.75) within group (order by solo_runs.rate_bps) as demand_q3_bps
-    from selections
-    inner join solo_runs
-        on
-            selections.study_id = solo_runs.study_id
-            and selections.role = solo_runs.role
-            and (selections.role = 'tcp' or selections.application = solo_runs.application)
-            and {{ demand_selection_matches_number('selections.bandwidth_selection', 'solo_runs.bandwidth_bps') }}
-            and {{ demand_selection_matches_number('selections.rtt_selection', 'solo_runs.rtt_ms') }}
-            and {{ demand_selection_matches_number('selections.queue_size_bdp_selection', 'solo_runs.queue_size_bdp', 0.01) }}
-            and {{ demand_selection_matches('selections.aqm_selection', 'solo_runs.aqm') }}
-            and {{ demand_selection_matches('selections.congestion_control_selection', 'solo_runs.congestion_control') }}
-            and {{ demand_selection_matches('selections.workload_selection', 'solo_runs.workload') }}
-    where selections.selects
-    group by selections.demand_id
+        demand_id,
+        count(rate_bps) as demand_runs,
+        count(case when is_excluded then 1 end) as excluded_runs,
+        median(rate_bps) as demand_bps,
+        percentile_cont(0.25) within group (order by rate_bps) as demand_q1_bps,
+        percentile_cont(0.75) within group (order by rate_bps) as demand_q3_bps
+    from counted
+    group by demand_id
 ),
 
 final as (
@@ -102,9 +71,10 @@ final as (
         selected_runs.demand_q1_bps,
         selected_runs.demand_q3_bps,
         coalesce(selected_runs.demand_runs, 0) as demand_runs,
+        coalesce(selected_runs.excluded_runs, 0) as excluded_runs,
         case
             when not selections.selects then coalesce(selections.reason, 'the study selects no solo run')
-            when selected_runs.demand_runs is null then 'no selected solo run'
+            when coalesce(selected_runs.demand_runs, 0) = 0 then 'no selected solo run'
         end as demand_null_reason
     from selections
     left join selected_runs

@@ -4,8 +4,8 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
-scores as (
-    select * from {{ ref('stg_lake__qoe_score') }}
+given_scores as (
+    select * from {{ ref('int_qoe_score_of_run') }}
 ),
 
 qoe_metrics as (
@@ -17,6 +17,19 @@ app_harms as (
     where
         role = 'app'
         and harm_metric = 'throughput'
+),
+
+-- Several scores of one run, such as of the windows of a call, are one value of it: their median.
+scores as (
+    select
+        study_id,
+        run_id,
+        qoe_metric,
+        min(join_basis) as join_basis,
+        count(*) as scores,
+        median(qoe_score) as qoe_score
+    from given_scores
+    group by study_id, run_id, qoe_metric
 ),
 
 final as (
@@ -39,6 +52,8 @@ final as (
         runs.exclusion_reason,
         runs.synthetic,
         scores.qoe_score,
+        scores.scores,
+        scores.join_basis,
         qoe_metrics.qoe_better,
         app_harms.harm_ratio,
         case

@@ -16,6 +16,7 @@ final as (
         format,
         status,
         duplicate_of,
+        part_of,
         records_read,
         records_refused,
         refused_by_reason,

@@ -1,60 +1,118 @@
 with
 
 profiles as (
-    select * from {{ ref('int_rate_profile_once') }}
+    select * from {{ ref('int_run_profile') }}
+),
+
+rates as (
+    select * from {{ ref('int_run_profile_second') }}
 ),
 
 named as (
     select
-        study_id
-        || '/' || coalesce(application, 'tcp')
-        || '/workload=' || workload
-        || '/bandwidth_bps=' || coalesce({{ plain_text('bandwidth_bps') }}, 'none')
-        || '/rtt_ms=' || {{ plain_text('rtt_ms') }}
-        || '/aqm=' || aqm
-        || '/queue_size_bytes=' || coalesce({{ plain_text('queue_size_bytes') }}, 'none')
-        || '/congestion_control=' || coalesce(congestion_control, 'none') as rate_profile_id,
+        profiles.study_id
+        || '/' || coalesce(profiles.application, 'tcp')
+        || '/role=' || profiles.role
+        || '/rate_basis=' || profiles.rate_basis
+        || '/workload=' || profiles.workload
+        || '/direction=' || coalesce(profiles.direction, 'none')
+        || '/bandwidth=' || coalesce(profiles.bandwidth_programme, {{ plain_text('profiles.bandwidth_bps') }}, 'none')
+        || '/rtt_ms=' || {{ plain_text('profiles.rtt_ms') }}
+        || '/aqm=' || profiles.aqm
+        || '/queue_size_bdp=' || coalesce({{ plain_text('profiles.queue_size_bdp') }}, 'none')
+        || '/queue_size_bytes=' || coalesce({{ plain_text('profiles.queue_size_bytes') }}, 'none')
+        || '/congestion_control=' || coalesce(profiles.congestion_control, 'none')
+        || '/start_order=' || coalesce(profiles.start_order, 'none') as rate_profile_id,
+        profiles.study_id,
+        profiles.role,
+        profiles.rate_basis,
+        profiles.workload,
+        profiles.direction,
+        profiles.bandwidth_bps,
+        profiles.bandwidth_programme,
+        profiles.rtt_ms,
+        profiles.aqm,
+        profiles.queue_size_bdp,
+        profiles.queue_size_bytes,
+        profiles.queue_label,
+        profiles.congestion_control,
+        profiles.application,
+        profiles.start_order,
+        profiles.exclusion_reason,
+        profiles.profile_id
+    from profiles
+),
+
+seconds as (
+    select
+        named.rate_profile_id,
+        rates.second,
+        max(rates.link_rate_bps) as link_rate_bps,
+        count(case when named.exclusion_reason is null then 1 end) as runs,
+        count(named.exclusion_reason) as excluded_runs,
+        median(case when named.exclusion_reason is null then rates.rate_bps end) as rate_median_bps,
+        percentile_cont(0.25) within group (
+            order by case when named.exclusion_reason is null then rates.rate_bps end
+        ) as rate_q1_bps,
+        percentile_cont(0.75) within group (
+            order by case when named.exclusion_reason is null then rates.rate_bps end
+        ) as rate_q3_bps
+    from named
+    inner join rates
+        on named.profile_id = rates.profile_id
+    group by named.rate_profile_id, rates.second
+),
+
+described as (
+    select distinct
+        rate_profile_id,
         study_id,
+        role,
+        rate_basis,
         workload,
-        application,
+        direction,
         bandwidth_bps,
+        bandwidth_programme,
         rtt_ms,
         aqm,
+        queue_size_bdp,
         queue_size_bytes,
+        queue_label,
         congestion_control,
-        second,
-        rate_bps
-    from profiles
+        application,
+        start_order
+    from named
 ),
 
 final as (
     select
-        rate_profile_id,
-        second,
-        study_id,
-        workload,
-        application,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bytes,
-        congestion_control,
-        count(*) as runs,
-        median(rate_bps) as rate_median_bps,
-        percentile_cont(0.25) within group (order by rate_bps) as rate_q1_bps,
-        percentile_cont(0.75) within group (order by rate_bps) as rate_q3_bps
-    from named
-    group by
-        rate_profile_id,
-        second,
-        study_id,
-        workload,
-        application,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bytes,
-        congestion_control
+        seconds.rate_profile_id,
+        seconds.second,
+        described.study_id,
+        described.role,
+        described.rate_basis,
+        described.workload,
+        described.direction,
+        described.bandwidth_bps,
+        described.bandwidth_programme,
+        described.rtt_ms,
+        described.aqm,
+        described.queue_size_bdp,
+        described.queue_size_bytes,
+        described.queue_label,
+        described.congestion_control,
+        described.application,
+        described.start_order,
+        seconds.link_rate_bps,
+        seconds.runs,
+        seconds.excluded_runs,
+        seconds.rate_median_bps,
+        -- One run has no spread: its rate is not a band.
+        case when seconds.runs > 1 then seconds.rate_q1_bps end as rate_q1_bps,
+        case when seconds.runs > 1 then seconds.rate_q3_bps end as rate_q3_bps
+    from seconds
+    inner join described
+        on seconds.rate_profile_id = described.rate_profile_id
 )
 
 select * from final

@@ -8,6 +8,10 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
 final as (
     select
         runs.study_id,
@@ -26,6 +30,13 @@ final as (
         runs.repetition,
         runs.exclusion_reason,
         runs.synthetic,
+        configurations.configuration_id,
+        configurations.run_number,
+        runs.aqm_parameters,
+        runs.queue_limit_packets,
+        runs.bandwidth_programme,
+        runs.session_id,
+        runs.start_ns,
         runs.window_start_ns,
         runs.window_end_ns,
         runs.window_ms,
@@ -35,6 +46,10 @@ final as (
         reconciliations.reconciliation_verdict,
         reconciliations.reconciliation_reason
     from runs
+    inner join configurations
+        on
+            runs.study_id = configurations.study_id
+            and runs.run_id = configurations.run_id
     left join reconciliations
         on
             runs.study_id = reconciliations.study_id

@@ -25,8 +25,8 @@ ranked as (
         rtp_streams.duplicate_packets,
         rtp_streams.jitter_ms,
         rtp_streams.frames,
-        rtp_streams.payload_bytes,
-        nullif(rtp_streams.last_packet_ns - rtp_streams.first_packet_ns, 0) as duration_ns,
+        rtp_streams.frame_rate_fps,
+        rtp_streams.rate_bps,
         row_number() over (
             partition by flow_directions.study_id, flow_directions.run_id, rtp_streams.ssrc
             order by rtp_streams.packets desc, rtp_streams.flow_id asc
@@ -71,8 +71,8 @@ final as (
         ranked.duplicate_packets,
         ranked.jitter_ms,
         ranked.frames,
-        cast(ranked.frames - 1 as double) * 1000000000 / ranked.duration_ns as frame_rate_fps,
-        cast(ranked.payload_bytes as double) * 8000000000 / ranked.duration_ns as rate_bps
+        ranked.frame_rate_fps,
+        ranked.rate_bps
     from ranked
     inner join runs
         on

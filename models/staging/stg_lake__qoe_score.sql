@@ -7,7 +7,7 @@ source as (
 numbered as (
     select
         *,
-        row_number() over (partition by study_id, run_id, metric order by source_hash) as place
+        row_number() over (partition by study_id, scored, metric order by source_hash) as place
     from source
 ),
 
@@ -16,7 +16,11 @@ final as (
         source_hash,
         decoder_version,
         study_id,
+        scored,
         run_id,
+        session_id,
+        start_ns,
+        end_ns,
         metric as qoe_metric,
         score as qoe_score
     from numbered

@@ -9,6 +9,7 @@ final as (
         source_hash,
         decoder_version,
         packet_index,
+        queue_number,
         fate,
         enqueue_ns,
         dequeue_ns,
@@ -23,6 +24,10 @@ final as (
         enqueue_queue_bytes,
         dequeue_queue_packets,
         dequeue_queue_bytes,
+        drop_queue_packets,
+        drop_queue_bytes,
+        ecn_ce,
+        ecn_ce_at_enqueue,
         interface_index,
         network_namespace,
         ethertype,
@@ -33,6 +38,7 @@ final as (
         destination_host_key,
         destination_prefix_key,
         destination_port,
+        flow_label,
         ip_id,
         transport_word
     from source

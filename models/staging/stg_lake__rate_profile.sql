@@ -15,6 +15,7 @@ final as (
         workload,
         rtt_ms,
         bandwidth_bps,
+        bandwidth_programme,
         aqm,
         queue_size_bytes,
         congestion_control,

@@ -25,7 +25,10 @@ final as (
         jitter_ms,
         jitter_mean_ms,
         jitter_max_ms,
-        frames
+        frames,
+        frame_rate_fps,
+        rate_bps,
+        recognised_by
     from source
 )
 

@@ -24,6 +24,8 @@ final as (
         congestion_control,
         application,
         repetition,
+        bandwidth_programme,
+        session_id,
         start_ns,
         window_start_ns,
         window_end_ns,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import httpx
 import pytest
@@ -82,6 +84,28 @@ def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
             [str(SOJOURN), *arguments, "--var", str(var)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr + done.stdout
+    with serving(var) as running:
+        yield running
+
+
+def load_notebook_execution() -> ModuleType:
+    """Return notebooks/execute.py, which lies beside the notebooks and in no package."""
+    path = Path(__file__).resolve().parents[2] / "notebooks" / "execute.py"
+    spec = importlib.util.spec_from_file_location("notebook_execution", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def studies(repository: Path, shared: Path) -> Iterator[Service]:
+    """Return a service over everything that the notebooks draw from; no test changes it."""
+    var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test").with_name("test-studies")
+    shutil.rmtree(var, ignore_errors=True)
+    load_notebook_execution().build(var, shared)
     with serving(var) as running:
         yield running
 

@@ -73,7 +73,8 @@ def test_half_a_study_and_the_whole_of_it_count_each_run_once(
         return {entry["name"]: entry["rows"] for entry in content["datasets"] if entry["name"] in counted}
 
     def runs_in_profiles() -> int:
-        return sum(int(str(row["runs"])) for row in changing_service.rows("rate_profile", second=0))
+        profiles = changing_service.rows("rate_profile", second=0, rate_basis="study_table")
+        return sum(int(str(row["runs"])) for row in profiles)
 
     before, profiles = row_counts(), runs_in_profiles()
     half = tmp_path / "half"

@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import nbformat
 import pytest
 
 from sojourn_api.client import ApiError, Client
 
+from .conftest import Service, load_notebook_execution
+
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def load_execute() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("notebook_execution", ROOT / "notebooks" / "execute.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-execution = load_execute()
+execution = load_notebook_execution()
 NOTEBOOKS = execution.notebooks()
 
 
-@pytest.fixture(scope="module")
-def studies_api(shared: Path) -> Iterator[str]:
+@pytest.fixture
+def studies_api(studies: Service) -> str:
     """The address of an API over everything that the notebooks draw from."""
-    var = Path(os.environ.get("SOJOURN_TEST_VAR") or ROOT / "var" / "test").with_name("test-studies")
-    shutil.rmtree(var, ignore_errors=True)
-    execution.build(var, shared)
-    with execution.serving(var) as url:
-        yield url
+    return str(studies.client.base_url)
 
 
 def test_there_are_notebooks() -> None:

@@ -141,7 +141,48 @@ def _write(target: str, name: str, content: bytes) -> None:
     (folder / name).write_bytes(content)
 
 
+def _qmon_record(kind: int, body: bytes) -> bytes:
+    return struct.pack("<HB", 3 + len(body), kind) + body
+
+
+def _qmon_event(number: int, ip: bytes) -> bytes:
+    enqueue = number % 3 != 2
+    fields = (0x10000, 10, number % 3, 0, 100, 0, 0, 0, enqueue, 0, number // 3 * 8)
+    frame = (_link_header(1, ip) + ip)[:100]
+    body = struct.pack("<Q8IBQQ", 1000 + number, *fields) + struct.pack("<HBH", 1000, 16, len(frame))
+    return _qmon_record(0, body + b"eth0".ljust(16, b"\0") + frame)
+
+
+def _queue_seeds() -> None:
+    events = b"".join(_qmon_event(number, ip) for number, ip in enumerate(_packets()))
+    ends = _qmon_record(1, b"\xff") + _qmon_record(4, b"lengths 0:9") + _qmon_record(3, b"")
+    _write("qmon", "raw", b"\0" + _qmon_record(2, b"1700000000000000000") + events + ends)
+    steps = b"".join(
+        bytes([number % 9, 0x40 | (number * 5 % 64), 48]) + (_link_header(1, ip) + ip)[:48]
+        for number, ip in enumerate(_packets())
+    )
+    _write("qmon", "steps", b"\1" + steps + b"\5\0\xc0")
+    tail = "40 3 6 10.0.1.2 1 10.0.2.2 2 3 4"
+    lines = (
+        "# queue.bt start 1", "# clock 100 1700000000.5", f"E 100 ff01 1514 1 1514 {tail} 0 0 - 8",
+        f"D 300 ff01 1514 0 0 {tail} 201 0 - 8", f"X 400 ff02 1514 5 7570 {tail} 46 45 codel_dequeue 8",
+        "Lost 7 events",
+    )  # fmt: skip
+    _write("queue_text", "bpftrace", b"\0" + "\n".join(lines).encode() + b"\n")
+    example = Path(__file__).parents[2] / "tests" / "golden" / "queue_perf.txt"
+    _write("queue_text", "perf", b"\1" + example.read_bytes())
+    rows = (("1.5", "in", 7, 1.0, 1), ("2", "out", 7, 1.0, 0), ("3", "drop", 8, 1.5, 2), ("4", "lost", 0, 0, 0))
+    objects = [
+        f'{{"t": {t}, "e": "{e}", "p": {p}, "b": {b}, "q": {q}, "s": "10.0.0.1", "d": "::1", "n": "udp"}}'
+        for t, e, p, b, q in rows
+    ]
+    _write("queue_text", "json", b"\2" + "\n".join(objects).encode() + b"\n")
+    records = [f'{t},{e},"{p}",{b},{q},10.0.0.1,10.0.0.2,17' for t, e, p, b, q in rows]
+    _write("queue_text", "csv", b"\3" + "\n".join(["t,e,p,b,q,s,d,n", *records]).encode() + b"\n")
+
+
 def _main() -> None:
+    _queue_seeds()
     for name, order in (("big", ">"), ("little", "<")):
         _write("pcap", f"{name}.pcap", _pcap(order, 1))
         _write("pcap", f"{name}.pcapng", _section(order) + _pcapng_blocks(order) + _section(">") + _pcapng_blocks(">"))
@@ -156,6 +197,12 @@ def _main() -> None:
             frame = _link_header(link_type, ip) + ip
             records += bytes([len(frame), 5, 0]) + frame
         _write("layers", f"link_{link_type}", bytes([place]) + records)
+    for name, kinds in (("delivered", (3,)), ("lost_and_unseen", (3, 3, 1, 3, 2)), ("two_files", (3, 3, 7, 3))):
+        records = b""
+        for number, ip in enumerate(_packets()):
+            frame = _link_header(1, ip) + ip
+            records += bytes([kinds[number % len(kinds)] | (number % 32) << 3, len(frame), 5, number % 3]) + frame
+        _write("pair", name, bytes([0, 0xFF]) + records)
 
 
 if __name__ == "__main__":

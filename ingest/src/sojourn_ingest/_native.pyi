@@ -41,6 +41,19 @@ def fingerprint(path: str, head_bytes: int = 65536) -> Fingerprint:
     raise: ``fault`` says what happened, and the hash covers what could be decompressed.
     """
 
+class CaptureSpan:
+    """When a capture began and ended (None without a packet), and the link types of its packets, ascending."""
+
+    first_ns: int | None
+    last_ns: int | None
+    link_types: list[int]
+
+def capture_span(path: str) -> CaptureSpan:
+    """Read the times and link types of a capture; of a damaged one the span ends at the damage.
+
+    Raises a DecodeError where nothing of it can be read.
+    """
+
 class Summary:
     """What a finished decoder saw. ``fault`` is the first fault, or None when the input was whole."""
 
@@ -53,7 +66,9 @@ class CaptureDecoder:
 
     The recording is one capture file, or several in the order of time: ``path`` and then ``continued``. A flow
     ends after ``idle_ms`` without a packet, and the most silent ones when more than ``open_flows`` are open.
-    The table packet is given only where ``packets`` asks for it.
+    The table packet is given only where ``packets`` asks for it. ``rtp_hints`` say of UDP flows what is known of them:
+    source address and port, destination address and port, whether it is RTP, and SSRC and payload type or None. A
+    declared stream is believed from its first packet on; a flow declared not to be RTP has no stream.
 
     Batches hold the declared columns without provenance; endpoints are plain addresses in
     ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. Records before a fault are yielded,
@@ -68,6 +83,7 @@ class CaptureDecoder:
         path: str,
         *,
         continued: Sequence[str] = (),
+        rtp_hints: Sequence[tuple[str, int, str, int, bool, int | None, int | None]] = (),
         interval_ms: int = 100,
         batch_rows: int = 65536,
         packets: bool = False,
@@ -76,27 +92,56 @@ class CaptureDecoder:
     ) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...
-    def summary(self) -> Summary: ...
+    def summary(self) -> Summary:
+        """Return what was seen of all files."""
+
+    def file_summaries(self) -> list[Summary]:
+        """Return what was seen of each file, in their order."""
 
 class PairDecoder:
     """Iterator over ``(table, batch)`` of two captures of one run, before and after the bottleneck.
 
     Tables are packet_pair, flow_pair and capture_pair, with plain addresses and without provenance, study and
-    run. ``rate_bps`` is the bottleneck's rate. Construction raises as that of CaptureDecoder does.
+    run. ``rate_bps`` is the bottleneck's rate. Each capture may be continued in several files, in the order of time.
+    The captures are read twice, with the first batch. Construction raises as that of CaptureDecoder does.
     """
 
-    def __init__(self, before: str, after: str, *, rate_bps: int, batch_rows: int = 65536) -> None: ...
+    def __init__(
+        self,
+        before: str,
+        after: str,
+        *,
+        rate_bps: int,
+        before_continued: Sequence[str] = (),
+        after_continued: Sequence[str] = (),
+        batch_rows: int = 65536,
+    ) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...
     def summary(self) -> Summary: ...
 
 class QueueLogDecoder:
-    """Iterator over ``(table, batch)`` of one bpftrace text queue log; tables are queue_event and queue_log."""
+    """Iterator over ``(table, batch)`` of one queue log; tables are queue_event, queue_interval, queue and queue_log.
 
-    def __init__(self, path: str, *, batch_rows: int = 65536) -> None: ...
+    ``form`` is bpftrace, qmon or perf, or table with ``declaration``, the JSON of its columns and units.
+    Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        form: str,
+        declaration: str | None = None,
+        batch_rows: int = 65536,
+        interval_ms: int = 100,
+    ) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...
     def summary(self) -> Summary: ...
+
+def queue_log_form(head: bytes) -> str | None:
+    """Return the form of a queue log by its first bytes, of those that need no declaration; None if it is none."""
 
 def core_version() -> str:
     """Version of the decoder core, which changes whenever decoded facts may change."""

@@ -10,23 +10,30 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from sojourn_ingest import __version__, _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
+from sojourn_ingest.formats.capture_recording import CaptureRecording
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
+from sojourn_ingest.formats.queue_log_table import is_queue_log_description
 from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.formats.rotation import recording_hash
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
 from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
-from sojourn_ingest.formats.study_description import MARKER, MAX_BYTES
-from sojourn_ingest.lake import Commit, FactWriter, Lake, Outcome
+from sojourn_ingest.formats.study_description import MAX_BYTES, is_marked
+from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
+from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 
 logger = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 UNRECOGNISED_VERSION = f"sojourn-ingest-{__version__}"
 
@@ -68,7 +75,8 @@ def _description_files(files: Iterable[Path]) -> Iterator[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if any(line.strip() == MARKER for line in text[:4096].splitlines()) or is_snapshot_description(path):
+            described = is_snapshot_description(path) or is_queue_log_description(path)
+            if is_marked(text[:4096]) or described:
                 yield path
 
 
@@ -91,6 +99,9 @@ class IngestSession:
             pseudonymiser=pseudonymiser, fingerprint=_plain_hash, enrichment=enrichment or Enrichment()
         )
         self._registry = Registry(packets=packets)
+        self._plan = Plan()
+        # Paths whose outcome was replaced by that of another path with the same content.
+        self._bereft: set[Path] = set()
         self._descriptions: list[Path] = []
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
@@ -101,17 +112,42 @@ class IngestSession:
         """
         self.prepare(files)
         attempts: dict[Path, Attempt] = {}
-        for attempt in self._try_all(files):
+        given = set(files)
+
+        def note(attempt: Attempt) -> None:
             attempts[attempt.path] = attempt
-            on_done(attempt)
+            if attempt.path in given:
+                on_done(attempt)
+
+        # Recordings first, so that a copy of one of their files is known to be one.
+        for found in self._in_parallel(self._attempt_recording, self._plan.recordings):
+            for attempt in found:
+                note(attempt)
+        parts = self._plan.parts
+        for attempt in self._try_all([*(path for path in files if path not in parts), *sorted(self._plan.also)]):
+            note(attempt)
+        self._restate(attempts)
         ordered = [attempts[path] for path in files]
+        ordered += [attempts[path] for path in sorted(set(attempts) - given)]
         manifests = [attempt for attempt in ordered if attempt.commit.format == RunManifest.name]
         ordered += self._pair_all([attempt for attempt in manifests if attempt.commit.status != "rejected"])
         return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
 
     def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
+        return self._in_parallel(self.attempt, files)
+
+    def _restate(self, attempts: dict[Path, Attempt]) -> None:
+        """Try again the files whose facts are now another path's, so that their outcomes say so."""
+        while self._bereft:
+            bereft, self._bereft = sorted(self._bereft), set()
+            for path in bereft:
+                text = path_text(path)
+                if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
+                    attempts[path] = self.attempt(path)
+
+    def _in_parallel(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
-            pending: set[Future[Attempt]] = {pool.submit(self.attempt, path) for path in files}
+            pending: set[Future[Result]] = {pool.submit(work, item) for item in items}
             try:
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
@@ -120,6 +156,128 @@ class IngestSession:
                 # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    def _attempt_recording(self, planned: PlannedRecording) -> list[Attempt]:
+        """Try the files of a recording as one; where that cannot be, each alone."""
+        started_ns, clock = time.time_ns(), time.perf_counter()
+        path = CaptureRecording.path_of(planned.parts)
+        draft = _Draft(path, 0, 0, started_ns, clock, format=CaptureRecording.name)
+        fault = planned.fault()
+        if fault is not None:
+            return [self._reject(draft, fault), *(self.attempt(part) for part in planned.parts)]
+        try:
+            parts = [self._draft_of_part(part, started_ns, clock) for part in planned.parts]
+        except (OSError, InputError):
+            return [self.attempt(part) for part in planned.parts]  # which says what is wrong with it
+        attempts: list[Attempt] = []
+        # Of two equal recordings that are tried at the same time the first is decoded.
+        with self.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
+            overlapping = self._recordings_with(planned.parts)
+            own = self._not_held_elsewhere(parts, overlapping)
+            others = [part for part in parts if part not in own]
+            if len(own) > 1:
+                draft.path = CaptureRecording.path_of([part.path for part in own])
+                attempts = self._read_recording(draft, own, overlapping)
+        if not attempts:
+            others = parts
+        # What is a copy of a file held elsewhere, or in the recording itself, is so alone.
+        return attempts + [self.attempt(part.path) for part in others]
+
+    def _draft_of_part(self, path: Path, started_ns: int, clock: float) -> _Draft:
+        state = path.stat()
+        draft = _Draft(path, state.st_size, state.st_mtime_ns, started_ns, clock, format=Capture.name)
+        draft.content_hash = self._hash_of(path)
+        return draft
+
+    def _recordings_with(self, paths: Iterable[Path]) -> dict[str, Commit]:
+        found = (self.lake.recording_with(path_text(path)) for path in paths)
+        return {commit.name: commit for commit in found if commit is not None}
+
+    def _not_held_elsewhere(self, parts: list[_Draft], overlapping: dict[str, Commit]) -> list[_Draft]:
+        """Return the parts whose content no other path's facts hold, but facts of these contents alone."""
+        contents = {part.content_hash for part in parts}
+        paths = {part.source_path for part in parts}
+        own: list[_Draft] = []
+        for part in parts:
+            held = any(
+                commit.name not in overlapping
+                and commit.source_path not in paths
+                and not contents.issuperset(_contents(commit))
+                for commit in self.lake.holding_facts(part.content_hash)
+            )
+            repeated = any(part.content_hash == earlier.content_hash for earlier in own)
+            if not held and not repeated:
+                own.append(part)
+        # Of two recordings of the same files, in two folders, the one that is there stays.
+        recording = recording_hash([part.content_hash for part in own]) if own else ""
+        there = [commit for commit in self.lake.holding_facts(recording) if commit.name not in overlapping]
+        return [] if there and len(own) > 1 else own
+
+    def _read_recording(self, draft: _Draft, parts: list[_Draft], overlapping: dict[str, Commit]) -> list[Attempt]:
+        """Read a recording, and return what became of it and its parts; nothing where it cannot be read as one."""
+        draft.content_hash = recording_hash([part.content_hash for part in parts])
+        draft.size_bytes = sum(part.size_bytes for part in parts)
+        draft.modified_ns = max(part.modified_ns for part in parts)
+        reader = CaptureRecording([part.path for part in parts], self._capture(parts[0].path))
+        draft.version = self._version(reader)
+        with self.lake.deciding(draft.content_hash):
+            for commit in self.lake.at_path(draft.source_path):
+                same = [(part.source_path, part.content_hash) for part in commit.parts] == [
+                    (part.source_path, part.content_hash) for part in parts
+                ]
+                if same and commit.decoder_version in self._versions_as_good(reader):
+                    return _attempts_of(draft.path, commit, "unchanged")
+            contents = {part.content_hash for part in parts}
+            alone = {
+                commit.name: commit
+                for part in parts
+                for commit in (*self.lake.at_path(part.source_path), *self.lake.holding_facts(part.content_hash))
+                if commit.source_path == part.source_path or contents.issuperset(_contents(commit))
+            }
+            reading = Reading()
+            try:
+                files = self._decoded(draft, Source(draft.path, "none", b"", draft.size_bytes), reader, reading)
+            except InputError:
+                return []
+            outcomes = []
+            for part, seen in zip(parts, reader.part_readings, strict=True):
+                part.version = draft.version
+                part.compression = self._open(part.path)[0].compression
+                outcomes.append(part.read(seen, part_of=draft.source_path))
+            superseded = {**overlapping, **alone}
+            commit = self._commit(draft.read(reading), files, None, tuple(outcomes), superseded)
+            refused = sum(reading.refused.values())
+            return _attempts_of(draft.path, commit, "new", refused)
+
+    def _commit(
+        self,
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: tuple[Outcome, ...] = (),
+        superseded: dict[str, Commit] | None = None,
+    ) -> Commit:
+        before = {commit.name: commit for commit in self.lake.holding_facts(outcome.content_hash)} | (superseded or {})
+        commit = self.lake.commit(outcome, files, subject, part_outcomes, superseded or ())
+        here = {outcome.source_path, *(part.source_path for part in part_outcomes)}
+        for name in set(commit.replaces) & set(before):
+            lost = before[name]
+            for path in {lost.source_path, *(part.source_path for part in lost.parts)} - here:
+                # The facts of that path's content are now those of this one: its outcome says so.
+                if Path(path).is_file():
+                    self._bereft.add(Path(path))
+        return commit
+
+    def recording_of(self, path: Path) -> Path | None:
+        """Return the name of the recording as a part of which a file will be read; see :meth:`prepare`."""
+        for recording in self._plan.recordings:
+            if path in recording.parts:
+                return CaptureRecording.path_of(recording.parts)
+        return None
+
+    def _capture(self, path: Path) -> Capture:
+        hints = self._plan.hints.get(path, ())
+        return Capture(packets=self._packets, rtp_hints=hints)
 
     def _pair_all(self, manifests: list[Attempt]) -> list[Attempt]:
         pairs = [self.pair(attempt) for attempt in manifests]
@@ -134,7 +292,7 @@ class IngestSession:
             pair = RunManifest.capture_pair(source, self._hash_of)
             if pair is None:
                 return None
-            sizes = [path.stat() for path in (pair.before, pair.after)]
+            sizes = [path.stat() for path in (*pair.before, *pair.after)]
         except InputError as error:
             return self._reject(draft, error)
         except OSError as error:
@@ -147,7 +305,13 @@ class IngestSession:
 
     def _hash_of(self, path: Path) -> str:
         state = path.stat()
-        for commit in self.lake.at_path(path_text(path)):
+        text = path_text(path)
+        known = self.lake.at_path(text)
+        recording = self.lake.recording_with(text)
+        part = None if recording is None else recording.of_part(text)
+        if part is not None:
+            known.append(part)
+        for commit in known:
             # It was hashed when it was tried, in this session or an earlier one.
             if commit.content_hash and (commit.size_bytes, commit.modified_ns) == (state.st_size, state.st_mtime_ns):
                 return commit.content_hash
@@ -177,9 +341,15 @@ class IngestSession:
         return [study.path for study in known if study is not None]
 
     def prepare(self, files: list[Path]) -> None:
-        """Take note of the study descriptions among the files, so that tables they describe are recognised."""
+        """Take note of what the files say of one another: study descriptions, recordings, manifests."""
         self._descriptions = self._described(files)
         self._registry = Registry(self._descriptions, packets=self._packets)
+        self.follow(plan(files, self.lake, lambda path: self._open(path)[0]))
+
+    def follow(self, made: Plan) -> None:
+        """Take the plan of an ingest that another session made."""
+        self._plan = made
+        self._bereft = set()
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it whole into the lake.
@@ -223,18 +393,40 @@ class IngestSession:
             return self._read(draft, source, chosen)
 
     def _unchanged(self, draft: _Draft) -> Commit | None:
+        recording = self.lake.recording_with(draft.source_path)
+        if recording is not None:
+            part = recording.of_part(draft.source_path) if draft.path in self._plan.frozen else None
+            same = part is not None and (part.size_bytes, part.modified_ns) == (draft.size_bytes, draft.modified_ns)
+            # It was read as a part and now stands alone, unless the rest of its recording is gone.
+            return part if same else None
         for commit in self.lake.at_path(draft.source_path):
             if commit.status == "rejected" or commit.format == RunManifest.name:
                 # What was rejected may be readable now: a description was added, a full disk was emptied. A manifest
                 # is bound to the files that lie beside it, which may have come or changed since.
                 continue
+            if commit.duplicate_of is not None and not self.lake.holding_facts(commit.content_hash):
+                continue  # what it was a copy of has changed since
             same = commit.size_bytes == draft.size_bytes and commit.modified_ns == draft.modified_ns
-            if same and commit.decoder_version in self._versions():
+            if same and commit.decoder_version in self._versions(draft.path, commit):
                 return commit
         return None
 
-    def _versions(self) -> set[str]:
+    def _versions(self, path: Path, commit: Commit) -> set[str]:
+        if commit.format == Capture.name:
+            versions = set(self._versions_as_good(self._capture(path)))
+            copied = commit.duplicate_of is not None
+            return versions | ({commit.decoder_version} if copied and self._is_as_good(path, commit) else set())
         return {version for candidate in self._registry.formats for version in self._versions_as_good(candidate)}
+
+    def _is_as_good(self, path: Path, holder: Commit) -> bool:
+        """Whether facts that another path's manifest had its say in will do for this path.
+
+        Where two manifests say different things of the same content, those are kept that are there.
+        """
+        version, mark = holder.decoder_version, self._context.pseudonymiser.mark
+        current = version.startswith(Capture.base_version()) and version.endswith(f"+{mark}")
+        has_packets = not self._packets or "+packets" in version
+        return current and has_packets and ("+rtp-" in version or not self._capture(path).rtp_hints)
 
     def _version(self, chosen: Format, bound: str = "") -> str:
         return chosen.version + bound + self._mark(chosen)
@@ -263,27 +455,65 @@ class IngestSession:
 
     def _read(self, draft: _Draft, source: Source, chosen: Format) -> Attempt:
         draft.format = chosen.name
+        if type(chosen) is Capture:
+            chosen = self._capture(draft.path)
         bound = chosen.bound_to(source, self._hash_of) if isinstance(chosen, RunManifest) else ""
         draft.version = self._version(chosen, bound)
         as_good = self._versions_as_good(chosen, bound)
+        recording = self.lake.recording_with(draft.source_path)
+        superseded = {} if recording is None or draft.path in self._plan.frozen else {recording.name: recording}
         for commit in self.lake.at_path(draft.source_path):
             same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
-            if same_content and commit.decoder_version in as_good:
+            copied = commit.duplicate_of is not None
+            still_held = not copied or bool(self.lake.holding_facts(commit.content_hash))
+            if same_content and commit.decoder_version in as_good and still_held and not superseded:
                 return Attempt(draft.path, commit, "unchanged")
-        holders = (self.lake.facts_of(draft.content_hash, version) for version in as_good)
-        holder = next((commit for commit in holders if commit is not None), None)
+        holder = self._holder(draft, chosen, as_good, superseded)
         if holder is not None:
             draft.version = holder.decoder_version
-            return Attempt(draft.path, self.lake.commit(draft.duplicate(holder), ()), "new")
+            for commit in self.lake.at_path(draft.source_path):
+                same = (commit.content_hash, commit.duplicate_of) == (draft.content_hash, holder.source_path)
+                if same and commit.decoder_version == draft.version:
+                    return Attempt(draft.path, commit, "unchanged")
+            return Attempt(draft.path, self._commit(draft.duplicate(holder), (), superseded=superseded), "new")
         reading = Reading()
+        try:
+            files = self._decoded(draft, source, chosen, reading)
+        except InputError as error:
+            return self._reject(draft, error, reading)
+        refused = sum(reading.refused.values())
+        commit = self._commit(draft.read(reading), files, reading.subject, superseded=superseded)
+        return Attempt(draft.path, commit, "new", refused)
+
+    def _holder(
+        self, draft: _Draft, chosen: Format, as_good: tuple[str, ...], superseded: dict[str, Commit]
+    ) -> Commit | None:
+        """Return what the lake holds of a content, so that it need not be read again."""
+        for version in as_good:
+            commit = self.lake.facts_of(draft.content_hash, version)
+            if commit is not None:
+                return commit
+        if type(chosen) is not Capture:
+            return None
+        for commit in self.lake.holding_facts(draft.content_hash):
+            if commit.name in superseded or commit.source_path == draft.source_path:
+                continue
+            if commit.parts:
+                # Whatever its version: it is read anew with the other files of its recording.
+                part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
+                return commit.of_part(part.source_path)
+            if self._is_as_good(draft.path, commit):
+                return commit
+        return None
+
+    def _decoded(self, draft: _Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+        """Read a source into files that no commit names yet."""
         forgotten = self._context.pseudonymiser.forgotten.host_keys
         with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt, forgotten) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)
-            except InputError as error:
-                return self._reject(draft, error, reading)
-            except MemoryError:
+            except (InputError, MemoryError):
                 raise
             except BaseException as error:
                 # A panic of the decoder derives from BaseException and from no class that can be imported.
@@ -294,11 +524,10 @@ class IngestSession:
                 what = type(error).__name__ if chosen.holds_addresses else f"{type(error).__name__}: {error}"
                 logger.error("%s: reader %s failed: %s\n%s", draft.path, chosen.name, what, frames)  # noqa: TRY400
                 text = f"reader {chosen.name} failed: {what}; please report this"
-                return self._reject(draft, InputError("internal_error", text), reading)
+                raise InputError("internal_error", text) from error
             files = writer.finish()
             reading.refuse("forgotten_host", writer.forgotten_rows)
-            refused = sum(reading.refused.values())
-            return Attempt(draft.path, self.lake.commit(draft.read(reading), files, reading.subject), "new", refused)
+            return files
 
     def _reject(self, draft: _Draft, error: InputError, reading: Reading | None = None) -> Attempt:
         outcome = draft.rejected(error, reading or Reading())
@@ -309,7 +538,10 @@ class IngestSession:
                 and commit.reason == outcome.reason
             ):
                 return Attempt(draft.path, commit, "unchanged")
-        return Attempt(draft.path, self.lake.commit(outcome, ()), "new")
+        recording = self.lake.recording_with(outcome.source_path)
+        alone = recording is not None and draft.path not in self._plan.frozen
+        superseded = {recording.name: recording} if recording is not None and alone else {}
+        return Attempt(draft.path, self._commit(outcome, (), superseded=superseded), "new")
 
 
 @dataclass
@@ -354,8 +586,13 @@ class _Draft:
             **more,  # type: ignore[arg-type]
         )
 
-    def read(self, reading: Reading) -> Outcome:
-        return self._outcome("ok" if reading.fault is None else "partial", reading)
+    def read(self, reading: Reading, part_of: str | None = None) -> Outcome:
+        fault = reading.fault
+        nothing_read = part_of is not None and reading.records_read == 0
+        status: Literal["ok", "partial", "rejected"] = (
+            "ok" if fault is None else "rejected" if nothing_read else "partial"
+        )
+        return self._outcome(status, reading, part_of=part_of)
 
     def duplicate(self, holder: Commit) -> Outcome:
         fault = None if holder.reason is None else InputError(holder.reason, holder.message or "")
@@ -366,6 +603,23 @@ class _Draft:
     def rejected(self, error: InputError, reading: Reading) -> Outcome:
         reading.fault = error
         return self._outcome("rejected", reading)
+
+
+def _contents(commit: Commit) -> set[str]:
+    """Return the contents of files whose facts a commit holds."""
+    return {part.content_hash for part in commit.parts} or {commit.content_hash}
+
+
+def _attempts_of(
+    path: Path, commit: Commit, disposition: Literal["new", "unchanged"], refused: int = 0
+) -> list[Attempt]:
+    """Return a recording's attempt, and those of its parts."""
+    attempts = [Attempt(path, commit, disposition, refused)]
+    for part in commit.parts:
+        of_part = commit.of_part(part.source_path)
+        if of_part is not None:
+            attempts.append(Attempt(Path(part.source_path), of_part, disposition))
+    return attempts
 
 
 def path_text(path: Path) -> str:

@@ -92,8 +92,9 @@ def build(
     if served is not None and (served["fingerprint"], served["engine"]) == (mark, engine.name) and not force:
         return BuildReport(build_id=served["build_id"], built=False)
     # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
-    from sojourn_transforms.comparison_mart import COMPARISON
     from sojourn_transforms.dbt_build import DbtError, manifest_path
+    from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
+    from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
     with engine.running():
         try:
@@ -102,8 +103,10 @@ def build(
             raise BuildError(f"{error}; nothing was published, the build before is still served") from error
         on_step("comparing configurations")
         engine.write_comparisons()
+        on_step("correlating harm with quality")
+        write_harm_qoe_correlations(engine.marts_file)
     of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
-    marts = sorted([*of_dbt, COMPARISON], key=lambda mart: mart.name)
+    marts = sorted([*of_dbt, *STATISTICS_MARTS], key=lambda mart: mart.name)
     on_step("publishing the snapshot")
     description = {
         "engine": engine.name,

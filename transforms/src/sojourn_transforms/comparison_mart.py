@@ -25,10 +25,6 @@ COMPARISON = Mart(
     key=("comparison_id",),
     columns=tuple(MartColumn(column.name, column.unit, column.description, column.nullable) for column in COLUMNS),
 )
-TYPE_NAMES = {column.name: str(column.type) for column in COLUMNS}
-"""Arrow types of the columns by name, for the documentation."""
-
-STATISTICS_MARTS = (COMPARISON,)
 
 
 def runs_sql(metric: ComparisonMetric, relation: str) -> str:

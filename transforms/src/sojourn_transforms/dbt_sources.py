@@ -33,6 +33,7 @@ RENAMED: Final[dict[tuple[str, str], str]] = {
 PARENTS: Final[dict[tuple[str, str], str]] = {
     ("run", "study_id"): "stg_lake__study",
     ("demand_rule", "study_id"): "stg_lake__study",
+    ("bandwidth_step", "study_id"): "stg_lake__study",
     ("rate_profile", "study_id"): "stg_lake__study",
 }
 

@@ -14,7 +14,7 @@ import yaml
 
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import Mart
-from sojourn_transforms.comparison_mart import STATISTICS_MARTS, TYPE_NAMES
+from sojourn_transforms.statistics_marts import STATISTICS_MARTS, TYPE_NAMES
 
 BEGIN = "<!-- tables: written by make docs -->"
 END = "<!-- tables: end -->"
@@ -33,7 +33,7 @@ def _declaration(mart: Mart) -> dict[str, Any]:
     columns = [
         {
             "name": column.name,
-            "data_type": TYPE_NAMES[column.name],
+            "data_type": TYPE_NAMES[mart.name][column.name],
             "description": column.description,
             "config": {"meta": {"unit": column.unit or ""}},
         }
@@ -69,7 +69,7 @@ def _reference(root: Path) -> Iterator[str]:
     yield "# Tables and columns"
     yield ""
     yield "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/` and"
-    yield "`transforms/src/sojourn_transforms/statistics/comparison_table.py`."
+    yield "`transforms/src/sojourn_transforms/statistics/`."
     yield ""
     yield "## Marts"
     yield ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import duckdb
@@ -42,23 +42,31 @@ def hidden_rows_sql(table: str, parts: Iterable[Part]) -> str:
     return " or ".join(f"({condition})" for condition in conditions)
 
 
-def lake_view_body(table: Table, lake: Lake) -> str:
-    """Return the statement that selects one lake table: its live rows, or none of the declared types."""
+def rows_sql(table: Table, whole: list[Path], partly: Mapping[Path, Iterable[Part]]) -> str:
+    """Return the statement that selects the declared columns of some files of a lake table.
+
+    ``whole`` are read as they are; of those in ``partly`` the rows of some parts are left out. Without a file the
+    statement gives no rows, of the declared types.
+    """
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
     nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
     bodies = [f"select {nulls} where false"]
-    hidden = {lake.storage.local(name): parts for name, parts in lake.hidden(table.name).items()}
-    whole = [path for path in lake.files(table.name) if path not in hidden]
     if whole:
         listing = ", ".join(_quoted(str(path)) for path in whole)
         # By name: files of an older decoder, be it all of them, may lack a column that was added since.
         bodies.append(f"select * from read_parquet([{listing}], union_by_name = true)")
-    for path, parts in hidden.items():
+    for path, parts in partly.items():
         gone = hidden_rows_sql(table.name, parts)
         bodies.append(f"select * from read_parquet({_quoted(str(path))}) where not ({gone})")
     if len(bodies) == 1:
         return bodies[0]
     return f"select {columns} from ({' union all by name '.join(bodies)})"
+
+
+def lake_view_body(table: Table, lake: Lake) -> str:
+    """Return the statement that selects one lake table: its live rows, or none of the declared types."""
+    partly = {lake.storage.local(name): parts for name, parts in lake.hidden(table.name).items()}
+    return rows_sql(table, [path for path in lake.files(table.name) if path not in partly], partly)
 
 
 def lake_view_sql(table: Table, lake: Lake) -> str:

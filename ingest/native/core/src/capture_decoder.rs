@@ -1,18 +1,15 @@
 //! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream` and packet.
 
-use std::path::PathBuf;
-
 use arrow_array::RecordBatch;
 
-use crate::capture_reader::CaptureReader;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::flow::{Direction, Flow};
 use crate::flow_batch::{self, IntervalRow, RtpRow};
 use crate::flow_table::{Bounds, FlowTable};
 use crate::layers::LayerDecoder;
-use crate::link::LinkType;
 use crate::packet_batch::{self, PacketRow};
-use crate::source::PlainReader;
+use crate::recording::{CaptureInput, RecordingReader};
+use crate::rtp_hints::{RtpHint, RtpHints};
 use crate::summary::Summary;
 
 /// Flows that have ended wait for a batch in their full size, so the batch is bounded below the caller's wish.
@@ -53,9 +50,7 @@ impl Default for CaptureOptions {
 /// recording come in the order of their numbers.
 pub struct CaptureDecoder {
     options: CaptureOptions,
-    reader: Option<CaptureReader>,
-    /// Files that continue the recording, the next one last.
-    continued: Vec<PathBuf>,
+    recording: RecordingReader,
     layers: LayerDecoder,
     table: FlowTable,
     flows: Vec<Flow>,
@@ -63,7 +58,6 @@ pub struct CaptureDecoder {
     rtp: Vec<RtpRow>,
     packets: Vec<PacketRow>,
     records_seen: i64,
-    summary: Summary,
 }
 
 impl CaptureDecoder {
@@ -72,29 +66,7 @@ impl CaptureDecoder {
     /// # Errors
     ///
     /// A fault where nothing can be decoded: no such file, no capture, or cut in its header.
-    pub fn open(paths: &[PathBuf], options: CaptureOptions) -> Result<Self, Fault> {
-        let Some((first, continued)) = paths.split_first() else {
-            return Err(Fault::new(
-                FaultKind::SourceRead,
-                "capture: no file was given",
-                None,
-            ));
-        };
-        let mut decoder = Self::new(PlainReader::open(first)?, options)?;
-        decoder.continued = continued.iter().rev().cloned().collect();
-        Ok(decoder)
-    }
-
-    /// Decode content in memory, compressed or not.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::open`].
-    pub fn over(content: Vec<u8>, options: CaptureOptions) -> Result<Self, Fault> {
-        Self::new(PlainReader::in_memory(content), options)
-    }
-
-    fn new(source: PlainReader, options: CaptureOptions) -> Result<Self, Fault> {
+    pub fn open(inputs: &[CaptureInput], options: CaptureOptions) -> Result<Self, Fault> {
         let options = CaptureOptions {
             interval_ms: options.interval_ms.max(1),
             batch_rows: options.batch_rows.max(1),
@@ -108,8 +80,7 @@ impl CaptureDecoder {
         };
         Ok(Self {
             options,
-            reader: Some(CaptureReader::new(source)?),
-            continued: Vec::new(),
+            recording: RecordingReader::open(inputs)?,
             layers: LayerDecoder::default(),
             table: FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds),
             flows: Vec::new(),
@@ -117,14 +88,26 @@ impl CaptureDecoder {
             rtp: Vec::new(),
             packets: Vec::new(),
             records_seen: 0,
-            summary: Summary::default(),
         })
     }
 
-    /// What was seen so far; whole once [`Self::next_batch`] has returned `None`.
+    /// Take it as known, from now on, which flows are RTP.
     #[must_use]
-    pub fn summary(&self) -> &Summary {
-        &self.summary
+    pub fn with_rtp_hints(mut self, hints: &[RtpHint]) -> Self {
+        self.table.declare(RtpHints::new(hints));
+        self
+    }
+
+    /// What was seen so far of all files; whole once [`Self::next_batch`] has returned `None`.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.recording.summary()
+    }
+
+    /// What was seen of each file, in their order.
+    #[must_use]
+    pub fn file_summaries(&self) -> &[Summary] {
+        &self.recording.summaries
     }
 
     /// The next batch with the name of its table, `None` after the last.
@@ -136,7 +119,7 @@ impl CaptureDecoder {
         let rows = self.options.batch_rows;
         let flow_rows = rows.min(FLOW_BATCH_ROWS);
         loop {
-            let last = self.reader.is_none();
+            let last = self.recording.file.is_none();
             let due = |pending: usize, batch: usize| pending >= batch || (last && pending > 0);
             if due(self.packets.len(), rows) {
                 let batch: Vec<_> = self.packets.drain(..rows.min(self.packets.len())).collect();
@@ -192,7 +175,10 @@ impl CaptureDecoder {
 
     /// Read a stride of packets; at the end of the last file, end every flow.
     fn read(&mut self) {
-        let Some(reader) = &mut self.reader else { return };
+        let (Some(reader), Some(summary)) = (&mut self.recording.file, self.recording.summaries.last_mut())
+        else {
+            return;
+        };
         for _ in 0..STRIDE_PACKETS {
             match reader.next_packet() {
                 Ok(Some(captured)) => {
@@ -200,7 +186,7 @@ impl CaptureDecoder {
                     self.records_seen += 1;
                     match self.layers.decode(&captured) {
                         Ok(packet) => {
-                            self.summary.records_read += 1;
+                            summary.records_read += 1;
                             let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
                             if self.options.packets {
                                 let (time_ns, wire_bytes) = (captured.time_ns, captured.wire_bytes);
@@ -208,52 +194,22 @@ impl CaptureDecoder {
                                     .push(PacketRow::new(index, time_ns, wire_bytes, &packet, placement));
                             }
                         }
-                        Err(reason) => self.summary.refuse(reason),
+                        Err(reason) => summary.refuse(reason),
                     }
                 }
-                Ok(None) => {
-                    self.next_file();
-                    return;
-                }
-                Err(fault) => {
-                    self.summary.fail(fault);
-                    self.next_file();
-                    return;
-                }
+                Ok(None) => return self.end_file(None),
+                Err(fault) => return self.end_file(Some(fault)),
             }
         }
         self.table.take_intervals(&mut self.intervals);
     }
 
-    fn next_file(&mut self) {
-        if let Some(CaptureReader::Pcap(reader)) = &self.reader
-            && let LinkType::Other(number) = reader.link()
-        {
-            self.summary.fail(unsupported(number));
+    fn end_file(&mut self, fault: Option<Fault>) {
+        self.recording.end_file(fault);
+        if self.recording.file.is_none() {
+            self.table.finish();
         }
-        self.reader = None;
-        while let Some(path) = self.continued.pop() {
-            match PlainReader::open(&path).and_then(CaptureReader::new) {
-                Ok(reader) => {
-                    self.reader = Some(reader);
-                    return;
-                }
-                Err(fault) => self.summary.fail(fault),
-            }
-        }
-        self.table.finish();
     }
-}
-
-fn unsupported(link_number: u32) -> Fault {
-    Fault::new(
-        FaultKind::UnsupportedLinkType,
-        format!(
-            "capture header: link type {link_number} at offset 20 has no decoder; needed one of {}",
-            LinkType::SUPPORTED
-        ),
-        Some(20),
-    )
 }
 
 #[cfg(test)]
@@ -267,12 +223,12 @@ mod tests {
             batch_rows,
             ..CaptureOptions::default()
         };
-        let mut decoder = CaptureDecoder::over(content.to_vec(), options).unwrap();
+        let mut decoder = CaptureDecoder::open(&[CaptureInput::Memory(content.to_vec())], options).unwrap();
         let mut batches = Vec::new();
         while let Some((table, batch)) = decoder.next_batch().unwrap() {
             batches.push((table, batch.num_rows()));
         }
-        (batches, decoder.summary().clone())
+        (batches, decoder.summary())
     }
 
     fn mixed_capture() -> Vec<u8> {

@@ -1,102 +1,35 @@
 //! Two captures of one run, before and after the bottleneck: the same packets matched, and what became of them.
 //!
-//! **Matching.** A packet is recognised by addresses, ports, protocol and IP identification, and by the sequence and
-//! acknowledgement numbers of TCP, by sequence, timestamp and source of RTP, or by the first bytes of what it
-//! carries. Packets with equal keys match in their order, so that a repeated identification costs nothing while
-//! one of the two is not lost; reordering does not matter.
+//! **Two passes.** A packet's queuing delay is over the least time of the whole recording, and which way a flow
+//! goes is known when all of it was seen. So the captures are read twice: the first pass finds the flows' ways, the
+//! least times and the span of each way, the second gives the rows. Both match in the same order, hence alike.
 //!
 //! **Direction.** Packets towards the bottleneck pass the first point first. A router between the points lowers
 //! the hop limit, which tells the direction of a packet whatever the two clocks say; without a router the
 //! median sign of the difference of times decides for a pair of hosts.
 //!
-//! **Memory.** The captures are read side by side, each behind which less time has passed. Of more than
-//! [`WAITING`] packets that wait for their match the oldest is taken to have none.
+//! **Memory.** The captures are read side by side, each behind which less time has passed. Sightings that wait
+//! are bounded (see the matcher), and with them the rows that wait for an earlier packet's fate; so are flows.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use std::path::Path;
 
 use arrow_array::RecordBatch;
 use hashbrown::HashMap;
 
 use crate::bytes::{be_u16, be_u32};
-use crate::capture_reader::CaptureReader;
 use crate::fault::Fault;
-use crate::layers::{Endpoint, LayerDecoder, Packet, Transport};
+use crate::layers::{LayerDecoder, Packet, Transport};
 use crate::pair_batch;
-use crate::pair_clock::ClockEstimate;
-use crate::source::PlainReader;
+use crate::pair_clock::{ClockEstimate, LowerEdge, WaySpan};
+use crate::pair_matcher::{
+    Bounds, DirectedFlow, FlowNumbers, Matcher, PacketKey, PairedPacket, Point, Sighting,
+};
+use crate::recording::{CaptureInput, RecordingReader};
 use crate::summary::Summary;
 
-/// Packets without a match that are kept waiting (about 150 bytes each).
-const WAITING: usize = 1 << 20;
-const PAYLOAD_KEY_BYTES: usize = 24;
-
-/// Which capture a packet is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Point {
-    Before,
-    After,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct DirectedFlow {
-    pub(crate) source: Endpoint,
-    pub(crate) destination: Endpoint,
-    pub(crate) protocol: u8,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct PacketKey {
-    flow: DirectedFlow,
-    ip_id: u32,
-    words: (u32, u32, u32),
-}
-
-impl PacketKey {
-    fn of(packet: &Packet<'_>) -> Self {
-        let words = match packet.transport {
-            Transport::Tcp(segment) => (
-                segment.sequence,
-                segment.acknowledgement,
-                u32::from(segment.flags) << 16 | packet.payload_bytes & 0xffff,
-            ),
-            Transport::Udp(payload) => payload_words(payload),
-            Transport::Fragment | Transport::Other => payload_words(packet.ip_payload),
-        };
-        Self {
-            flow: DirectedFlow {
-                source: packet.source,
-                destination: packet.destination,
-                protocol: packet.protocol,
-            },
-            ip_id: packet.ip_id,
-            words,
-        }
-    }
-}
-
-/// The first twelve bytes hold sequence, timestamp and source of RTP; of other content, what follows is mixed
-/// in. Only bytes that a capture of small snapshots has too are looked at.
-fn payload_words(payload: &[u8]) -> (u32, u32, u32) {
-    let word = |offset| be_u32(payload, offset).unwrap_or_default();
-    let mut mixed = word(8);
-    for offset in (12..PAYLOAD_KEY_BYTES).step_by(4) {
-        mixed = mixed.rotate_left(5).wrapping_mul(0x9e37_79b1) ^ word(offset);
-    }
-    (word(0), word(4), mixed)
-}
-
-/// What is kept of one sighting.
-#[derive(Debug, Clone, Copy)]
-struct Sighting {
-    point: Point,
-    index: i64,
-    time_ns: i64,
-    wire_bytes: u32,
-    hop_limit: u8,
-    transport_word: Option<u32>,
-}
+const TOO_MANY_FLOWS: Cow<'static, str> = Cow::Borrowed("too_many_flows");
 
 /// What became of a packet that was sent towards the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,24 +53,82 @@ impl Fate {
     }
 }
 
-/// A packet of the pair, in any direction while its direction is not known.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PairedPacket {
-    pub(crate) flow: u32,
-    pub(crate) ip_id: u32,
-    pub(crate) transport_word: Option<u32>,
-    pub(crate) wire_bytes: u32,
-    /// Number in its capture while packets are matched, in the pair thereafter.
-    pub(crate) index: i64,
-    pub(crate) before_ns: Option<i64>,
-    pub(crate) after_ns: Option<i64>,
-}
-
-/// Votes for the direction of a flow.
+/// What the first pass finds of one flow.
 #[derive(Debug, Default, Clone, Copy)]
-struct DirectionVotes {
+struct FlowSurvey {
+    /// Votes for its direction: by hop limits, and by times.
     hops: i64,
     times: i64,
+    sent: i64,
+    matched: i64,
+    /// Of the packets that both captures have; `None` without one.
+    times_seen: Option<TimesSeen>,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "names carry units")]
+struct TimesSeen {
+    first_ns: i64,
+    last_ns: i64,
+    /// Second point's time minus the first's.
+    least_difference_ns: i64,
+    greatest_difference_ns: i64,
+    /// Least difference less serialisation.
+    floor_ns: i64,
+}
+
+impl FlowSurvey {
+    fn add(&mut self, packet: &PairedPacket, delay_ns: Option<i64>) {
+        self.sent += i64::from(packet.before_ns.is_some());
+        let (Some(before_ns), Some(after_ns), Some(delay_ns)) = (packet.before_ns, packet.after_ns, delay_ns)
+        else {
+            return;
+        };
+        let difference_ns = after_ns - before_ns;
+        self.matched += 1;
+        self.hops += i64::from(packet.hops.signum());
+        self.times += difference_ns.signum();
+        let seen = self.times_seen.get_or_insert(TimesSeen {
+            first_ns: before_ns,
+            last_ns: before_ns,
+            least_difference_ns: difference_ns,
+            greatest_difference_ns: difference_ns,
+            floor_ns: delay_ns,
+        });
+        seen.first_ns = seen.first_ns.min(before_ns);
+        seen.last_ns = seen.last_ns.max(before_ns);
+        seen.least_difference_ns = seen.least_difference_ns.min(difference_ns);
+        seen.greatest_difference_ns = seen.greatest_difference_ns.max(difference_ns);
+        seen.floor_ns = seen.floor_ns.min(delay_ns);
+    }
+}
+
+/// Whether each flow goes towards the bottleneck.
+///
+/// A flow of which nothing matched goes as the other flows of its hosts go.
+fn directions(flows: &[DirectedFlow], surveys: &[FlowSurvey]) -> Vec<bool> {
+    let by_hops = surveys.iter().any(|survey| survey.hops != 0);
+    let vote = |survey: &FlowSurvey| if by_hops { survey.hops } else { survey.times };
+    let mut by_hosts: HashMap<(IpAddr, IpAddr), i64> = HashMap::new();
+    for (flow, survey) in flows.iter().zip(surveys) {
+        let votes = vote(survey);
+        if votes != 0 {
+            let (source, destination) = (flow.source.address, flow.destination.address);
+            *by_hosts.entry((source, destination)).or_default() += votes;
+            *by_hosts.entry((destination, source)).or_default() -= votes;
+        }
+    }
+    flows
+        .iter()
+        .zip(surveys)
+        .map(|(flow, survey)| match vote(survey) {
+            0 => {
+                let hosts = (flow.source.address, flow.destination.address);
+                by_hosts.get(&hosts).copied().unwrap_or_default() > 0
+            }
+            own => own > 0,
+        })
+        .collect()
 }
 
 /// Sums of one flow towards the bottleneck.
@@ -151,363 +142,6 @@ pub(crate) struct FlowSums {
     pub(crate) delay_min_ns: Option<i64>,
     pub(crate) delay_max_ns: Option<i64>,
     pub(crate) delay_sum_ns: i128,
-}
-
-/// What a pair of captures comes to.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct PairSums {
-    pub(crate) rate_bps: i64,
-    pub(crate) before_packets: i64,
-    pub(crate) after_packets: i64,
-    pub(crate) all: FlowSums,
-    pub(crate) reverse_matched: i64,
-    pub(crate) delay_floor_ns: Option<i64>,
-    pub(crate) after_end_ns: i64,
-    pub(crate) clock: ClockEstimate,
-}
-
-/// Choices of the caller.
-#[derive(Debug, Clone, Copy)]
-pub struct PairOptions {
-    /// Rate of the bottleneck in bit/s; at least 1.
-    pub rate_bps: i64,
-    /// Most rows in a batch; at least 1.
-    pub batch_rows: usize,
-}
-
-struct Side {
-    reader: CaptureReader,
-    layers: LayerDecoder,
-    first_ns: Option<i64>,
-    last_ns: i64,
-    ended: bool,
-    packets: i64,
-}
-
-impl Side {
-    fn open(path: &Path) -> Result<Self, Fault> {
-        Ok(Self {
-            reader: CaptureReader::new(PlainReader::open(path)?)?,
-            layers: LayerDecoder::default(),
-            first_ns: None,
-            last_ns: i64::MIN,
-            ended: false,
-            packets: 0,
-        })
-    }
-
-    fn elapsed_ns(&self) -> i64 {
-        self.first_ns.map_or(i64::MIN, |first_ns| self.last_ns - first_ns)
-    }
-}
-
-/// Decoder of a pair of captures: rows of `packet_pair`, `flow_pair` and `capture_pair`.
-///
-/// Delays need the smallest of the whole recording, so rows come after everything was read.
-pub struct PairDecoder {
-    options: PairOptions,
-    matcher: Matcher,
-    rows: Option<std::vec::IntoIter<PairedPacket>>,
-    emitted: Emitted,
-    sums: PairSums,
-    flow_sums: Vec<FlowSums>,
-    sides: Option<(Box<Side>, Box<Side>)>,
-    summary: Summary,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Emitted {
-    Nothing,
-    Packets,
-    Flows,
-    All,
-}
-
-#[derive(Default)]
-struct Matcher {
-    flows: HashMap<DirectedFlow, u32>,
-    flow_list: Vec<DirectedFlow>,
-    votes: Vec<DirectionVotes>,
-    waiting: HashMap<PacketKey, VecDeque<Sighting>>,
-    oldest_first: VecDeque<(PacketKey, i64, Point)>,
-    waiting_count: usize,
-    packets: Vec<PairedPacket>,
-}
-
-impl Matcher {
-    fn flow(&mut self, flow: DirectedFlow) -> u32 {
-        let next = u32::try_from(self.flow_list.len()).unwrap_or(u32::MAX);
-        let place = *self.flows.entry(flow).or_insert(next);
-        if place == next {
-            self.flow_list.push(flow);
-            self.votes.push(DirectionVotes::default());
-        }
-        place
-    }
-
-    fn sighted(&mut self, key: PacketKey, sighting: Sighting) {
-        if let Some(queue) = self.waiting.get_mut(&key)
-            && queue
-                .front()
-                .is_some_and(|waiting| waiting.point != sighting.point)
-            && let Some(other) = queue.pop_front()
-        {
-            if queue.is_empty() {
-                self.waiting.remove(&key);
-            }
-            self.waiting_count -= 1;
-            self.matched(key, other, sighting);
-            return;
-        }
-        self.waiting.entry(key).or_default().push_back(sighting);
-        self.oldest_first.push_back((key, sighting.index, sighting.point));
-        self.waiting_count += 1;
-        while self.waiting_count > WAITING || self.oldest_first.len() > 2 * WAITING {
-            self.give_up_oldest();
-        }
-    }
-
-    fn matched(&mut self, key: PacketKey, one: Sighting, other: Sighting) {
-        let (before, after) = match one.point {
-            Point::Before => (one, other),
-            Point::After => (other, one),
-        };
-        let flow = self.flow(key.flow);
-        if let Some(votes) = self.votes.get_mut(flow as usize) {
-            votes.hops += (i64::from(before.hop_limit) - i64::from(after.hop_limit)).signum();
-            votes.times += (after.time_ns - before.time_ns).signum();
-        }
-        self.packets.push(PairedPacket {
-            flow,
-            ip_id: key.ip_id,
-            transport_word: before.transport_word,
-            wire_bytes: before.wire_bytes,
-            index: before.index,
-            before_ns: Some(before.time_ns),
-            after_ns: Some(after.time_ns),
-        });
-    }
-
-    /// Take the oldest packet that waits to have no match; the places of those that found one are passed.
-    fn give_up_oldest(&mut self) {
-        let Some((key, index, point)) = self.oldest_first.pop_front() else {
-            return;
-        };
-        let Some(queue) = self.waiting.get_mut(&key) else {
-            return;
-        };
-        let waits = |waiting: &Sighting| waiting.index == index && waiting.point == point;
-        if !queue.front().is_some_and(waits) {
-            return;
-        }
-        let sighting = queue.pop_front();
-        if queue.is_empty() {
-            self.waiting.remove(&key);
-        }
-        if let Some(sighting) = sighting {
-            self.waiting_count -= 1;
-            self.unmatched(key, sighting);
-        }
-    }
-
-    fn unmatched(&mut self, key: PacketKey, sighting: Sighting) {
-        let flow = self.flow(key.flow);
-        let before = sighting.point == Point::Before;
-        self.packets.push(PairedPacket {
-            flow,
-            ip_id: key.ip_id,
-            transport_word: sighting.transport_word,
-            wire_bytes: sighting.wire_bytes,
-            index: sighting.index,
-            before_ns: before.then_some(sighting.time_ns),
-            after_ns: (!before).then_some(sighting.time_ns),
-        });
-    }
-
-    /// Whether each flow goes towards the bottleneck.
-    ///
-    /// A flow of which nothing matched goes as the other flows of its hosts go.
-    fn directions(&self) -> Vec<bool> {
-        let mut by_hosts: HashMap<(IpAddr, IpAddr), i64> = HashMap::new();
-        let hop_votes: i64 = self.votes.iter().map(|votes| votes.hops.abs()).sum();
-        let vote = |votes: &DirectionVotes| if hop_votes > 0 { votes.hops } else { votes.times };
-        for (flow, votes) in self.flow_list.iter().zip(&self.votes) {
-            let (source, destination) = (flow.source.address, flow.destination.address);
-            *by_hosts.entry((source, destination)).or_default() += vote(votes);
-            *by_hosts.entry((destination, source)).or_default() -= vote(votes);
-        }
-        self.flow_list
-            .iter()
-            .zip(&self.votes)
-            .map(|(flow, votes)| {
-                let own = vote(votes);
-                let hosts = (flow.source.address, flow.destination.address);
-                let known = if own == 0 {
-                    by_hosts.get(&hosts).copied().unwrap_or_default()
-                } else {
-                    own
-                };
-                known > 0
-            })
-            .collect()
-    }
-}
-
-impl PairDecoder {
-    /// Open both captures and read their headers.
-    ///
-    /// # Errors
-    ///
-    /// A fault where one of them cannot be decoded at all.
-    pub fn open(before: &Path, after: &Path, options: PairOptions) -> Result<Self, Fault> {
-        let options = PairOptions {
-            rate_bps: options.rate_bps.max(1),
-            batch_rows: options.batch_rows.max(1),
-        };
-        Ok(Self {
-            options,
-            matcher: Matcher::default(),
-            rows: None,
-            emitted: Emitted::Nothing,
-            sums: PairSums {
-                rate_bps: options.rate_bps,
-                ..PairSums::default()
-            },
-            flow_sums: Vec::new(),
-            sides: Some((Box::new(Side::open(before)?), Box::new(Side::open(after)?))),
-            summary: Summary::default(),
-        })
-    }
-
-    /// What was seen so far of both captures; whole once [`Self::next_batch`] has returned `None`.
-    #[must_use]
-    pub fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    /// The next batch with the name of its table, `None` after the last.
-    ///
-    /// # Errors
-    ///
-    /// Only where Arrow refuses a batch; a fault of the input is in the summary.
-    pub fn next_batch(&mut self) -> Result<Option<(&'static str, RecordBatch)>, Fault> {
-        if let Some((mut before, mut after)) = self.sides.take() {
-            self.read(&mut before, &mut after);
-            self.finish(&before, &after);
-            self.emitted = Emitted::Packets;
-        }
-        if self.emitted == Emitted::Packets {
-            let rows: Vec<_> = self
-                .rows
-                .iter_mut()
-                .flatten()
-                .take(self.options.batch_rows)
-                .collect();
-            if !rows.is_empty() {
-                let batch = pair_batch::packets(&rows, &self.matcher.flow_list, &self.sums)?;
-                return Ok(Some(("packet_pair", batch)));
-            }
-            self.emitted = Emitted::Flows;
-            let flows: Vec<_> = self
-                .matcher
-                .flow_list
-                .iter()
-                .copied()
-                .zip(self.flow_sums.iter().copied())
-                .filter(|(_, sums)| sums.sent + sums.not_seen_before > 0)
-                .collect();
-            if !flows.is_empty() {
-                return Ok(Some(("flow_pair", pair_batch::flows(&flows)?)));
-            }
-        }
-        if self.emitted == Emitted::Flows {
-            self.emitted = Emitted::All;
-            return Ok(Some(("capture_pair", pair_batch::pair(&self.sums)?)));
-        }
-        Ok(None)
-    }
-
-    fn read(&mut self, before: &mut Side, after: &mut Side) {
-        while !before.ended || !after.ended {
-            let first = !before.ended && (after.ended || before.elapsed_ns() <= after.elapsed_ns());
-            let (side, point) = if first {
-                (&mut *before, Point::Before)
-            } else {
-                (&mut *after, Point::After)
-            };
-            match side.reader.next_packet() {
-                Ok(None) => side.ended = true,
-                Err(fault) => {
-                    self.summary.fail(fault);
-                    side.ended = true;
-                }
-                Ok(Some(captured)) => {
-                    side.first_ns.get_or_insert(captured.time_ns);
-                    side.last_ns = side.last_ns.max(captured.time_ns);
-                    match side.layers.decode(&captured) {
-                        Err(reason) => self.summary.refuse(reason),
-                        Ok(packet) => {
-                            self.summary.records_read += 1;
-                            let sighting = Sighting {
-                                point,
-                                index: side.packets,
-                                time_ns: captured.time_ns,
-                                wire_bytes: captured.wire_bytes,
-                                hop_limit: packet.hop_limit,
-                                transport_word: transport_word(&packet),
-                            };
-                            side.packets += 1;
-                            self.matcher.sighted(PacketKey::of(&packet), sighting);
-                        }
-                    }
-                }
-            }
-        }
-        while !self.matcher.oldest_first.is_empty() {
-            self.matcher.give_up_oldest();
-        }
-    }
-
-    fn finish(&mut self, before: &Side, after: &Side) {
-        let towards = self.matcher.directions();
-        let is_towards = |packet: &PairedPacket| towards.get(packet.flow as usize).copied().unwrap_or(false);
-        let packets = std::mem::take(&mut self.matcher.packets);
-        let (mut rows, back): (Vec<_>, Vec<_>) = packets.into_iter().partition(is_towards);
-        let floor = rows.iter().filter_map(|packet| self.sums.delay_ns(packet)).min();
-        self.sums.delay_floor_ns = floor;
-        self.sums.before_packets = before.packets;
-        self.sums.after_packets = after.packets;
-        self.sums.reverse_matched = back
-            .iter()
-            .filter(|packet| packet.before_ns.is_some() && packet.after_ns.is_some())
-            .count() as i64;
-        self.sums.clock = ClockEstimate::new(&rows, &back);
-        // A packet that left so late that even without a queue it would have passed after the second capture's
-        // end says nothing about a drop.
-        self.sums.after_end_ns = after.last_ns;
-        rows.sort_by_key(|packet| (packet.before_ns.is_none(), packet.index));
-        for (number, packet) in rows.iter_mut().enumerate() {
-            packet.index = number as i64;
-        }
-        self.flow_sums = vec![FlowSums::default(); self.matcher.flow_list.len()];
-        for packet in &rows {
-            let fate = self.sums.fate(packet);
-            let delay_ns = self.sums.queuing_delay_ns(packet);
-            self.sums.all.add(fate, delay_ns);
-            if let Some(sums) = self.flow_sums.get_mut(packet.flow as usize) {
-                sums.add(fate, delay_ns);
-            }
-        }
-        self.rows = Some(rows.into_iter());
-    }
-}
-
-fn transport_word(packet: &Packet<'_>) -> Option<u32> {
-    match packet.transport {
-        Transport::Tcp(segment) => Some(segment.sequence),
-        Transport::Udp(payload) => be_u32(payload, 0).or_else(|| be_u16(payload, 0).map(u32::from)),
-        Transport::Fragment | Transport::Other => None,
-    }
 }
 
 impl FlowSums {
@@ -532,6 +166,19 @@ impl FlowSums {
     }
 }
 
+/// What a pair of captures comes to.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct PairSums {
+    pub(crate) rate_bps: i64,
+    pub(crate) before_packets: i64,
+    pub(crate) after_packets: i64,
+    pub(crate) all: FlowSums,
+    pub(crate) reverse_matched: i64,
+    pub(crate) delay_floor_ns: Option<i64>,
+    pub(crate) after_end_ns: i64,
+    pub(crate) clock: ClockEstimate,
+}
+
 impl PairSums {
     /// Time from point to point less the serialisation at the bottleneck, in the two captures' clocks.
     fn delay_ns(&self, packet: &PairedPacket) -> Option<i64> {
@@ -545,6 +192,8 @@ impl PairSums {
         Some(self.delay_ns(packet)?.saturating_sub(self.delay_floor_ns?))
     }
 
+    /// A packet that left so late that even without a queue it would have passed after the second capture's
+    /// end says nothing about a drop.
     pub(crate) fn fate(&self, packet: &PairedPacket) -> Fate {
         match (packet.before_ns, packet.after_ns) {
             (Some(_), Some(_)) => Fate::Delivered,
@@ -563,117 +212,627 @@ impl PairSums {
     }
 }
 
+/// Choices of the caller.
+#[derive(Debug, Clone, Copy)]
+pub struct PairOptions {
+    /// Rate of the bottleneck in bit/s; at least 1.
+    pub rate_bps: i64,
+    /// Most rows in a batch; at least 1.
+    pub batch_rows: usize,
+    /// Most packets that wait for their counterpart; at least 1. The default holds 75 MB.
+    pub waiting: usize,
+    /// Packets that pass before one that waits is taken to have none; at least 1.
+    pub patience: u64,
+}
+
+impl PairOptions {
+    /// Defaults for a bottleneck of a rate.
+    #[must_use]
+    pub fn of_rate(rate_bps: i64) -> Self {
+        let bounds = Bounds::default();
+        Self {
+            rate_bps,
+            batch_rows: 65_536,
+            waiting: bounds.waiting,
+            patience: bounds.patience,
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            waiting: self.waiting,
+            patience: self.patience,
+        }
+    }
+}
+
+struct Side {
+    recording: RecordingReader,
+    layers: LayerDecoder,
+    point: Point,
+    first_ns: Option<i64>,
+    last_ns: i64,
+    records: u64,
+    /// A capture that still grows must not give the second pass more than the first one saw.
+    records_at_most: u64,
+    packets: i64,
+}
+
+impl Side {
+    fn open(inputs: &[CaptureInput], point: Point, records_at_most: u64) -> Result<Self, Fault> {
+        Ok(Self {
+            recording: RecordingReader::open(inputs)?,
+            layers: LayerDecoder::default(),
+            point,
+            first_ns: None,
+            last_ns: i64::MIN,
+            records: 0,
+            records_at_most,
+            packets: 0,
+        })
+    }
+
+    fn ended(&self) -> bool {
+        self.recording.file.is_none() || self.records >= self.records_at_most
+    }
+
+    fn elapsed_ns(&self) -> i64 {
+        self.first_ns
+            .map_or(i64::MIN, |first_ns| self.last_ns.saturating_sub(first_ns))
+    }
+
+    /// Read one record; a packet of it goes to the matcher.
+    fn read(&mut self, flows: &mut FlowNumbers, matcher: &mut Matcher, found: &mut impl FnMut(PairedPacket)) {
+        let (Some(reader), Some(summary)) = (&mut self.recording.file, self.recording.summaries.last_mut())
+        else {
+            return;
+        };
+        let captured = match reader.next_packet() {
+            Ok(Some(captured)) => captured,
+            Ok(None) => return self.recording.end_file(None),
+            Err(fault) => return self.recording.end_file(Some(fault)),
+        };
+        self.records += 1;
+        self.first_ns.get_or_insert(captured.time_ns);
+        self.last_ns = self.last_ns.max(captured.time_ns);
+        let packet = match self.layers.decode(&captured) {
+            Ok(packet) => packet,
+            Err(reason) => return summary.refuse(reason),
+        };
+        let Some(flow) = flows.number(DirectedFlow::of(&packet)) else {
+            return summary.refuse(TOO_MANY_FLOWS);
+        };
+        summary.records_read += 1;
+        let sighting = Sighting {
+            point: self.point,
+            index: self.packets,
+            time_ns: captured.time_ns,
+            wire_bytes: captured.wire_bytes,
+            hop_limit: packet.hop_limit,
+            transport_word: transport_word(&packet),
+        };
+        self.packets += 1;
+        matcher.sighted(PacketKey::of(&packet, flow), sighting, found);
+    }
+}
+
+fn transport_word(packet: &Packet<'_>) -> Option<u32> {
+    match packet.transport {
+        Transport::Tcp(segment) => Some(segment.sequence),
+        Transport::Udp(payload) => be_u32(payload, 0).or_else(|| be_u16(payload, 0).map(u32::from)),
+        Transport::Fragment | Transport::Other => None,
+    }
+}
+
+/// Both captures, read side by side.
+struct Pass {
+    before: Side,
+    after: Side,
+    matcher: Matcher,
+}
+
+impl Pass {
+    fn open(
+        before: &[CaptureInput],
+        after: &[CaptureInput],
+        bounds: Bounds,
+        records_at_most: (u64, u64),
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            before: Side::open(before, Point::Before, records_at_most.0)?,
+            after: Side::open(after, Point::After, records_at_most.1)?,
+            matcher: Matcher::new(bounds),
+        })
+    }
+
+    /// Read one record; whether there was one.
+    fn read(&mut self, flows: &mut FlowNumbers, found: &mut impl FnMut(PairedPacket)) -> bool {
+        let (before, after) = (&mut self.before, &mut self.after);
+        if before.ended() && after.ended() {
+            self.matcher.finish(found);
+            return false;
+        }
+        let first = !before.ended() && (after.ended() || before.elapsed_ns() <= after.elapsed_ns());
+        let side = if first { before } else { after };
+        side.read(flows, &mut self.matcher, found);
+        true
+    }
+}
+
+/// A place in the order of the first capture.
+#[derive(Debug)]
+enum Place {
+    /// The packet's fate is not known yet.
+    Open,
+    /// The packet is no row: it goes the other way.
+    Empty,
+    Row(PairedPacket),
+}
+
+/// Rows in the order of the first capture, out of packets in the order in which their fates are known.
+struct RowOrder {
+    towards: Vec<bool>,
+    places: VecDeque<Place>,
+    passed: i64,
+    rows: i64,
+    /// Number of the next row that the first capture does not have; they are numbered after all others.
+    next_unseen: i64,
+    ready: VecDeque<PairedPacket>,
+    edges: (Option<LowerEdge>, Option<LowerEdge>),
+}
+
+impl RowOrder {
+    fn take(&mut self, packet: PairedPacket) {
+        let towards = self.towards.get(packet.flow as usize).copied().unwrap_or(false);
+        if let (Some(before_ns), Some(after_ns)) = (packet.before_ns, packet.after_ns) {
+            let (edge, difference_ns) = if towards {
+                (&mut self.edges.0, after_ns - before_ns)
+            } else {
+                (&mut self.edges.1, before_ns - after_ns)
+            };
+            if let Some(edge) = edge {
+                edge.add(before_ns, difference_ns);
+            }
+        }
+        if packet.before_ns.is_none() {
+            if towards {
+                let index = self.next_unseen;
+                self.next_unseen += 1;
+                self.ready.push_back(PairedPacket { index, ..packet });
+            }
+            return;
+        }
+        let Ok(place) = usize::try_from(packet.index - self.passed) else {
+            return;
+        };
+        while self.places.len() <= place {
+            self.places.push_back(Place::Open);
+        }
+        if let Some(place) = self.places.get_mut(place) {
+            *place = if towards { Place::Row(packet) } else { Place::Empty };
+        }
+        while let Some(Place::Row(_) | Place::Empty) = self.places.front() {
+            if let Some(Place::Row(packet)) = self.places.pop_front() {
+                self.ready.push_back(PairedPacket {
+                    index: self.rows,
+                    ..packet
+                });
+                self.rows += 1;
+            }
+            self.passed += 1;
+        }
+    }
+}
+
+enum Stage {
+    Surveying(Box<Pass>),
+    Pairing(Box<(Pass, RowOrder)>),
+    /// Rows of flows, the next one at this place.
+    Flows(usize),
+    Pair,
+    Ended,
+}
+
+/// Decoder of a pair of captures: rows of `packet_pair`, `flow_pair` and `capture_pair`.
+///
+/// Each capture may be in several files in the order of time.
+pub struct PairDecoder {
+    options: PairOptions,
+    inputs: (Vec<CaptureInput>, Vec<CaptureInput>),
+    stage: Stage,
+    flows: FlowNumbers,
+    flow_sums: Vec<FlowSums>,
+    sums: PairSums,
+    summary: Summary,
+}
+
+impl PairDecoder {
+    /// Open both captures and read their headers.
+    ///
+    /// # Errors
+    ///
+    /// A fault where one of them cannot be decoded at all.
+    pub fn open(
+        before: Vec<CaptureInput>,
+        after: Vec<CaptureInput>,
+        options: PairOptions,
+    ) -> Result<Self, Fault> {
+        let options = PairOptions {
+            rate_bps: options.rate_bps.max(1),
+            batch_rows: options.batch_rows.max(1),
+            waiting: options.waiting.max(1),
+            patience: options.patience.max(1),
+        };
+        let pass = Pass::open(&before, &after, options.bounds(), (u64::MAX, u64::MAX))?;
+        Ok(Self {
+            options,
+            inputs: (before, after),
+            stage: Stage::Surveying(Box::new(pass)),
+            flows: FlowNumbers::default(),
+            flow_sums: Vec::new(),
+            sums: PairSums {
+                rate_bps: options.rate_bps,
+                ..PairSums::default()
+            },
+            summary: Summary::default(),
+        })
+    }
+
+    /// What was seen of both captures; whole once [`Self::next_batch`] has returned `None`.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The next batch with the name of its table, `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// Where Arrow refuses a batch, or a capture cannot be opened a second time; any other fault of the input is
+    /// in the summary.
+    pub fn next_batch(&mut self) -> Result<Option<(&'static str, RecordBatch)>, Fault> {
+        loop {
+            match std::mem::replace(&mut self.stage, Stage::Ended) {
+                Stage::Surveying(pass) => self.stage = self.survey(*pass)?,
+                Stage::Pairing(mut pairing) => {
+                    let rows = self.next_rows(&mut pairing);
+                    if rows.is_empty() {
+                        let (_, order) = *pairing;
+                        self.sums.clock = ClockEstimate::new(order.edges.0.as_ref(), order.edges.1.as_ref());
+                        self.stage = Stage::Flows(0);
+                        continue;
+                    }
+                    self.stage = Stage::Pairing(pairing);
+                    let batch = pair_batch::packets(&rows, self.flows.flows(), &self.sums)?;
+                    return Ok(Some(("packet_pair", batch)));
+                }
+                Stage::Flows(start) => {
+                    let flows: Vec<_> = self
+                        .flows
+                        .flows()
+                        .iter()
+                        .copied()
+                        .zip(self.flow_sums.iter().copied())
+                        .filter(|(_, sums)| sums.sent + sums.not_seen_before > 0)
+                        .enumerate()
+                        .skip(start)
+                        .take(self.options.batch_rows)
+                        .collect();
+                    if flows.is_empty() {
+                        self.stage = Stage::Pair;
+                        continue;
+                    }
+                    self.stage = Stage::Flows(start + flows.len());
+                    return Ok(Some(("flow_pair", pair_batch::flows(&flows)?)));
+                }
+                Stage::Pair => return Ok(Some(("capture_pair", pair_batch::pair(&self.sums)?))),
+                Stage::Ended => return Ok(None),
+            }
+        }
+    }
+
+    /// The first pass, and what the second one needs to know.
+    fn survey(&mut self, mut pass: Pass) -> Result<Stage, Fault> {
+        let mut surveys: Vec<FlowSurvey> = Vec::new();
+        let sums = &self.sums;
+        let mut found = |packet: PairedPacket| {
+            let place = packet.flow as usize;
+            if place >= surveys.len() {
+                surveys.resize(place + 1, FlowSurvey::default());
+            }
+            if let Some(survey) = surveys.get_mut(place) {
+                survey.add(&packet, sums.delay_ns(&packet));
+            }
+        };
+        while pass.read(&mut self.flows, &mut found) {}
+        surveys.resize(self.flows.flows().len(), FlowSurvey::default());
+        let towards = directions(self.flows.flows(), &surveys);
+        let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
+        let mut sent = 0;
+        for (survey, towards) in surveys.iter().zip(&towards) {
+            let way = if *towards {
+                sent += survey.sent;
+                &mut spans.0
+            } else {
+                self.sums.reverse_matched += survey.matched;
+                &mut spans.1
+            };
+            let Some(seen) = survey.times_seen else { continue };
+            let span = WaySpan {
+                first_ns: seen.first_ns,
+                last_ns: seen.last_ns,
+                least_ns: if *towards {
+                    seen.least_difference_ns
+                } else {
+                    -seen.greatest_difference_ns
+                },
+            };
+            *way = Some(way.map_or(span, |other| other.and(span)));
+            if *towards {
+                let floor_ns = &mut self.sums.delay_floor_ns;
+                *floor_ns = Some(floor_ns.map_or(seen.floor_ns, |least| least.min(seen.floor_ns)));
+            }
+        }
+        self.sums.before_packets = pass.before.packets;
+        self.sums.after_packets = pass.after.packets;
+        self.sums.after_end_ns = pass.after.last_ns;
+        self.summary = Summary::of_all(&[pass.before.recording.summary(), pass.after.recording.summary()]);
+        self.flow_sums = vec![FlowSums::default(); towards.len()];
+        let records = (pass.before.records, pass.after.records);
+        drop(pass);
+        let second = Pass::open(&self.inputs.0, &self.inputs.1, self.options.bounds(), records)?;
+        let order = RowOrder {
+            towards,
+            places: VecDeque::new(),
+            passed: 0,
+            rows: 0,
+            next_unseen: sent,
+            ready: VecDeque::new(),
+            edges: (spans.0.map(LowerEdge::new), spans.1.map(LowerEdge::new)),
+        };
+        Ok(Stage::Pairing(Box::new((second, order))))
+    }
+
+    fn next_rows(&mut self, (pass, order): &mut (Pass, RowOrder)) -> Vec<PairedPacket> {
+        while order.ready.len() < self.options.batch_rows {
+            if !pass.read(&mut self.flows, &mut |packet| order.take(packet)) {
+                break;
+            }
+        }
+        let count = order.ready.len().min(self.options.batch_rows);
+        let rows: Vec<_> = order.ready.drain(..count).collect();
+        for packet in &rows {
+            let fate = self.sums.fate(packet);
+            let delay_ns = self.sums.queuing_delay_ns(packet);
+            self.sums.all.add(fate, delay_ns);
+            if let Some(sums) = self.flow_sums.get_mut(packet.flow as usize) {
+                sums.add(fate, delay_ns);
+            }
+        }
+        rows
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::Endpoint;
+    use crate::test_capture::TestCapture;
+    use etherparse::PacketBuilder;
 
     const MS: i64 = 1_000_000;
 
-    fn key(number: u32, towards: bool) -> PacketKey {
+    fn flow(port: u16, towards: bool) -> DirectedFlow {
         let mut ends = [1u8, 2].map(|host| Endpoint {
             address: [10, 0, 0, host].into(),
-            port: 1000,
+            port,
         });
         if !towards {
             ends.reverse();
         }
-        PacketKey {
-            flow: DirectedFlow {
-                source: ends[0],
-                destination: ends[1],
-                protocol: 17,
-            },
-            ip_id: number,
-            words: (0, 0, 0),
+        DirectedFlow {
+            source: ends[0],
+            destination: ends[1],
+            protocol: 17,
         }
     }
 
-    fn sighting(point: Point, index: i64, time_ns: i64, hop_limit: u8) -> Sighting {
-        Sighting {
-            point,
-            index,
-            time_ns,
-            wire_bytes: 125,
-            hop_limit,
-            transport_word: None,
+    fn survey(hops: i64, times: i64) -> FlowSurvey {
+        FlowSurvey {
+            hops,
+            times,
+            ..FlowSurvey::default()
         }
-    }
-
-    #[test]
-    fn equal_keys_match_in_their_order_and_a_lost_one_stays() {
-        let mut matcher = Matcher::default();
-        for index in 0..3 {
-            matcher.sighted(key(7, true), sighting(Point::Before, index, index * MS, 64));
-        }
-        for index in 0..2 {
-            matcher.sighted(key(7, true), sighting(Point::After, index, (10 + index) * MS, 63));
-        }
-        while !matcher.oldest_first.is_empty() {
-            matcher.give_up_oldest();
-        }
-        let delays: Vec<_> = matcher
-            .packets
-            .iter()
-            .map(|packet| packet.after_ns.map(|after| after - packet.before_ns.unwrap()))
-            .collect();
-        assert_eq!(delays, [Some(10 * MS), Some(10 * MS), None]);
-        assert!(matcher.waiting.is_empty());
     }
 
     #[test]
     fn hop_limits_tell_the_direction_whatever_the_clocks_say() {
-        let mut matcher = Matcher::default();
-        for (number, towards) in [(1, true), (2, false)] {
-            let (first, second) = if towards { (64, 63) } else { (63, 64) };
-            // The second clock is an hour behind.
-            matcher.sighted(key(number, towards), sighting(Point::Before, 0, 0, first));
-            matcher.sighted(
-                key(number, towards),
-                sighting(Point::After, 0, -3_600_000 * MS, second),
-            );
-        }
-        assert_eq!(matcher.directions(), [true, false]);
+        let flows = [flow(1, true), flow(1, false)];
+        assert_eq!(
+            directions(&flows, &[survey(1, -1), survey(-1, -1)]),
+            [true, false]
+        );
     }
 
     #[test]
     fn without_hops_times_tell_and_an_unmatched_flow_goes_as_its_hosts_do() {
-        let mut matcher = Matcher::default();
-        matcher.sighted(key(1, true), sighting(Point::Before, 0, 0, 64));
-        matcher.sighted(key(1, true), sighting(Point::After, 0, MS, 64));
-        let mut other = key(2, true);
-        other.flow.source.port = 7;
-        matcher.sighted(other, sighting(Point::Before, 1, 0, 64));
-        matcher.sighted(key(3, false), sighting(Point::Before, 2, 0, 64));
-        while !matcher.oldest_first.is_empty() {
-            matcher.give_up_oldest();
-        }
-        assert_eq!(matcher.directions(), [true, true, false]);
+        let flows = [flow(1, true), flow(2, true), flow(3, false)];
+        assert_eq!(
+            directions(&flows, &[survey(0, 1), survey(0, 0), survey(0, 0)]),
+            [true, true, false]
+        );
     }
 
-    #[test]
-    fn queuing_delay_is_that_of_the_definition() {
-        let packet = |before_ns, after_ns, wire_bytes| PairedPacket {
+    fn packet(index: i64, before_ns: Option<i64>, after_ns: Option<i64>, wire_bytes: u32) -> PairedPacket {
+        PairedPacket {
             flow: 0,
             ip_id: 0,
             transport_word: None,
             wire_bytes,
-            index: 0,
-            before_ns: Some(before_ns),
+            index,
+            before_ns,
             after_ns,
-        };
+            hops: 0,
+        }
+    }
+
+    #[test]
+    fn queuing_delay_is_that_of_the_definition() {
         let mut sums = PairSums {
             rate_bps: 1_000_000,
             after_end_ns: 100 * MS,
             ..PairSums::default()
         };
         // 125 bytes take 1 ms at 1 Mbit/s.
-        let quick = packet(0, Some(26 * MS), 125);
-        let slow = packet(0, Some(47 * MS), 250);
+        let quick = packet(0, Some(0), Some(26 * MS), 125);
+        let slow = packet(0, Some(0), Some(47 * MS), 250);
         sums.delay_floor_ns = sums.delay_ns(&quick);
         assert_eq!(sums.delay_floor_ns, Some(25 * MS));
         assert_eq!(sums.queuing_delay_ns(&quick), Some(0));
         assert_eq!(sums.queuing_delay_ns(&slow), Some(20 * MS));
-        assert_eq!(sums.fate(&packet(70 * MS, None, 125)), Fate::Dropped);
-        assert_eq!(sums.fate(&packet(76 * MS, None, 125)), Fate::InFlightAtEnd);
+        assert_eq!(sums.fate(&packet(0, Some(70 * MS), None, 125)), Fate::Dropped);
+        assert_eq!(
+            sums.fate(&packet(0, Some(76 * MS), None, 125)),
+            Fate::InFlightAtEnd
+        );
+    }
+
+    #[test]
+    fn rows_come_in_the_order_of_the_first_capture_and_the_unseen_are_numbered_last() {
+        let mut order = RowOrder {
+            towards: vec![true, false],
+            places: VecDeque::new(),
+            passed: 0,
+            rows: 0,
+            next_unseen: 3,
+            ready: VecDeque::new(),
+            edges: (None, None),
+        };
+        let back = PairedPacket {
+            flow: 1,
+            ..packet(1, Some(1), Some(0), 1)
+        };
+        order.take(packet(2, Some(2), Some(9), 1));
+        order.take(packet(0, None, Some(5), 1));
+        assert_eq!(order.ready.len(), 1);
+        order.take(back);
+        order.take(packet(3, Some(3), None, 1));
+        order.take(packet(0, Some(0), Some(7), 1));
+        let rows: Vec<_> = order.ready.iter().map(|row| (row.index, row.before_ns)).collect();
+        assert_eq!(rows, [(3, None), (0, Some(0)), (1, Some(2)), (2, Some(3))]);
+        assert!(order.places.is_empty());
+    }
+
+    fn frame(towards: bool, identification: u16, hop_limit: u8) -> Vec<u8> {
+        let (source, destination) = if towards { (1, 2) } else { (2, 1) };
+        let mut frame = Vec::new();
+        PacketBuilder::ethernet2([1; 6], [2; 6])
+            .ipv4([10, 0, 0, source], [10, 0, 0, destination], hop_limit)
+            .udp(9, 9)
+            .write(&mut frame, &identification.to_be_bytes())
+            .unwrap();
+        frame[18..20].copy_from_slice(&identification.to_be_bytes());
+        frame
+    }
+
+    /// The column of the only table of that name, with what it is in each row.
+    fn decode(
+        before: &[Vec<u8>],
+        after: &[Vec<u8>],
+        options: PairOptions,
+    ) -> (PairSums, Vec<FlowSums>, Summary) {
+        let inputs = |files: &[Vec<u8>]| files.iter().cloned().map(CaptureInput::Memory).collect();
+        let mut decoder = PairDecoder::open(inputs(before), inputs(after), options).unwrap();
+        let mut rows = 0;
+        while let Some((table, batch)) = decoder.next_batch().unwrap() {
+            assert!(batch.num_rows() <= options.batch_rows);
+            if table == "packet_pair" {
+                rows += batch.num_rows() as i64;
+            }
+        }
+        let sums = decoder.sums.clone();
+        assert_eq!(rows, sums.all.sent + sums.all.not_seen_before);
+        (sums, decoder.flow_sums.clone(), decoder.summary.clone())
+    }
+
+    /// 500 packets each way, of which every seventh towards the bottleneck is dropped; the others queue.
+    fn two_captures(parts: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut before: Vec<(u32, Vec<u8>)> = Vec::new();
+        let mut after = Vec::new();
+        for n in 0..500u16 {
+            let at_us = u32::from(n) * 10_000;
+            before.push((at_us, frame(true, n, 64)));
+            if n % 7 != 3 {
+                after.push((at_us + 20_000 + u32::from(n % 5) * 1000, frame(true, n, 63)));
+            }
+            after.push((at_us + 1, frame(false, n, 64)));
+            before.push((at_us + 15_001, frame(false, n, 63)));
+        }
+        let in_files = |mut packets: Vec<(u32, Vec<u8>)>| -> Vec<Vec<u8>> {
+            packets.sort();
+            let each = packets.len().div_ceil(parts);
+            packets
+                .chunks(each)
+                .map(|chunk| {
+                    let mut capture = TestCapture::new(1);
+                    for (time_us, frame) in chunk {
+                        capture.record(*time_us, frame);
+                    }
+                    capture.content
+                })
+                .collect()
+        };
+        (in_files(before), in_files(after))
+    }
+
+    #[test]
+    fn a_pair_in_several_files_with_small_batches_comes_to_the_same() {
+        let mut outcomes = Vec::new();
+        for (parts, batch_rows) in [(1, 65_536), (3, 7)] {
+            let (before, after) = two_captures(parts);
+            let options = PairOptions {
+                batch_rows,
+                ..PairOptions::of_rate(1_000_000_000)
+            };
+            let (sums, flows, summary) = decode(&before, &after, options);
+            assert_eq!(
+                (
+                    sums.all.sent,
+                    sums.all.dropped,
+                    sums.all.delivered,
+                    sums.reverse_matched
+                ),
+                (500, 71, 429, 500)
+            );
+            assert_eq!(
+                (sums.all.delay_min_ns, sums.all.delay_max_ns),
+                (Some(0), Some(4 * MS))
+            );
+            assert_eq!(sums.clock.offset_ns, Some(2_500_000));
+            assert_eq!(summary.records_read, 1929);
+            outcomes.push(format!("{sums:?} {flows:?} {summary:?}"));
+        }
+        assert_eq!(outcomes[0], outcomes[1]);
+    }
+
+    #[test]
+    fn a_packet_that_is_given_up_too_early_is_counted_on_both_sides() {
+        let (before, after) = two_captures(1);
+        let mut delivered = Vec::new();
+        for patience in 4..14 {
+            let options = PairOptions {
+                patience,
+                ..PairOptions::of_rate(1_000_000_000)
+            };
+            let (sums, _, _) = decode(&before, &after, options);
+            if sums.all.sent > 0 {
+                assert_eq!(sums.all.sent, 500);
+                assert_eq!(sums.all.delivered + sums.all.not_seen_before, 429);
+            }
+            delivered.push(sums.all.delivered);
+        }
+        assert!(delivered.is_sorted());
+        assert!(delivered[0] < 10);
+        assert_eq!(delivered[9], 429);
     }
 }

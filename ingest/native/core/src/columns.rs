@@ -52,6 +52,11 @@ impl<'r, R> Columns<'r, R> {
         float64, optional_float64: f64 => Float64Array, Float64;
     }
 
+    pub(crate) fn bool(&mut self, name: impl Into<String>, value: impl Fn(&R) -> bool) {
+        let array: BooleanArray = self.rows.iter().map(|row| Some(value(row))).collect();
+        self.push(name.into(), DataType::Boolean, false, Arc::new(array));
+    }
+
     pub(crate) fn optional_bool(&mut self, name: impl Into<String>, value: impl Fn(&R) -> Option<bool>) {
         let array: BooleanArray = self.rows.iter().map(value).collect();
         self.push(name.into(), DataType::Boolean, true, Arc::new(array));

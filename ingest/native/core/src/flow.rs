@@ -2,7 +2,8 @@
 
 use crate::flow_interval::IntervalSeries;
 use crate::layers::{Endpoint, PROTOCOL_TCP, Packet, Transport, Tunnel};
-use crate::rtp_stream::{RtpDirection, RtpPacket};
+use crate::rtp_hints::{Declared, Reading};
+use crate::rtp_stream::RtpDirection;
 use crate::tcp::TcpConnection;
 
 /// Direction of a packet in its flow.
@@ -98,6 +99,8 @@ pub(crate) struct Flow {
     pub(crate) tcp: Option<Box<TcpConnection>>,
     /// `None` until a packet looks like RTP.
     pub(crate) rtp: Option<Box<PerDirection<RtpDirection>>>,
+    /// Whether it is RTP, where that is known from elsewhere.
+    pub(crate) declared: Option<Box<PerDirection<Declared>>>,
 }
 
 impl Flow {
@@ -114,6 +117,7 @@ impl Flow {
             traffic: PerDirection::default(),
             tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
             rtp: None,
+            declared: None,
         }
     }
 
@@ -153,8 +157,21 @@ impl Flow {
                 }
             }
             Transport::Udp(payload) => {
-                if let Some(rtp) = RtpPacket::parse(payload, packet.payload_bytes, time_ns) {
-                    self.rtp.get_or_insert_default().get_mut(direction).packet(&rtp);
+                let declared = self
+                    .declared
+                    .as_ref()
+                    .map_or(&Declared::Nothing, |declared| declared.get(direction));
+                match declared.read(payload, packet.payload_bytes, time_ns) {
+                    Reading::Declared(rtp) => {
+                        self.rtp
+                            .get_or_insert_default()
+                            .get_mut(direction)
+                            .declared_packet(&rtp);
+                    }
+                    Reading::Candidate(rtp) => {
+                        self.rtp.get_or_insert_default().get_mut(direction).packet(&rtp);
+                    }
+                    Reading::NotRtp => {}
                 }
             }
             Transport::Fragment | Transport::Other => {}

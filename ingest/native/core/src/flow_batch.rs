@@ -178,5 +178,14 @@ pub(crate) fn rtp_streams(rows: &[RtpRow]) -> Result<RecordBatch, Fault> {
         row.stream.jitter_ms().map(|jitter| jitter.2)
     });
     columns.int64("frames", |row| row.stream.frames);
+    columns.optional_float64("frame_rate_fps", |row| row.stream.frame_rate_fps());
+    columns.optional_float64("rate_bps", |row| row.stream.rate_bps());
+    columns.string("recognised_by", |row| {
+        if row.stream.declared {
+            "declared"
+        } else {
+            "heuristics"
+        }
+    });
     columns.into_batch()
 }

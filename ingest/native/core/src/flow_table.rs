@@ -12,7 +12,8 @@ use hashbrown::HashMap;
 
 use crate::flow::{Direction, EndReason, Flow};
 use crate::flow_batch::IntervalRow;
-use crate::layers::{Endpoint, Packet, Transport, Tunnel};
+use crate::layers::{Endpoint, PROTOCOL_UDP, Packet, Transport, Tunnel};
+use crate::rtp_hints::RtpHints;
 
 const NONE: u32 = u32::MAX;
 /// Intervals kept in memory, of all open flows together (24 bytes each).
@@ -94,6 +95,7 @@ pub(crate) struct Placement {
 pub(crate) struct FlowTable {
     interval_ns: i64,
     bounds: Bounds,
+    rtp_hints: RtpHints,
     open: HashMap<FlowKey, u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
@@ -114,6 +116,7 @@ impl FlowTable {
         Self {
             interval_ns,
             bounds,
+            rtp_hints: RtpHints::default(),
             open: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -123,6 +126,11 @@ impl FlowTable {
             intervals_kept: 0,
             ended: Vec::new(),
         }
+    }
+
+    /// Take it as known what of the flows to come is RTP.
+    pub(crate) fn declare(&mut self, rtp_hints: RtpHints) {
+        self.rtp_hints = rtp_hints;
     }
 
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32) -> Placement {
@@ -184,8 +192,12 @@ impl FlowTable {
                 self.end(oldest, EndReason::Evicted);
             }
         }
+        let mut flow = Flow::new(self.flows_seen, packet, time_ns);
+        if packet.protocol == PROTOCOL_UDP {
+            flow.declared = self.rtp_hints.of(flow.initiator, flow.responder);
+        }
         let slot = Slot {
-            flow: Flow::new(self.flows_seen, packet, time_ns),
+            flow,
             key,
             touched_ns: self.newest_ns,
             over: false,

@@ -62,6 +62,21 @@ impl LinkType {
             other => Self::Other(other),
         }
     }
+
+    /// The number that the type has in files today.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Self::Ethernet => 1,
+            Self::LinuxSll => 113,
+            Self::LinuxSll2 => 276,
+            Self::RawIp => 101,
+            Self::BsdLoopback => 0,
+            Self::Ppp => 9,
+            Self::CiscoHdlc => 104,
+            Self::PppOverEthernet => 51,
+            Self::Other(number) => number,
+        }
+    }
 }
 
 /// The offset of the IP header in a frame, or the reason why there is none to decode.

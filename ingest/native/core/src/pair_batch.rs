@@ -2,10 +2,11 @@
 
 use arrow_array::RecordBatch;
 
-use crate::capture_pair::{DirectedFlow, FlowSums, PairSums, PairedPacket};
+use crate::capture_pair::{FlowSums, PairSums};
 use crate::columns::Columns;
 use crate::fault::Fault;
 use crate::layers::{Endpoint, has_ports, protocol_name};
+use crate::pair_matcher::{DirectedFlow, PairedPacket};
 use crate::tcp_rtt::microseconds;
 
 type PacketRow = (PairedPacket, DirectedFlow);
@@ -63,9 +64,9 @@ fn counts<R>(columns: &mut Columns<'_, R>, sums: impl Fn(&R) -> &FlowSums) {
     });
 }
 
-pub(crate) fn flows(rows: &[(DirectedFlow, FlowSums)]) -> Result<RecordBatch, Fault> {
-    let rows: Vec<_> = rows.iter().enumerate().collect();
-    let mut columns = Columns::over(&rows);
+/// Flows with their numbers in the pair.
+pub(crate) fn flows(rows: &[(usize, (DirectedFlow, FlowSums))]) -> Result<RecordBatch, Fault> {
+    let mut columns = Columns::over(rows);
     columns.int32("flow_number", |row| i32::try_from(row.0).unwrap_or(i32::MAX));
     ends(&mut columns, |row| &row.1.0);
     counts(&mut columns, |row| &row.1.1);

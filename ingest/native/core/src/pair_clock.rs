@@ -5,8 +5,6 @@
 //! that the path without queue takes equally long both ways; with one way it cannot be told from the path. Drift
 //! is the slope of the lower edge, of the way whose edge is the straighter: a standing queue bends it.
 
-use crate::capture_pair::PairedPacket;
-
 /// The recording is cut into so many parts, each with its least time.
 const PARTS: usize = 32;
 /// Fewer parts with packets do not make a line.
@@ -23,44 +21,84 @@ pub(crate) struct ClockEstimate {
     pub(crate) residual_ns: Option<f64>,
 }
 
-struct Edge {
+/// The time between first and last packet that both points saw of one way, and their least difference of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "names carry units")]
+pub(crate) struct WaySpan {
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+    pub(crate) least_ns: i64,
+}
+
+impl WaySpan {
+    /// The span of two.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            first_ns: self.first_ns.min(other.first_ns),
+            last_ns: self.last_ns.max(other.last_ns),
+            least_ns: self.least_ns.min(other.least_ns),
+        }
+    }
+}
+
+/// The least of each part of a way, of packets that come one by one.
+#[derive(Debug, Clone)]
+pub(crate) struct LowerEdge {
+    span: WaySpan,
+    least: [Option<(i64, i64)>; PARTS],
+}
+
+struct Line {
     slope: f64,
     residual_ns: f64,
 }
 
-/// Line through the least of each part, by the median of the slopes of all pairs (Theil 1950), which a part
-/// with a queue all through does not move.
-fn edge(points: &[(i64, i64)]) -> Option<Edge> {
-    let start = points.iter().map(|point| point.0).min()?;
-    let end = points.iter().map(|point| point.0).max()?;
-    let span = (end - start).max(1);
-    let mut least: [Option<(i64, i64)>; PARTS] = [None; PARTS];
-    for (time_ns, difference_ns) in points {
-        let part = i128::from(time_ns - start) * PARTS as i128 / (i128::from(span) + 1);
-        if let Some(part) = usize::try_from(part).ok().and_then(|part| least.get_mut(part))
-            && part.is_none_or(|known| *difference_ns < known.1)
+impl LowerEdge {
+    pub(crate) fn new(span: WaySpan) -> Self {
+        Self {
+            span,
+            least: [None; PARTS],
+        }
+    }
+
+    /// Take a packet: its time at the first point, and the time from its first point to its second.
+    pub(crate) fn add(&mut self, time_ns: i64, difference_ns: i64) {
+        let length = self.span.last_ns.saturating_sub(self.span.first_ns).max(1);
+        let place = time_ns.saturating_sub(self.span.first_ns);
+        let part = i128::from(place) * PARTS as i128 / (i128::from(length) + 1);
+        if let Some(part) = usize::try_from(part)
+            .ok()
+            .and_then(|part| self.least.get_mut(part))
+            && part.is_none_or(|known| difference_ns < known.1)
         {
-            *part = Some((*time_ns, *difference_ns));
+            *part = Some((time_ns, difference_ns));
         }
     }
-    let parts: Vec<_> = least.into_iter().flatten().collect();
-    if parts.len() < FEWEST_PARTS {
-        return None;
-    }
-    let mut slopes = Vec::new();
-    for (place, one) in parts.iter().enumerate() {
-        for other in parts.iter().skip(place + 1).filter(|other| other.0 != one.0) {
-            slopes.push((other.1 - one.1) as f64 / (other.0 - one.0) as f64);
+
+    /// Line through the least of each part, by the median of the slopes of all pairs (Theil 1950), which a part
+    /// with a queue all through does not move.
+    fn line(&self) -> Option<Line> {
+        let parts: Vec<_> = self.least.into_iter().flatten().collect();
+        if parts.len() < FEWEST_PARTS {
+            return None;
         }
+        let mut slopes = Vec::new();
+        for (place, one) in parts.iter().enumerate() {
+            for other in parts.iter().skip(place + 1).filter(|other| other.0 != one.0) {
+                slopes.push((other.1 - one.1) as f64 / (other.0 - one.0) as f64);
+            }
+        }
+        let slope = median(&mut slopes)?;
+        let mut rests: Vec<_> = parts
+            .iter()
+            .map(|(time_ns, difference_ns)| {
+                *difference_ns as f64 - slope * (time_ns - self.span.first_ns) as f64
+            })
+            .collect();
+        rests.sort_by(f64::total_cmp);
+        let residual_ns = (rests.last()? - rests.first()?) / 2.0;
+        Some(Line { slope, residual_ns })
     }
-    let slope = median(&mut slopes)?;
-    let mut rests: Vec<_> = parts
-        .iter()
-        .map(|(time_ns, difference_ns)| *difference_ns as f64 - slope * (time_ns - start) as f64)
-        .collect();
-    rests.sort_by(f64::total_cmp);
-    let residual_ns = (rests.last()? - rests.first()?) / 2.0;
-    Some(Edge { slope, residual_ns })
 }
 
 fn median(values: &mut [f64]) -> Option<f64> {
@@ -69,36 +107,26 @@ fn median(values: &mut [f64]) -> Option<f64> {
 }
 
 impl ClockEstimate {
-    pub(crate) fn new(towards: &[PairedPacket], back: &[PairedPacket]) -> Self {
-        let differences = |packets: &[PairedPacket]| -> Vec<(i64, i64)> {
-            packets
-                .iter()
-                .filter_map(|packet| Some((packet.before_ns?, packet.after_ns? - packet.before_ns?)))
-                .collect()
-        };
-        let (towards, back) = (differences(towards), differences(back));
-        let least = towards.iter().map(|point| point.1).min();
-        // Packets back pass the second point first: their differences are negative, the greatest is the quickest.
-        let quickest_back = back.iter().map(|point| point.1).max();
-        let mirrored: Vec<_> = back
-            .iter()
-            .map(|(time, difference)| (*time, -difference))
-            .collect();
-        let edges = [
-            edge(&towards),
-            edge(&mirrored).map(|edge| Edge {
-                slope: -edge.slope,
-                ..edge
+    /// From the lower edges of both ways, each of the times from its own first point to its second.
+    pub(crate) fn new(towards: Option<&LowerEdge>, back: Option<&LowerEdge>) -> Self {
+        let least = towards.map(|edge| edge.span.least_ns);
+        // The way back is from the second clock to the first.
+        let quickest_back = back.map(|edge| -edge.span.least_ns);
+        let lines = [
+            towards.and_then(LowerEdge::line),
+            back.and_then(LowerEdge::line).map(|line| Line {
+                slope: -line.slope,
+                ..line
             }),
         ];
-        let straighter = edges
+        let straighter = lines
             .into_iter()
             .flatten()
             .min_by(|one, other| one.residual_ns.total_cmp(&other.residual_ns));
         Self {
             offset_ns: least.zip(quickest_back).map(|(out, back)| out.midpoint(back)),
-            drift_ppm: straighter.as_ref().map(|edge| edge.slope * 1e6),
-            residual_ns: straighter.as_ref().map(|edge| edge.residual_ns),
+            drift_ppm: straighter.as_ref().map(|line| line.slope * 1e6),
+            residual_ns: straighter.as_ref().map(|line| line.residual_ns),
         }
     }
 }
@@ -109,16 +137,26 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn packet(before_ns: i64, after_ns: i64) -> PairedPacket {
-        PairedPacket {
-            flow: 0,
-            ip_id: 0,
-            transport_word: None,
-            wire_bytes: 100,
-            index: 0,
-            before_ns: Some(before_ns),
-            after_ns: Some(after_ns),
+    /// The edge of packets given by their times at the first capture point and at the second.
+    fn edge(packets: &[(i64, i64)], towards: bool) -> Option<LowerEdge> {
+        let difference = |packet: &(i64, i64)| (packet.1 - packet.0) * if towards { 1 } else { -1 };
+        let span = packets
+            .iter()
+            .map(|packet| WaySpan {
+                first_ns: packet.0,
+                last_ns: packet.0,
+                least_ns: difference(packet),
+            })
+            .reduce(WaySpan::and)?;
+        let mut edge = LowerEdge::new(span);
+        for packet in packets {
+            edge.add(packet.0, difference(packet));
         }
+        Some(edge)
+    }
+
+    fn estimate(towards: &[(i64, i64)], back: &[(i64, i64)]) -> ClockEstimate {
+        ClockEstimate::new(edge(towards, true).as_ref(), edge(back, false).as_ref())
     }
 
     #[test]
@@ -129,27 +167,27 @@ mod tests {
             .map(|n| {
                 let queue_ns = (n * 7919 % 97) * MS;
                 let sent_ns = n * 10 * MS;
-                packet(sent_ns, second_clock(sent_ns + 25 * MS + queue_ns))
+                (sent_ns, second_clock(sent_ns + 25 * MS + queue_ns))
             })
             .collect();
         let back: Vec<_> = (0..3000)
             .map(|n| {
                 let received_ns = n * 10 * MS + 25 * MS;
-                packet(received_ns, second_clock(received_ns - 25 * MS))
+                (received_ns, second_clock(received_ns - 25 * MS))
             })
             .collect();
-        let estimate = ClockEstimate::new(&towards, &back);
-        assert!((estimate.drift_ppm.unwrap() - 50.0).abs() < 0.5);
+        let both_ways = estimate(&towards, &back);
+        assert!((both_ways.drift_ppm.unwrap() - 50.0).abs() < 0.5);
         // The clocks move apart by 1.5 ms over the 30 s, which bounds what one number can say.
-        assert!((estimate.offset_ns.unwrap() - offset_ns).abs() < 2 * MS);
-        let one_way = ClockEstimate::new(&towards, &[]);
+        assert!((both_ways.offset_ns.unwrap() - offset_ns).abs() < 2 * MS);
+        let one_way = estimate(&towards, &[]);
         assert_eq!(one_way.offset_ns, None);
         assert!((one_way.drift_ppm.unwrap() - 50.0).abs() < 5.0);
     }
 
     #[test]
     fn few_packets_say_nothing_about_drift() {
-        let estimate = ClockEstimate::new(&[packet(0, 5), packet(10, 16)], &[packet(20, 17)]);
-        assert_eq!((estimate.offset_ns, estimate.drift_ppm), (Some(1), None));
+        let few = estimate(&[(0, 5), (10, 16)], &[(20, 17)]);
+        assert_eq!((few.offset_ns, few.drift_ppm), (Some(1), None));
     }
 }

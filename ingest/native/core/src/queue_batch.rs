@@ -1,32 +1,102 @@
-//! Arrow batches of the tables `queue_event` and `queue_log`.
+//! Arrow batches of the tables `queue_event`, `queue_interval`, `queue` and `queue_log`.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use arrow_array::RecordBatch;
 
 use crate::columns::Columns;
 use crate::fault::Fault;
 use crate::layers::protocol_name;
-use crate::queue_event::NetworkFields;
-use crate::queue_pairing::QueuedPacket;
+use crate::queue_event::{EventKind, NetworkFields, QueueId};
+use crate::queue_interval::QueueInterval;
+use crate::queue_pairing::{PacketDrop, QueuedPacket};
 
-/// The clock of the probe, `bpf_ktime_get_ns`.
-const CLOCK: &str = "monotonic";
+/// Counts and times of events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct EventCounts {
+    enqueues: i64,
+    dequeues: i64,
+    drops: i64,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+}
+
+impl EventCounts {
+    /// Count an event; they come in the order of time.
+    fn count(&mut self, kind: EventKind, time_ns: i64) {
+        match kind {
+            EventKind::Enqueue => self.enqueues += 1,
+            EventKind::Dequeue => self.dequeues += 1,
+            EventKind::Drop | EventKind::Refuse | EventKind::Free => self.drops += 1,
+        }
+        self.first_ns.get_or_insert(time_ns);
+        self.last_ns = Some(time_ns);
+    }
+}
 
 /// The row of `queue_log`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QueueLogRow {
-    pub(crate) enqueue_events: i64,
-    pub(crate) dequeue_events: i64,
-    pub(crate) drop_events: i64,
+    counts: EventCounts,
     pub(crate) lost_events: i64,
-    pub(crate) first_event_ns: Option<i64>,
-    pub(crate) last_event_ns: Option<i64>,
+    pub(crate) lost_events_is_minimum: bool,
+    pub(crate) probe_failed: bool,
+    /// The log's times are UTC, by its own offset or by its form.
+    pub(crate) utc: bool,
+    pub(crate) clock_offset_ns: Option<i64>,
+    /// Dequeues and enqueues that the probe held open when it stopped, and where it says so.
+    pub(crate) stated_open: Option<(i64, i64, u64)>,
+    /// The same as found.
+    pub(crate) open: Option<(i64, i64)>,
 }
 
-pub(crate) fn queue_events(rows: &[QueuedPacket]) -> Result<RecordBatch, Fault> {
+impl QueueLogRow {
+    pub(crate) fn clock(&self) -> &'static str {
+        if self.utc { "utc" } else { "monotonic" }
+    }
+
+    pub(crate) fn count(&mut self, kind: EventKind, time_ns: i64) {
+        self.counts.count(kind, time_ns);
+    }
+}
+
+/// A row of `queue`.
+#[derive(Debug, Clone)]
+pub(crate) struct QueueRow {
+    pub(crate) id: QueueId,
+    counts: EventCounts,
+    drop_counter: Option<(u32, u32)>,
+}
+
+impl QueueRow {
+    pub(crate) fn new(id: QueueId) -> Self {
+        Self {
+            id,
+            counts: EventCounts::default(),
+            drop_counter: None,
+        }
+    }
+
+    pub(crate) fn count(&mut self, kind: EventKind, time_ns: i64, drop_counter: Option<u32>) {
+        self.counts.count(kind, time_ns);
+        if let Some(counter) = drop_counter {
+            let first = self.drop_counter.map_or(counter, |(first, _)| first);
+            self.drop_counter = Some((first, counter));
+        }
+    }
+}
+
+pub(crate) fn queue_events(
+    rows: &[QueuedPacket],
+    queues: &[QueueRow],
+    clock: &'static str,
+) -> Result<RecordBatch, Fault> {
+    let drop_of =
+        |packet: &QueuedPacket, of: fn(&PacketDrop) -> Option<i64>| packet.drop.as_ref().and_then(of);
+    let queue_of = |packet: &QueuedPacket| queues.get(packet.queue as usize).map(|queue| queue.id);
     let mut columns = Columns::over(rows);
     columns.int64("packet_index", |packet| packet.index);
+    columns.int32("queue_number", |packet| packet.queue as i32);
     columns.string("fate", |packet| packet.fate.name());
     columns.optional_int64("enqueue_ns", |packet| {
         packet.enqueue.map(|enqueue| enqueue.time_ns)
@@ -34,37 +104,36 @@ pub(crate) fn queue_events(rows: &[QueuedPacket]) -> Result<RecordBatch, Fault> 
     columns.optional_int64("dequeue_ns", |packet| {
         packet.dequeue.map(|dequeue| dequeue.time_ns)
     });
-    columns.optional_int64("drop_ns", |packet| packet.drop.as_ref().map(|drop| drop.time_ns));
-    columns.string("clock", |_| CLOCK);
+    columns.optional_int64("drop_ns", |packet| {
+        drop_of(packet, |drop| Some(drop.state.time_ns))
+    });
+    columns.string("clock", |_| clock);
     columns.optional_int64("sojourn_ns", |packet| packet.sojourn_ns);
-    columns.optional_string("drop_kind", |packet| packet.drop.as_ref().map(|drop| drop.kind));
+    columns.optional_string("drop_kind", |packet| {
+        packet.drop.as_ref().and_then(|drop| drop.cause.kind)
+    });
     columns.optional_int32("drop_reason", |packet| {
-        packet.drop.as_ref().map(|drop| drop.reason)
+        packet.drop.as_ref().and_then(|drop| drop.cause.reason)
     });
     columns.optional_string("drop_location", |packet| {
-        packet.drop.as_ref()?.location.as_deref()
+        packet.drop.as_ref()?.cause.location.as_deref()
     });
-    columns.int32("packet_bytes", |packet| packet.packet_bytes);
-    columns.optional_int32("enqueue_queue_packets", |packet| {
-        packet.enqueue.map(|enqueue| enqueue.packets)
+    columns.optional_int32("packet_bytes", |packet| packet.packet_bytes);
+    columns.optional_int32("enqueue_queue_packets", |packet| packet.enqueue?.packets);
+    columns.optional_int64("enqueue_queue_bytes", |packet| packet.enqueue?.bytes);
+    columns.optional_int32("dequeue_queue_packets", |packet| packet.dequeue?.packets);
+    columns.optional_int64("dequeue_queue_bytes", |packet| packet.dequeue?.bytes);
+    columns.optional_int32("drop_queue_packets", |packet| packet.drop.as_ref()?.state.packets);
+    columns.optional_int64("drop_queue_bytes", |packet| {
+        drop_of(packet, |drop| drop.state.bytes)
     });
-    columns.optional_int64("enqueue_queue_bytes", |packet| {
-        packet.enqueue.map(|enqueue| enqueue.bytes)
-    });
-    columns.optional_int32("dequeue_queue_packets", |packet| {
-        packet.dequeue.map(|dequeue| dequeue.packets)
-    });
-    columns.optional_int64("dequeue_queue_bytes", |packet| {
-        packet.dequeue.map(|dequeue| dequeue.bytes)
-    });
-    columns.optional_int32("interface_index", |packet| Some(packet.interface_index));
-    columns.optional_int64("network_namespace", |packet| Some(packet.network_namespace));
-    columns.int32("ethertype", |packet| i32::from(packet.ethertype));
+    columns.optional_bool("ecn_ce", QueuedPacket::ecn_ce);
+    columns.optional_bool("ecn_ce_at_enqueue", |packet| packet.enqueue?.ecn_ce);
+    columns.optional_int32("interface_index", |packet| queue_of(packet)?.interface_index);
+    columns.optional_int64("network_namespace", |packet| queue_of(packet)?.network_namespace);
+    columns.optional_int32("ethertype", |packet| packet.ethertype.map(i32::from));
     columns.optional_string("protocol", |packet| {
-        packet
-            .network
-            .as_ref()
-            .map(|network| protocol_name(network.protocol))
+        packet.network.map(|network| protocol_name(network.protocol))
     });
     endpoint(&mut columns, "source", |network| {
         (network.source, network.ports.map(|ports| ports.0))
@@ -72,11 +141,10 @@ pub(crate) fn queue_events(rows: &[QueuedPacket]) -> Result<RecordBatch, Fault> 
     endpoint(&mut columns, "destination", |network| {
         (network.destination, network.ports.map(|ports| ports.1))
     });
-    columns.optional_int32("ip_id", |packet| {
-        packet.network.as_ref().map(|network| i32::from(network.ip_id))
-    });
+    columns.optional_string("flow_label", |packet| packet.flow_label.as_deref());
+    columns.optional_int32("ip_id", |packet| packet.network?.ip_id.map(i32::from));
     columns.optional_int64("transport_word", |packet| {
-        packet.network.as_ref()?.transport_word.map(i64::from)
+        packet.network?.transport_word.map(i64::from)
     });
     columns.into_batch()
 }
@@ -84,7 +152,7 @@ pub(crate) fn queue_events(rows: &[QueuedPacket]) -> Result<RecordBatch, Fault> 
 fn endpoint(
     columns: &mut Columns<'_, QueuedPacket>,
     prefix: &str,
-    end: impl Fn(&NetworkFields) -> (Ipv4Addr, Option<u16>),
+    end: impl Fn(&NetworkFields) -> (IpAddr, Option<u16>),
 ) {
     columns.optional_string(format!("{prefix}_address"), |packet| {
         packet.network.as_ref().map(|network| end(network).0.to_string())
@@ -94,15 +162,91 @@ fn endpoint(
     });
 }
 
+pub(crate) fn queue_intervals(
+    rows: &[QueueInterval],
+    interval_ms: i32,
+    clock: &'static str,
+) -> Result<RecordBatch, Fault> {
+    let mut columns = Columns::over(rows);
+    columns.int32("queue_number", |row| row.queue as i32);
+    columns.int64("interval_start_ns", |row| row.start_ns);
+    columns.string("clock", |_| clock);
+    columns.int32("interval_ms", |_| interval_ms);
+    columns.int64("observed_ns", |row| row.observed_ns);
+    columns.int64("arrived_packets", |row| row.arrived.packets);
+    columns.optional_int64("arrived_bytes", |row| row.arrived.bytes());
+    columns.int64("departed_packets", |row| row.departed.packets);
+    columns.optional_int64("departed_bytes", |row| row.departed.bytes());
+    columns.int64("dropped_packets", |row| row.dropped.packets);
+    columns.optional_int64("dropped_bytes", |row| row.dropped.bytes());
+    columns.int64("dropped_at_enqueue_packets", |row| row.dropped_at_enqueue);
+    columns.int64("dropped_in_queue_packets", |row| row.dropped_in_queue);
+    columns.optional_float64("occupancy_mean_packets", QueueInterval::mean_packets);
+    columns.optional_float64("occupancy_mean_bytes", QueueInterval::mean_bytes);
+    columns.int64("occupancy_max_packets", |row| row.most_packets);
+    columns.optional_int64("occupancy_max_bytes", |row| row.most_bytes);
+    columns.optional_float64("busy_ratio", QueueInterval::busy_ratio);
+    columns.optional_int64("sojourn_min_us", |row| {
+        row.least_sojourn_ns.map(|least| least.div_euclid(1000))
+    });
+    columns.int64("lost_events", |row| row.lost_events);
+    columns.into_batch()
+}
+
+pub(crate) fn queues(rows: &[QueueRow]) -> Result<RecordBatch, Fault> {
+    let numbered: Vec<(i32, &QueueRow)> = (0..).zip(rows).collect();
+    let mut columns = Columns::over(&numbered);
+    columns.int32("queue_number", |(number, _)| *number);
+    columns.optional_int32("interface_index", |(_, queue)| queue.id.interface_index);
+    columns.optional_string("interface_name", |(_, queue)| {
+        let name = queue.id.interface_name.as_ref()?;
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        Some(String::from_utf8_lossy(name.get(..end)?).into_owned())
+    });
+    columns.optional_int64("network_namespace", |(_, queue)| queue.id.network_namespace);
+    columns.optional_string("handle", |(_, queue)| {
+        // As tc prints it: the major number, and the minor one where there is one.
+        let handle = queue.id.handle?;
+        let (major, minor) = (handle >> 16, handle & 0xffff);
+        Some(if minor == 0 {
+            format!("{major:x}:")
+        } else {
+            format!("{major:x}:{minor:x}")
+        })
+    });
+    columns.int64("enqueue_events", |(_, queue)| queue.counts.enqueues);
+    columns.int64("dequeue_events", |(_, queue)| queue.counts.dequeues);
+    columns.int64("drop_events", |(_, queue)| queue.counts.drops);
+    columns.optional_int64("counted_drops", |(_, queue)| {
+        let (first, last) = queue.drop_counter?;
+        Some(i64::from(last.wrapping_sub(first)))
+    });
+    columns.optional_int64("first_event_ns", |(_, queue)| queue.counts.first_ns);
+    columns.optional_int64("last_event_ns", |(_, queue)| queue.counts.last_ns);
+    columns.into_batch()
+}
+
 pub(crate) fn queue_log(row: QueueLogRow) -> Result<RecordBatch, Fault> {
+    let clock = row.clock();
     let rows = [row];
     let mut columns = Columns::over(&rows);
-    columns.int64("enqueue_events", |log| log.enqueue_events);
-    columns.int64("dequeue_events", |log| log.dequeue_events);
-    columns.int64("drop_events", |log| log.drop_events);
+    columns.int64("enqueue_events", |log| log.counts.enqueues);
+    columns.int64("dequeue_events", |log| log.counts.dequeues);
+    columns.int64("drop_events", |log| log.counts.drops);
     columns.int64("lost_events", |log| log.lost_events);
-    columns.optional_int64("first_event_ns", |log| log.first_event_ns);
-    columns.optional_int64("last_event_ns", |log| log.last_event_ns);
-    columns.string("clock", |_| CLOCK);
+    columns.bool("lost_events_is_minimum", |log| log.lost_events_is_minimum);
+    columns.bool("probe_failed", |log| log.probe_failed);
+    columns.optional_int64("first_event_ns", |log| log.counts.first_ns);
+    columns.optional_int64("last_event_ns", |log| log.counts.last_ns);
+    columns.string("clock", |_| clock);
+    columns.optional_int64("clock_offset_ns", |log| log.clock_offset_ns);
+    columns.optional_int64("open_enqueues", |log| log.open.map(|(_, enqueues)| enqueues));
+    columns.optional_int64("open_dequeues", |log| log.open.map(|(dequeues, _)| dequeues));
+    columns.optional_int64("stated_open_enqueues", |log| {
+        log.stated_open.map(|(_, enqueues, _)| enqueues)
+    });
+    columns.optional_int64("stated_open_dequeues", |log| {
+        log.stated_open.map(|(dequeues, _, _)| dequeues)
+    });
     columns.into_batch()
 }

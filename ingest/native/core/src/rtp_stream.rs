@@ -51,9 +51,14 @@ impl RtpPacket {
         if header_bytes > payload_bytes as usize {
             return None;
         }
+        Self::fields(captured, payload_bytes, time_ns)
+    }
+
+    /// Read the fields where they stand in RTP, whether or not the payload looks like it.
+    pub(crate) fn fields(captured: &[u8], payload_bytes: u32, time_ns: i64) -> Option<Self> {
         Some(Self {
             ssrc: be_u32(captured, 8)?,
-            payload_type: second & 0x7f,
+            payload_type: *captured.get(1)? & 0x7f,
             sequence: be_u16(captured, 2)?,
             timestamp: be_u32(captured, 4)?,
             time_ns,
@@ -124,6 +129,8 @@ pub(crate) struct RtpStream {
     pub(crate) duplicate_packets: i64,
     pub(crate) frames: i64,
     pub(crate) sequence: SequenceTracker,
+    /// It is known from elsewhere that there is such a stream.
+    pub(crate) declared: bool,
     payload_types: u128,
     jitter: Jitter,
     clock: ClockEstimator,
@@ -131,7 +138,7 @@ pub(crate) struct RtpStream {
 }
 
 impl RtpStream {
-    fn new(first: &RtpPacket) -> Self {
+    fn new(first: &RtpPacket, declared: bool) -> Self {
         let mut stream = Self {
             ssrc: first.ssrc,
             payload_type: first.payload_type,
@@ -143,6 +150,7 @@ impl RtpStream {
             duplicate_packets: 0,
             frames: 0,
             sequence: SequenceTracker::new(first.sequence),
+            declared,
             payload_types: 0,
             jitter: Jitter::default(),
             clock: ClockEstimator::default(),
@@ -198,7 +206,7 @@ impl RtpStream {
     }
 
     pub(crate) fn is_plausible(&self) -> bool {
-        self.payload_types.count_ones() <= PAYLOAD_TYPES
+        self.declared || self.payload_types.count_ones() <= PAYLOAD_TYPES
     }
 
     /// The clock: assigned to the payload type, or estimated, or not known.
@@ -213,6 +221,22 @@ impl RtpStream {
             rate_hz,
             basis: "estimated",
         })
+    }
+
+    /// Time from first to last packet in seconds; `None` where no time passed.
+    fn duration_s(&self) -> Option<f64> {
+        let duration_ns = self.last_ns.saturating_sub(self.first_ns);
+        (duration_ns > 0).then_some(duration_ns as f64 / 1e9)
+    }
+
+    /// Frames after the first over the time from first to last packet.
+    pub(crate) fn frame_rate_fps(&self) -> Option<f64> {
+        Some((self.frames - 1) as f64 / self.duration_s()?)
+    }
+
+    /// UDP payload over the time from first to last packet, in bit/s.
+    pub(crate) fn rate_bps(&self) -> Option<f64> {
+        Some(self.payload_bytes as f64 * 8.0 / self.duration_s()?)
     }
 
     /// Jitter at the end, its mean and its largest value, in milliseconds.
@@ -268,6 +292,16 @@ pub(crate) struct RtpDirection {
 }
 
 impl RtpDirection {
+    /// Take a packet that is known to be RTP.
+    pub(crate) fn declared_packet(&mut self, packet: &RtpPacket) {
+        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) {
+            stream.packet(packet);
+        } else if self.streams.len() < STREAMS {
+            self.streams.push(RtpStream::new(packet, true));
+        }
+    }
+
+    /// Take a packet that may be RTP.
     pub(crate) fn packet(&mut self, packet: &RtpPacket) {
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) {
             stream.packet(packet);
@@ -292,7 +326,7 @@ impl RtpDirection {
         if let [first, rest @ ..] = candidate.held.as_slice()
             && self.streams.len() < STREAMS
         {
-            let mut stream = RtpStream::new(first);
+            let mut stream = RtpStream::new(first, false);
             for held in rest {
                 stream.packet(held);
             }
@@ -360,6 +394,32 @@ mod tests {
             (streams[0].packets, streams[0].sequence.lost(), streams[0].frames),
             (5, 1, 5)
         );
+    }
+
+    #[test]
+    fn a_declared_source_counts_from_its_first_packet_with_any_payload_types() {
+        let mut direction = RtpDirection::default();
+        for n in 0..3u16 {
+            direction.declared_packet(&packet(n * 100, u32::from(n) * 160, i64::from(n) * 20_000_000));
+        }
+        for payload_type in 0..20 {
+            direction.declared_packet(&RtpPacket {
+                payload_type,
+                ..packet(201 + u16::from(payload_type), 480, 60_000_000)
+            });
+        }
+        let streams = direction.into_streams();
+        assert_eq!((streams.len(), streams[0].packets, streams[0].frames), (1, 23, 4));
+        assert!((streams[0].frame_rate_fps().unwrap() - 50.0).abs() < 1e-9);
+        assert!((streams[0].rate_bps().unwrap() - 23.0 * 172.0 * 8.0 / 0.06).abs() < 1e-6);
+    }
+
+    #[test]
+    fn one_packet_has_no_rate() {
+        let mut direction = RtpDirection::default();
+        direction.declared_packet(&packet(1, 1, 1));
+        let streams = direction.into_streams();
+        assert_eq!((streams[0].frame_rate_fps(), streams[0].rate_bps()), (None, None));
     }
 
     #[test]

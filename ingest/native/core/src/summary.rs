@@ -21,6 +21,21 @@ impl Summary {
         *self.refused.entry(reason).or_default() += 1;
     }
 
+    /// The sums over several inputs, and the fault of the first that has one.
+    pub(crate) fn of_all(summaries: &[Self]) -> Self {
+        let mut total = Self::default();
+        for summary in summaries {
+            total.records_read += summary.records_read;
+            for (reason, count) in &summary.refused {
+                *total.refused.entry(reason.clone()).or_default() += count;
+            }
+            if let Some(fault) = &summary.fault {
+                total.fail(fault.clone());
+            }
+        }
+        total
+    }
+
     pub(crate) fn fail(&mut self, fault: Fault) {
         self.fault.get_or_insert(fault);
     }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_decode::{CaptureDecoder, CaptureOptions};
+use sojourn_decode::{CaptureDecoder, CaptureInput, CaptureOptions};
 
 /// Every link type that has a decoder, and one that has none.
 const LINK_TYPES: [u32; 9] = [1, 113, 276, 101, 0, 108, 9, 51, 147];
@@ -35,7 +35,8 @@ fuzz_target!(|input: &[u8]| {
         open_flows: 3,
         ..CaptureOptions::default()
     };
-    let mut decoder = CaptureDecoder::over(content, options).expect("the file header is whole");
+    let mut decoder =
+        CaptureDecoder::open(&[CaptureInput::Memory(content)], options).expect("the file header is whole");
     let mut packets = 0;
     while let Some((table, batch)) = decoder.next_batch().expect("decoded rows form a batch") {
         if table == "flow" {

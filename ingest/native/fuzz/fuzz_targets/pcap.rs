@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_decode::{CaptureDecoder, CaptureOptions};
+use sojourn_decode::{CaptureDecoder, CaptureInput, CaptureOptions};
 
 fuzz_target!(|content: &[u8]| {
     let options = CaptureOptions {
@@ -13,7 +13,7 @@ fuzz_target!(|content: &[u8]| {
         open_flows: 4,
         ..CaptureOptions::default()
     };
-    let Ok(mut decoder) = CaptureDecoder::over(content.to_vec(), options) else {
+    let Ok(mut decoder) = CaptureDecoder::open(&[CaptureInput::Memory(content.to_vec())], options) else {
         return;
     };
     let mut packet_rows = 0;

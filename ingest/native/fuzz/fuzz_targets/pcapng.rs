@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_decode::{CaptureDecoder, CaptureOptions};
+use sojourn_decode::{CaptureDecoder, CaptureInput, CaptureOptions};
 
 fn section_header(big_endian: bool) -> Vec<u8> {
     let mut header = Vec::new();
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     };
     let mut content = section_header(first & 1 == 1);
     content.extend(blocks);
-    let mut decoder =
-        CaptureDecoder::over(content, CaptureOptions::default()).expect("the section header is whole");
+    let mut decoder = CaptureDecoder::open(&[CaptureInput::Memory(content)], CaptureOptions::default())
+        .expect("the section header is whole");
     while decoder.next_batch().expect("decoded rows form a batch").is_some() {}
 });

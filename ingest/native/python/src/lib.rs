@@ -15,11 +15,14 @@ mod errors;
 mod snapshots;
 mod texts;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use sojourn_decode::CaptureInput;
 
 use crate::errors::to_exception;
 
@@ -67,6 +70,63 @@ fn fingerprint(py: Python<'_>, path: PathBuf, head_bytes: usize) -> PyResult<Fin
         .map_err(|fault| to_exception(&fault))
 }
 
+/// When a capture began and ended, and on which links.
+#[pyclass(frozen, module = "sojourn_ingest._native")]
+struct CaptureSpan(sojourn_decode::CaptureSpan);
+
+#[pymethods]
+impl CaptureSpan {
+    #[getter]
+    fn first_ns(&self) -> Option<i64> {
+        self.0.first_ns
+    }
+
+    #[getter]
+    fn last_ns(&self) -> Option<i64> {
+        self.0.last_ns
+    }
+
+    #[getter]
+    fn link_types(&self) -> Vec<u32> {
+        self.0.link_types.clone()
+    }
+}
+
+/// Read the times and link types of a capture.
+#[pyfunction]
+fn capture_span(py: Python<'_>, path: PathBuf) -> PyResult<CaptureSpan> {
+    py.detach(|| sojourn_decode::capture_span(&CaptureInput::File(path)))
+        .map(CaptureSpan)
+        .map_err(|fault| to_exception(&fault))
+}
+
+fn inputs(first: PathBuf, continued: Vec<PathBuf>) -> Vec<CaptureInput> {
+    std::iter::once(first)
+        .chain(continued)
+        .map(CaptureInput::File)
+        .collect()
+}
+
+/// Source address and port, destination address and port, whether it is RTP, SSRC and payload type where known.
+type RtpHint = (String, u16, String, u16, bool, Option<u32>, Option<u8>);
+
+fn rtp_hint(hint: RtpHint) -> PyResult<sojourn_decode::RtpHint> {
+    let (source, source_port, destination, destination_port, is_rtp, ssrc, payload_type) = hint;
+    let end = |address: &str, port| {
+        address
+            .parse()
+            .map(|address| SocketAddr::new(address, port))
+            .map_err(|error| PyValueError::new_err(format!("rtp_hints: {address}: {error}")))
+    };
+    Ok(sojourn_decode::RtpHint {
+        source: end(&source, source_port)?,
+        destination: end(&destination, destination_port)?,
+        is_rtp,
+        ssrc,
+        payload_type,
+    })
+}
+
 /// What a finished decoder saw.
 #[pyclass(frozen, module = "sojourn_ingest._native")]
 struct Summary(sojourn_decode::Summary);
@@ -103,12 +163,13 @@ struct CaptureDecoder(Mutex<sojourn_decode::CaptureDecoder>);
 #[pymethods]
 impl CaptureDecoder {
     #[new]
-    #[pyo3(signature = (path, *, continued = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536))]
+    #[pyo3(signature = (path, *, continued = vec![], rtp_hints = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         continued: Vec<PathBuf>,
+        rtp_hints: Vec<RtpHint>,
         interval_ms: i32,
         batch_rows: usize,
         packets: bool,
@@ -126,10 +187,12 @@ impl CaptureDecoder {
             idle_ms,
             open_flows,
         };
-        let mut paths = vec![path];
-        paths.extend(continued);
-        py.detach(|| sojourn_decode::CaptureDecoder::open(&paths, options))
-            .map(|decoder| Self(Mutex::new(decoder)))
+        let hints = rtp_hints
+            .into_iter()
+            .map(rtp_hint)
+            .collect::<PyResult<Vec<_>>>()?;
+        py.detach(|| sojourn_decode::CaptureDecoder::open(&inputs(path, continued), options))
+            .map(|decoder| Self(Mutex::new(decoder.with_rtp_hints(&hints))))
             .map_err(|fault| to_exception(&fault))
     }
 
@@ -143,13 +206,20 @@ impl CaptureDecoder {
     }
 
     fn summary(&self, py: Python<'_>) -> Summary {
-        Summary(py.detach(|| {
+        Summary(py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).summary()))
+    }
+
+    fn file_summaries(&self, py: Python<'_>) -> Vec<Summary> {
+        py.detach(|| {
             self.0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .summary()
-                .clone()
-        }))
+                .file_summaries()
+                .iter()
+                .cloned()
+                .map(Summary)
+                .collect()
+        })
     }
 }
 
@@ -160,18 +230,24 @@ struct PairDecoder(Mutex<sojourn_decode::PairDecoder>);
 #[pymethods]
 impl PairDecoder {
     #[new]
-    #[pyo3(signature = (before, after, *, rate_bps, batch_rows = 65536))]
+    #[pyo3(signature = (before, after, *, rate_bps, before_continued = vec![], after_continued = vec![], batch_rows = 65536))]
     fn new(
         py: Python<'_>,
         before: PathBuf,
         after: PathBuf,
         rate_bps: i64,
+        before_continued: Vec<PathBuf>,
+        after_continued: Vec<PathBuf>,
         batch_rows: usize,
     ) -> PyResult<Self> {
         errors::require_positive("rate_bps", rate_bps)?;
         errors::require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
-        let options = sojourn_decode::PairOptions { rate_bps, batch_rows };
-        py.detach(|| sojourn_decode::PairDecoder::open(&before, &after, options))
+        let options = sojourn_decode::PairOptions {
+            batch_rows,
+            ..sojourn_decode::PairOptions::of_rate(rate_bps)
+        };
+        let (before, after) = (inputs(before, before_continued), inputs(after, after_continued));
+        py.detach(|| sojourn_decode::PairDecoder::open(before, after, options))
             .map(|decoder| Self(Mutex::new(decoder)))
             .map_err(|fault| to_exception(&fault))
     }
@@ -196,17 +272,41 @@ impl PairDecoder {
     }
 }
 
-/// Iterator over `(table, batch)` of one bpftrace text queue log.
+/// Iterator over `(table, batch)` of one queue log.
 #[pyclass(frozen, module = "sojourn_ingest._native")]
 struct QueueLogDecoder(Mutex<sojourn_decode::QueueLogDecoder>);
 
 #[pymethods]
 impl QueueLogDecoder {
     #[new]
-    #[pyo3(signature = (path, *, batch_rows = 65536))]
-    fn new(py: Python<'_>, path: PathBuf, batch_rows: usize) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, form, declaration = None, batch_rows = 65536, interval_ms = 100))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        form: &str,
+        declaration: Option<String>,
+        batch_rows: usize,
+        interval_ms: i32,
+    ) -> PyResult<Self> {
         errors::require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
-        py.detach(|| sojourn_decode::QueueLogDecoder::open(&path, batch_rows))
+        errors::require_positive("interval_ms", i64::from(interval_ms))?;
+        let form = match (form, declaration) {
+            ("bpftrace", None) => sojourn_decode::QueueLogForm::Bpftrace,
+            ("qmon", None) => sojourn_decode::QueueLogForm::Qmon,
+            ("perf", None) => sojourn_decode::QueueLogForm::Perf,
+            ("table", Some(declaration)) => sojourn_decode::QueueLogForm::Table(declaration),
+            _ => {
+                return Err(PyValueError::new_err(
+                    "form is bpftrace, qmon or perf, or table with a declaration",
+                ));
+            }
+        };
+        let options = sojourn_decode::QueueLogOptions {
+            batch_rows,
+            interval_ms,
+            ..sojourn_decode::QueueLogOptions::default()
+        };
+        py.detach(|| sojourn_decode::QueueLogDecoder::open(&path, &form, options))
             .map(|decoder| Self(Mutex::new(decoder)))
             .map_err(|fault| to_exception(&fault))
     }
@@ -229,6 +329,17 @@ impl QueueLogDecoder {
                 .clone()
         }))
     }
+}
+
+/// The form of a queue log by its first bytes, of those that need no declaration.
+#[pyfunction]
+fn queue_log_form(head: &[u8]) -> Option<&'static str> {
+    sojourn_decode::QueueLogForm::of(head).map(|form| match form {
+        sojourn_decode::QueueLogForm::Bpftrace => "bpftrace",
+        sojourn_decode::QueueLogForm::Qmon => "qmon",
+        sojourn_decode::QueueLogForm::Perf => "perf",
+        sojourn_decode::QueueLogForm::Table(_) => "table",
+    })
 }
 
 /// Version of the decoder core, which changes whenever decoded facts may change.
@@ -241,6 +352,7 @@ fn core_version() -> &'static str {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(module)?;
     module.add_class::<Fingerprint>()?;
+    module.add_class::<CaptureSpan>()?;
     module.add_class::<Summary>()?;
     module.add_class::<CaptureDecoder>()?;
     module.add_class::<PairDecoder>()?;
@@ -249,6 +361,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<snapshots::TcpInfoDecoder>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
+    module.add_function(wrap_pyfunction!(queue_log_form, module)?)?;
+    module.add_function(wrap_pyfunction!(capture_span, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())

@@ -110,6 +110,9 @@ def ingest(
     ingest_outcome, with the reason where something could not be read; a damaged file gives what came before
     the damage. The same content is kept once, so repeating a command adds nothing.
 
+    Captures that continue one another are read as one: rotated files of tcpdump (-C, -G, -W), ring buffers of
+    dumpcap, and what a run's manifest lists as parts. --dry-run shows what belongs together.
+
     Examples
     --------
       sojourn ingest ingest/sample
@@ -117,6 +120,9 @@ def ingest(
       sojourn ingest --dry-run ~/captures/2026-11
 
       sojourn ingest run.pcap.gz queue_bpftrace.txt manifest.json
+
+    Queue logs: text of the bpftrace probe or of perf script, the binary stream of the BCC queue monitor, polls of
+    tc -s -j qdisc, and JSON Lines or CSV with a description beside them; docs/how-to/record-a-queue.md has the table.
 
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
@@ -218,7 +224,8 @@ def _print_formats(console: Console, session: IngestSession, files: list[Path]) 
     for path in files:
         try:
             chosen, _ = session.recognise(path)
-            table.add_row(escape(str(path)), chosen.name)
+            recording = session.recording_of(path)
+            table.add_row(escape(str(path)), chosen.name if recording is None else f"part of {escape(recording.name)}")
         except InputError as error:
             table.add_row(escape(str(path)), f"[yellow]rejected, {error.reason}[/yellow]: {escape(error.message)}")
     console.print(table)

@@ -19,12 +19,12 @@ from sojourn_ingest.formats.native_decoder import facts, input_error
 
 @dataclass(frozen=True)
 class CapturePair:
-    """The two captures of one run, and the rate of the bottleneck between them."""
+    """The two captures of one run, each in one file or several, and the rate of the bottleneck between them."""
 
     study_id: str
     run_id: str
-    before: Path
-    after: Path
+    before: tuple[Path, ...]
+    after: tuple[Path, ...]
     rate_bps: int
     before_hash: str
     after_hash: str
@@ -39,8 +39,8 @@ class CapturePair:
 
     @property
     def path(self) -> Path:
-        """Name of the pair in outcomes: both files, in the folder where they lie."""
-        return self.before.with_name(f"{self.before.name}+{self.after.name}")
+        """Name of the pair in outcomes: the first file of each, in the folder where they lie."""
+        return self.before[0].with_name(f"{self.before[0].name}+{self.after[0].name}")
 
     @property
     def content_hash(self) -> str:
@@ -55,7 +55,13 @@ class CapturePair:
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the packets, the flows and the pair."""
         try:
-            decoder = _native.PairDecoder(str(self.before), str(self.after), rate_bps=self.rate_bps)
+            decoder = _native.PairDecoder(
+                str(self.before[0]),
+                str(self.after[0]),
+                rate_bps=self.rate_bps,
+                before_continued=[str(path) for path in self.before[1:]],
+                after_continued=[str(path) for path in self.after[1:]],
+            )
         except _native.DecodeError as error:
             raise input_error(error) from error
         for table, batch in facts(decoder, context, reading):

@@ -1,4 +1,6 @@
-"""Flent data files: the smoothed RTT of each TCP flow as flent polled it from ss (series ``…::tcp_rtt``).
+"""Flent data files: smoothed RTT of TCP flows, counters of queue disciplines.
+
+flent polls the RTT from ss (series ``…::tcp_rtt``), the counters from tc (series ``qdisc_stats_…``).
 
 A data file names hosts, not the ends of its flows, so its connections have no client.
 """
@@ -9,9 +11,11 @@ import math
 import re
 from typing import Any
 
+from sojourn_ingest.formats.flent_counters import counter_rows
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.json_document import count, read_object
 from sojourn_ingest.formats.snapshot_connections import TABLE, Basis, ConnectionRows, SnapshotFormat
+from sojourn_ingest.formats.tc_polls import queue_counter_batch
 
 START = re.compile(rb'^\s*\{\s*"(metadata|raw_values|results|version|x_values)"\s*:')
 SERIES = "::tcp_rtt"
@@ -21,7 +25,7 @@ class Flent(SnapshotFormat):
     """One flent data file."""
 
     name = "flent"
-    version = "flent-1"
+    version = "flent-2"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
@@ -29,7 +33,10 @@ class Flent(SnapshotFormat):
         return START.match(source.head) is not None and b'"DATA_FILENAME"' in source.head
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield one row for each flow with polls of its smoothed RTT; a flow without any is refused."""
+        """Yield one row for each flow with polls of its smoothed RTT, and the polls of queue disciplines.
+
+        A flow without any poll is refused.
+        """
         content = read_object(source, "flent data file")
         raw, results, metadata = (content.get(name) for name in ("raw_values", "results", "metadata"))
         raw, results = (value if isinstance(value, dict) else {} for value in (raw, results))
@@ -57,12 +64,19 @@ class Flent(SnapshotFormat):
                     "rtt_max_us": max(rtts, default=None),
                 }
             )
-        if not rows:
+        counters, refused = counter_rows(content)
+        reading.records_read += len(counters)
+        reading.refuse("malformed_queue_poll", refused)
+        if not rows and not counters:
             raise InputError(
                 "no_tcp_rtt",
-                "flent data file without polls of tcp_rtt; flent records them when it runs with --socket-stats",
+                "flent data file without polls of tcp_rtt or of queue disciplines; flent records them when it runs "
+                "with --socket-stats, or with the test parameter qdisc_stats_interfaces",
             )
-        yield TABLE, ConnectionRows(self.basis, context, reading).from_rows(rows)
+        if counters:
+            yield "queue_counter", queue_counter_batch(counters)
+        if rows:
+            yield TABLE, ConnectionRows(self.basis, context, reading).from_rows(rows)
 
 
 def _poll(value: Any) -> tuple[float, int] | None:

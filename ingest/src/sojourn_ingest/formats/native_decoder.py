@@ -39,9 +39,13 @@ def facts(decoder: NativeDecoder, context: Context, reading: Reading) -> Facts:
     """Yield the decoder's batches with addresses replaced, then note what it saw."""
     for table, batch in decoder:
         yield table, context.pseudonymiser.replace_addresses(batch)
-    summary = decoder.summary()
-    reading.records_read = summary.records_read
-    for reason, count in summary.refused.items():
+    seen = read_summary(decoder.summary())
+    reading.records_read, reading.fault = seen.records_read, seen.fault
+    for reason, count in seen.refused.items():
         reading.refuse(reason, count)
-    if summary.fault is not None:
-        reading.fault = input_error(summary.fault)
+
+
+def read_summary(summary: _native.Summary) -> Reading:
+    """Return what a decoder saw as a Reading."""
+    fault = None if summary.fault is None else input_error(summary.fault)
+    return Reading(records_read=summary.records_read, refused=dict(summary.refused), fault=fault)

@@ -12,7 +12,14 @@ from sojourn_ingest.formats.flent import Flent
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.ndt import Ndt5, Ndt7
 from sojourn_ingest.formats.plain_text import head_lines
-from sojourn_ingest.formats.queue_log import BpftraceQueueLog
+from sojourn_ingest.formats.queue_log import QueueLog
+from sojourn_ingest.formats.queue_log_table import (
+    QueueLogDescription,
+    QueueLogDescriptionFile,
+    is_queue_log_description,
+    parse_queue_log_description,
+    queue_log_tables,
+)
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotDescriptionFile, is_snapshot_description
 from sojourn_ingest.formats.snapshot_table import snapshot_tables_of
@@ -20,6 +27,7 @@ from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.ss_text import SsText
 from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
+from sojourn_ingest.formats.tc_polls import TcPolls
 from sojourn_ingest.formats.tcp_info import TcpInfo
 from sojourn_ingest.formats.web100 import SideStream
 
@@ -32,8 +40,12 @@ class Registry:
     def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
+        queue_logs: list[QueueLogDescription] = []
         snapshots: dict[str, KnownSnapshots] = {}
         for path in described:
+            if is_queue_log_description(path):
+                queue_logs.append(parse_queue_log_description(path.read_bytes()))
+                continue
             if is_snapshot_description(path):
                 known = KnownSnapshots.load(path)
                 snapshots[known.description.dataset] = known
@@ -49,8 +61,13 @@ class Registry:
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),
+            TcPolls(),
+            QueueLog("bpftrace"),
+            QueueLog("perf"),
+            QueueLog("qmon"),
+            QueueLogDescriptionFile(),
+            *queue_log_tables(queue_logs),
             SsText(),
-            BpftraceQueueLog(),
             TcpInfo(),
             SnapshotDescriptionFile(),
             SnapshotArchive(members),

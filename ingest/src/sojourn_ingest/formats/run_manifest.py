@@ -6,16 +6,19 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sojourn_ingest.formats.capture import RtpHint
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import open_plain
+from sojourn_ingest.formats.rotation import COMPRESSION_SUFFIXES, parse, plain_name, recording_hash, recordings_among
 from sojourn_ingest.formats.validation import one_line
 from sojourn_ingest.schema import table
 
@@ -78,6 +81,8 @@ class _Flow(_Model):
     app: str | None = None
     ssrc: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     rtp_payload_type: Annotated[int, Field(ge=0, lt=128)] | None = None
+    #: Whether the flow is RTP; where it is not said, a flow with an SSRC or a payload type is.
+    rtp: bool | None = None
     planned_start_s: float | None = None
 
 
@@ -85,8 +90,25 @@ class _Clock(_Model):
     mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
 
 
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Part(_Model):
+    name: str = Field(pattern=r"^[^/\\\x00]+$")
+    sha256: Sha256 | None = None
+
+
 class _File(_Model):
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    """A file of the run, or, of a capture, the files that it was written to one after the other."""
+
+    sha256: Sha256 | None = None
+    parts: list[_Part | Annotated[str, Field(pattern=r"^[^/\\\x00]+$")]] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _is_known(self) -> _File:
+        if (self.sha256 is None) == (self.parts is None):
+            raise ValueError("give sha256 of the file, or parts where it is in several files")
+        return self
 
 
 class Manifest(_Model):
@@ -103,6 +125,8 @@ class Manifest(_Model):
     order: Literal["solo", "app_first", "tcp_first"]
     workload: str = "call"
     repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    bandwidth_programme: str | None = None
+    session_id: str | None = None
     t0: _Instant | None = None
     window: _Window | None = None
     flows: list[_Flow] = []
@@ -128,12 +152,99 @@ def _load(source: Source) -> dict[str, Any]:
     return content
 
 
+@dataclass(frozen=True)
+class MeasuredFile:
+    """A measurement of a run: the files it is in, and the hashes that the manifest declares of them, if it does."""
+
+    paths: tuple[Path, ...]
+    declared: tuple[str | None, ...]
+    #: The manifest names the files, with or without their hashes.
+    is_listed: bool = True
+
+    def content_hash(self, fingerprint: Callable[[Path], str]) -> str:
+        """Return the hash that binds the measurement's facts to the run."""
+        return recording_hash(
+            [declared or fingerprint(path) for path, declared in zip(self.paths, self.declared, strict=True)]
+        )
+
+
+def load_manifest(source: Source) -> Manifest:
+    """Return the manifest that a file holds.
+
+    Raises
+    ------
+    InputError
+        If it is not valid.
+    """
+    try:
+        return Manifest.model_validate(_load(source))
+    except ValidationError as error:
+        raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
+
+
+def rtp_hints(manifest: Manifest) -> tuple[RtpHint, ...]:
+    """Return what a manifest says of its UDP flows: which are RTP, and which are not."""
+    hints = []
+    for flow in manifest.flows:
+        known = flow.ssrc is not None or flow.rtp_payload_type is not None
+        is_rtp = known if flow.rtp is None else flow.rtp
+        if flow.proto == "udp" and (known or flow.rtp is not None):
+            ends = (flow.src, flow.sport, flow.dst, flow.dport)
+            stream = (flow.ssrc, flow.rtp_payload_type) if is_rtp else (None, None)
+            hints.append(RtpHint(*ends, is_rtp, *stream))
+    return tuple(hints)
+
+
+def measured_file(manifest: Manifest, folder: Path, file_name: str) -> MeasuredFile | None:
+    """Return where a run's measurement is: as the manifest lists it, else what lies beside it under that name.
+
+    A capture may be in several files: as ``parts``, as rotated names of it in the manifest's list, or as rotated
+    files beside a manifest that does not list them.
+    """
+    declared = manifest.files.get(file_name)
+    if declared is not None and declared.parts is not None:
+        parts = [_Part(name=part) if isinstance(part, str) else part for part in declared.parts]
+        paths = tuple(_beside(folder, part.name) or folder / part.name for part in parts)
+        return MeasuredFile(paths, tuple(part.sha256 for part in parts))
+    listed = sorted((name for name in manifest.files if _is_rotated(name, file_name)), key=_place)
+    if len(listed) > 1 and all(manifest.files[name].sha256 for name in listed):
+        paths = tuple(_beside(folder, name) or folder / name for name in listed)
+        return MeasuredFile(paths, tuple(manifest.files[name].sha256 for name in listed))
+    if declared is not None:
+        return MeasuredFile((_beside(folder, file_name) or folder / file_name,), (declared.sha256,))
+    rotated = [path for path in folder.iterdir() if _is_rotated(plain_name(path), file_name) and path.is_file()]
+    recordings = recordings_among(rotated) if len(rotated) > 1 else []
+    if len(recordings) == 1 and len(recordings[0]) == len({plain_name(path) for path in rotated}):
+        return MeasuredFile(recordings[0], (None,) * len(recordings[0]), is_listed=False)
+    present = _beside(folder, file_name)
+    return None if present is None else MeasuredFile((present,), (None,), is_listed=False)
+
+
+def _is_rotated(name: str, file_name: str) -> bool:
+    """Whether a plain name can be that of a file into which ``file_name`` was written."""
+    if not file_name.endswith(".pcap"):
+        return False
+    found = parse(name)
+    if found is None:
+        return False
+    return found.family == ("number", file_name, "") or (
+        found.family[0] in ("ring", "time")
+        and found.stem == file_name.removesuffix(".pcap")
+        and found.family[2] in (".pcap", ".pcapng")
+    )
+
+
+def _place(name: str) -> tuple[int, ...]:
+    found = parse(name)
+    return () if found is None else found.place
+
+
 class RunManifest:
     """The description of one run, in the folder that holds the run's files."""
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-2"
+    version = "run-manifest-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -141,10 +252,7 @@ class RunManifest:
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run, its flows, and the hashes that bind its files to it."""
-        try:
-            manifest = Manifest.model_validate(_load(source))
-        except ValidationError as error:
-            raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
+        manifest = load_manifest(source)
         reading.records_read = 1
         run_key = {"study_id": manifest.study, "run_id": manifest.run_id}
         yield _batch("run", [run_key | self._run(manifest)])
@@ -164,10 +272,13 @@ class RunManifest:
         same manifest.
         """
         try:
-            manifest = Manifest.model_validate(_load(source))
-            beside = [_beside(source.path.parent, name) for name in MEASUREMENTS if name not in manifest.files]
-            marks = [f"{path.name}\0{fingerprint(path)}" for path in beside if path is not None]
-        except (ValidationError, InputError, OSError):
+            manifest = load_manifest(source)
+            marks = []
+            for name in MEASUREMENTS:
+                found = measured_file(manifest, source.path.parent, name)
+                if found is not None and None in found.declared:
+                    marks.append(f"{found.paths[0].name}\0{found.content_hash(fingerprint)}")
+        except (InputError, OSError):
             return ""  # reading the manifest, and the file beside it, says what is wrong
         return f"+beside-{hashlib.sha256(chr(0).join(marks).encode()).hexdigest()[:8]}" if marks else ""
 
@@ -180,20 +291,17 @@ class RunManifest:
         InputError
             If the manifest is not valid, or a capture is not the one that it lists.
         """
-        try:
-            manifest = Manifest.model_validate(_load(source))
-        except ValidationError as error:
-            raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
-        found: list[tuple[Path, str]] = []
+        manifest = load_manifest(source)
+        found: list[tuple[tuple[Path, ...], str]] = []
         for file_name in ("before.pcap", "after.pcap"):
-            path = _beside(source.path.parent, file_name)
-            if path is None:
+            measured = measured_file(manifest, source.path.parent, file_name)
+            if measured is None or not all(path.is_file() for path in measured.paths):
                 return None
-            content_hash = fingerprint(path)
-            declared = manifest.files.get(file_name)
-            if declared is not None and declared.sha256 != content_hash:
-                raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
-            found.append((path, content_hash))
+            hashes = [fingerprint(path) for path in measured.paths]
+            for path, declared, content_hash in zip(measured.paths, measured.declared, hashes, strict=True):
+                if declared is not None and declared != content_hash:
+                    raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
+            found.append((measured.paths, recording_hash(hashes)))
         (before, before_hash), (after, after_hash) = found
         return CapturePair(
             study_id=manifest.study,
@@ -225,6 +333,8 @@ class RunManifest:
             "congestion_control": manifest.cc,
             "application": manifest.app,
             "repetition": manifest.repetition,
+            "bandwidth_programme": manifest.bandwidth_programme,
+            "session_id": manifest.session_id,
             "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
             "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),
             "window_end_ns": None if manifest.window is None else _ns(manifest.window.end_epoch_s),
@@ -268,25 +378,20 @@ class RunManifest:
         for file_name, measurement in MEASUREMENTS.items():
             if measurement in rows:
                 continue
-            declared = manifest.files.get(file_name)
-            if declared is not None:
-                content_hash = declared.sha256
-            else:
-                # The manifest does not list the file: what lies beside it under that name belongs to the run.
-                present = _beside(folder, file_name)
-                if present is None:
-                    continue
-                content_hash = context.fingerprint(present)
+            # What lies beside a manifest that does not list it, under that name, belongs to the run.
+            measured = measured_file(manifest, folder, file_name)
+            if measured is None:
+                continue
             rows[measurement] = {
                 "measurement": measurement,
                 "file_name": file_name,
-                "measurement_hash": content_hash,
+                "measurement_hash": measured.content_hash(context.fingerprint),
             }
         return list(rows.values())
 
 
 def _beside(folder: Path, file_name: str) -> Path | None:
-    suffixes = ("", ".gz", ".zst", ".xz")
+    suffixes = ("", *COMPRESSION_SUFFIXES)
     return next((path for suffix in suffixes if (path := folder / f"{file_name}{suffix}").is_file()), None)
 
 

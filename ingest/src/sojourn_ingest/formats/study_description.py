@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,18 +16,50 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import open_plain
 from sojourn_ingest.formats.validation import one_line
-from sojourn_ingest.schema import TABLES, table
+from sojourn_ingest.schema import TABLES, Column, table
 
 MARKER = "sojourn_study: 1"
 MAX_BYTES = 2**20
 
-# Factor to the column's unit, by the unit the study states.
-UNIT_FACTORS: dict[str, float] = {
-    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-    "us": 1e-3, "ms": 1.0, "s": 1e3,
-    "bytes": 1.0, "kB": 1e3, "KiB": 1024.0,
-    "ratio": 1.0, "percent": 0.01, "1": 1.0,
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a kind of quantity, and what one of it is in that kind's base unit."""
+
+    kind: str
+    factor: float
+
+
+UNITS: dict[str, Unit] = {
+    "bit/s": Unit("rate", 1.0), "kbit/s": Unit("rate", 1e3), "Mbit/s": Unit("rate", 1e6), "Gbit/s": Unit("rate", 1e9),
+    "ns": Unit("time", 1e-9), "us": Unit("time", 1e-6), "ms": Unit("time", 1e-3), "s": Unit("time", 1.0),
+    "bytes": Unit("bytes", 1.0), "kB": Unit("bytes", 1e3), "KiB": Unit("bytes", 1024.0),
+    "BDP": Unit("BDP", 1.0),
+    "ratio": Unit("ratio", 1.0), "percent": Unit("ratio", 0.01),
+    "1": Unit("count", 1.0),
 }  # fmt: skip
+"""Units that a study's numbers may have, and the lake's columns."""
+
+TEXT_UNITS = {"duration": "s", "UTC": "ns", "epoch s": "ns"}
+"""Units of times that are read in a way of their own, with the unit of the columns they are for: a length such as
+`0 days 00:01:30`, an instant in ISO 8601 (UTC where it names no zone), an instant in seconds since 1970."""
+
+
+def unit_factor(stated: str | None, column: Column) -> float:
+    """Return what a number in the stated unit is multiplied by to be in a column's; none stated is the column's own.
+
+    Raises
+    ------
+    ValueError
+        If the units are of different kinds of quantity.
+    """
+    target = UNITS[column.unit or "1"]
+    source = target if stated is None else UNITS[stated]
+    if source.kind != target.kind:
+        raise ValueError(f"{column.name} is in {column.unit or 'no unit'}, which {stated} cannot be converted to")
+    # Of a whole quotient the quotient is exact: 1e-3 / 1e-9 is not 1e6 in doubles.
+    return float(f"{source.factor / target.factor:.12g}")
+
 
 MAPPED_TABLES = ("run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile")
 
@@ -54,9 +88,17 @@ class FieldMapping(_Strict):
     def _check(self) -> FieldMapping:
         if (self.source is None) == (self.constant is None):
             raise ValueError("give either from or constant")
-        if self.unit is not None and self.unit != "duration" and self.unit not in UNIT_FACTORS:
-            raise ValueError(f"unit {self.unit!r} is not one of duration, {', '.join(UNIT_FACTORS)}")
+        if self.unit is not None and self.unit not in TEXT_UNITS and self.unit not in UNITS:
+            raise ValueError(f"unit {self.unit!r} is not one of {', '.join((*TEXT_UNITS, *UNITS))}")
         return self
+
+
+def _check_unit(stated: str | None, column: Column) -> None:
+    """Raise ValueError unless numbers in the stated unit can be converted to a column's."""
+    if stated not in TEXT_UNITS:
+        unit_factor(stated, column)
+    elif column.unit != TEXT_UNITS[stated]:
+        raise ValueError(f"{column.name} is in {column.unit or 'no unit'}, which {stated} cannot be converted to")
 
 
 class OutputMapping(_Strict):
@@ -76,10 +118,18 @@ class OutputMapping(_Strict):
             constant = self.fields[column.name].constant if column.name in self.fields else None
             if column.codes and constant is not None and constant not in column.codes:
                 raise ValueError(f"{column.name}: {constant!r} is not one of {', '.join(column.codes)}")
+            mapping = self.fields.get(column.name)
+            is_number = mapping is not None and mapping.source is not None and not pa.types.is_string(column.type)
+            if mapping is not None and is_number and not mapping.counts_restarts:
+                _check_unit(mapping.unit, column)
         required = {column.name for column in TABLES[self.table].columns if not column.nullable}
-        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id"}
+        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored"}
         if missing:
             raise ValueError(f"table {self.table} needs a mapping of {', '.join(sorted(missing))}")
+        if self.table == "qoe_score" and not self.fields.keys() & {"run_id", "session_id", "start_ns"}:
+            raise ValueError("table qoe_score needs a mapping of run_id, session_id, or start_ns with end_ns")
+        if self.table == "qoe_score" and ("start_ns" in self.fields) != ("end_ns" in self.fields):
+            raise ValueError("table qoe_score needs both start_ns and end_ns, or neither")
         return self
 
 
@@ -117,6 +167,27 @@ class DemandRule(_Strict):
     workload: str = "same"
 
 
+class BandwidthStep(_Strict):
+    """One rate of a programme, and the second of the run at which it is set."""
+
+    at_s: int = Field(ge=0, lt=2**31)
+    bandwidth_bps: int = Field(gt=0, lt=2**53)
+
+
+class BandwidthProgramme(_Strict):
+    """A programme by which the bottleneck's rate changes within a run."""
+
+    name: str
+    steps: list[BandwidthStep] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> BandwidthProgramme:
+        times = [step.at_s for step in self.steps]
+        if times[0] != 0 or any(first >= second for first, second in pairwise(times)):
+            raise ValueError(f"programme {self.name}: the steps start at 0 s and follow each other in time")
+        return self
+
+
 class StudyDescription(_Strict):
     """A study as its description file gives it."""
 
@@ -129,7 +200,13 @@ class StudyDescription(_Strict):
     url: str | None = None
     synthetic: bool = False
     demand: list[DemandRule] = []
+    programmes: list[BandwidthProgramme] = []
     tables: list[TableMapping] = []
+
+
+def is_marked(head: str) -> bool:
+    """Return whether a line of a text is the marker of a study description, a comment behind it or not."""
+    return any(line.partition("#")[0].strip() == MARKER for line in head.splitlines())
 
 
 def parse_description(text: bytes) -> StudyDescription:
@@ -160,18 +237,18 @@ class StudyDescriptionFile:
 
     name = "study_description"
     holds_addresses = False
-    version = "study-description-1"
+    version = "study-description-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line near its start."""
         head = source.head[:4096].decode("utf-8", errors="replace")
-        return source.plain_bytes <= MAX_BYTES and any(line.strip() == MARKER for line in head.splitlines())
+        return source.plain_bytes <= MAX_BYTES and is_marked(head)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the study and its demand rules."""
+        """Yield the study, its demand rules and its programmes of rates."""
         with open_plain(source) as handle:
             study = parse_description(handle.read(MAX_BYTES))
-        reading.records_read = 1 + len(study.demand)
+        reading.records_read = 1 + len(study.demand) + sum(len(programme.steps) for programme in study.programmes)
         reading.subject = f"study:{study.study_id}"
         yield self._batch(
             "study",
@@ -205,6 +282,22 @@ class StudyDescriptionFile:
                         "workload_rule": rule.workload,
                     }
                     for rule in study.demand
+                ],
+            )
+
+        if study.programmes:
+            yield self._batch(
+                "bandwidth_step",
+                [
+                    {
+                        "study_id": study.study_id,
+                        "bandwidth_programme": programme.name,
+                        "step_number": number,
+                        "second": step.at_s,
+                        "bandwidth_bps": step.bandwidth_bps,
+                    }
+                    for programme in study.programmes
+                    for number, step in enumerate(programme.steps)
                 ],
             )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,12 +20,12 @@ from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading
 from sojourn_ingest.formats.numbers_in_text import number_of_text
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.study_description import (
-    UNIT_FACTORS,
     FieldMapping,
     OutputMapping,
     StudyDescription,
     TableMapping,
     parse_description,
+    unit_factor,
 )
 from sojourn_ingest.formats.validation import one_line
 from sojourn_ingest.schema import Column, table
@@ -61,7 +62,7 @@ class StudyTable:
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"study-table-1+{self.study.content_hash[:12]}"
+        return f"study-table-2+{self.study.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
@@ -130,6 +131,12 @@ class StudyTable:
         columns["study_id"] = pa.repeat(pa.scalar(self.study.description.study_id), batch.num_rows)
         if output.table == "run" and "queue_size_bdp" not in columns:
             columns["queue_size_bdp"] = _queue_size_bdp(columns)
+        if output.table == "qoe_score":
+            columns["scored"] = _scored(columns, batch.num_rows)
+            # What names nothing has no partner to look for.
+            nameless = pc.is_null(columns["scored"])
+            reading.refuse("qoe_score: names no run, session or time", pc.sum(pc.and_(nameless, keep)).as_py() or 0)
+            keep = pc.and_(keep, pc.invert(nameless))
         arrays, fields = [], []
         for column in schema:
             if column.name in ("source_hash", "decoder_version"):
@@ -166,12 +173,34 @@ def _column(
         converted = text
     elif mapping.unit == "duration":
         converted = _duration_seconds(text)
+    elif mapping.unit == "UTC":
+        converted = _instants_ns(text)
+    elif mapping.unit == "epoch s":
+        # Whole microseconds first: a double holds today's epoch to a quarter of one, not to a nanosecond.
+        converted = pc.multiply(number_of_text(text, 1e6, whole=True), 1000)
     else:
-        converted = number_of_text(text, UNIT_FACTORS[mapping.unit or "1"], whole=pa.types.is_integer(wanted))
+        converted = number_of_text(text, unit_factor(mapping.unit, declared), whole=pa.types.is_integer(wanted))
     failed = pc.and_(present, pc.is_null(converted))
     if mapping.counts_restarts:
         converted = restarts.number(converted)
     return converted.cast(wanted), failed
+
+
+def _instant_ns(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    zoned = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+    since_epoch = zoned - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since_epoch // timedelta(microseconds=1)) * 1000
+
+
+def _instants_ns(text: pa.Array) -> pa.Array:
+    """Return instants in ISO 8601 as nanoseconds since 1970, whole microseconds of them; null where one is none."""
+    return pa.array([_instant_ns(one) for one in text.to_pylist()], pa.int64())
 
 
 def _duration_seconds(text: pa.Array) -> pa.Array:
@@ -184,6 +213,20 @@ def _duration_seconds(text: pa.Array) -> pa.Array:
 
     total = pc.add(seconds("days", 86_400), seconds("hours", 3_600))
     return pc.add(total, pc.add(seconds("minutes", 60), seconds("seconds", 1)))
+
+
+def _scored(columns: dict[str, pa.Array], rows: int) -> pa.Array:
+    """Return what each score is of, as one text; null where it names nothing."""
+
+    def named(column: str) -> pa.Array:
+        return pc.cast(columns.get(column, pa.nulls(rows)), pa.string())
+
+    span = pc.binary_join_element_wise("time/", named("start_ns"), "-", named("end_ns"), "")
+    return pc.coalesce(
+        pc.binary_join_element_wise("run/", named("run_id"), ""),
+        pc.binary_join_element_wise("session/", named("session_id"), ""),
+        span,
+    )
 
 
 def _queue_size_bdp(columns: dict[str, pa.Array]) -> pa.Array:

@@ -1,6 +1,6 @@
 """The lake: Parquet facts, made visible by commits."""
 
-from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.commit import Commit, DataFile, RecordingPart
 from sojourn_ingest.lake.forget import Forgetting, find, forget
 from sojourn_ingest.lake.lake import Lake, LakeDamagedError
 from sojourn_ingest.lake.outcome import Outcome
@@ -16,6 +16,7 @@ __all__ = [
     "LakeBusyError",
     "LakeDamagedError",
     "Outcome",
+    "RecordingPart",
     "Storage",
     "StorageError",
     "find",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 FORMAT_VERSION = 1
@@ -27,11 +27,26 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class RecordingPart:
+    """One file of a recording that is in several files, with what was read of it."""
+
+    source_path: str
+    content_hash: str
+    size_bytes: int
+    modified_ns: int
+    status: str
+    reason: str | None
+    message: str | None
+    records_read: int
+
+
+@dataclass(frozen=True)
 class Commit:
     """The facts of one content (or, of a duplicate or rejected one, just its outcome).
 
     ``subject`` names what the facts are about where there can be only one such source, such as the description
-    of a study: a later one replaces it, from whatever path.
+    of a study: a later one replaces it, from whatever path. ``parts`` are the files of a recording in several
+    files; their outcomes are in this commit too.
     """
 
     source_path: str
@@ -49,6 +64,17 @@ class Commit:
     subject: str | None = None
     duplicate_of: str | None = None
     replaces: tuple[str, ...] = ()
+    parts: tuple[RecordingPart, ...] = ()
+
+    def of_part(self, source_path: str) -> Commit | None:
+        """Return what this commit says of one of its parts, as a commit without facts; ``None`` if it has no such."""
+        part = next((part for part in self.parts if part.source_path == source_path), None)
+        if part is None:
+            return None
+        return replace(
+            self, **asdict(part), format="capture", holds_facts=False, files=(), subject=None, duplicate_of=None,
+            replaces=(), parts=(),
+        )  # fmt: skip
 
     @property
     def name(self) -> str:
@@ -91,6 +117,7 @@ class Commit:
         try:
             content["files"] = tuple(DataFile(**item) for item in content["files"])
             content["replaces"] = tuple(content["replaces"])
+            content["parts"] = tuple(RecordingPart(**part) for part in content.get("parts", ()))
             return cls(**content)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a commit: {error}") from error

@@ -101,7 +101,7 @@ def _without(lake: Lake, found: Forgetting) -> Commit:
         source, of_commit = lake.storage.local(lake.place_of(file)), _of(found.commit, file)
         draft = lake.storage.draft(path)
         if file.table == OUTCOMES:
-            rows = _rewrite_outcome(source, draft, of_commit, found.rows.total())
+            rows = _rewrite_outcomes(source, draft, found)
         elif file.path not in found.selections and lake.place_of(file) == file.path:
             files.append(file)
             continue
@@ -117,14 +117,20 @@ def _without(lake: Lake, found: Forgetting) -> Commit:
     return replace(commit, files=tuple(files))
 
 
-def _rewrite_outcome(source: Path, draft: Path, of_commit: Selection, gone: int) -> int:
-    table = pq.read_table(source)
-    row = table.filter(of_commit(table)).to_pylist()[0]
-    refused = json.loads(row["refused_by_reason"])
+def _rewrite_outcomes(source: Path, draft: Path, found: Forgetting) -> int:
+    """Write the commit's own outcome with what is gone refused, and those of its parts as they are."""
+    table, commit = pq.read_table(source), found.commit
+    row = table.filter(of_source(commit.content_hash, commit.decoder_version, commit.source_path)(table)).to_pylist()[0]
+    refused, gone = json.loads(row["refused_by_reason"]), found.rows.total()
     refused[REASON] = refused.get(REASON, 0) + gone
     row |= {"refused_by_reason": json.dumps(refused, sort_keys=True), "records_refused": row["records_refused"] + gone}
-    pq.write_table(pa.Table.from_pylist([row], schema=table.schema), draft, compression="zstd")
-    return 1
+    kept = [pa.Table.from_pylist([row], schema=table.schema)]
+    for part in commit.parts:
+        of_part = of_source(part.content_hash, commit.decoder_version, part.source_path)
+        kept.append(table.filter(of_part(table)))
+    outcomes = pa.concat_tables(kept)
+    pq.write_table(outcomes, draft, compression="zstd")
+    return int(outcomes.num_rows)
 
 
 def _rewrite_shared(lake: Lake) -> None:

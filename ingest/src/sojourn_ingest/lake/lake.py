@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.commit import Commit, DataFile, RecordingPart
 from sojourn_ingest.lake.outcome import Outcome
 from sojourn_ingest.lake.pack import Pack, Part
 from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
@@ -36,6 +36,12 @@ class LakeDamagedError(RuntimeError):
     """A commit of the lake cannot be read; the message names the file."""
 
 
+def _part_keys(commit: Commit) -> Iterator[str]:
+    for part in commit.parts:
+        yield f"path {part.source_path}"
+        yield f"content {part.content_hash}"
+
+
 class Lake:
     """Parquet facts (``data/<table>/*.parquet``) and commits (``commits/<name>.json``, ``packs/<name>.json.gz``).
 
@@ -53,6 +59,8 @@ class Lake:
         self._live: dict[str, Commit] = {}
         self._names_by_path: defaultdict[str, set[str]] = defaultdict(set)
         self._names_by_content: defaultdict[str, set[str]] = defaultdict(set)
+        self._names_by_part: defaultdict[str, set[str]] = defaultdict(set)
+        self._replaced: set[str] = set()
         self._seen_commits: dict[str, Commit] = {}
         self._packs: dict[str, Pack] = {}
         self._moved: dict[str, str] = {}
@@ -80,7 +88,7 @@ class Lake:
             self._seen_commits.update(zip(unread, pool.map(self._read_commit, unread), strict=True))
         commits = {commit.name: commit for pack in self._packs.values() for commit in pack.commits}
         commits |= {commit.name: commit for commit in (self._seen_commits[name] for name in names)}
-        replaced = {name for commit in commits.values() for name in commit.replaces}
+        replaced = self._replaced = {name for commit in commits.values() for name in commit.replaces}
         self._moved = {
             part.path: shared.file.path
             for pack in self._packs.values()
@@ -90,6 +98,7 @@ class Lake:
         self._live.clear()
         self._names_by_path.clear()
         self._names_by_content.clear()
+        self._names_by_part.clear()
         for commit in commits.values():
             if commit.name not in replaced:
                 self._add(commit)
@@ -116,11 +125,17 @@ class Lake:
         self._live[commit.name] = commit
         self._names_by_path[commit.source_path].add(commit.name)
         self._names_by_content[commit.content_hash].add(commit.name)
+        for key in _part_keys(commit):
+            self._names_by_part[key].add(commit.name)
 
     def _remove(self, name: str) -> None:
-        commit = self._live.pop(name)
+        commit = self._live.pop(name, None)
+        if commit is None:
+            return
         self._names_by_path[commit.source_path].discard(name)
         self._names_by_content[commit.content_hash].discard(name)
+        for key in _part_keys(commit):
+            self._names_by_part[key].discard(name)
 
     def live(self) -> list[Commit]:
         """Return the commits that no other one replaces, by name."""
@@ -199,6 +214,18 @@ class Lake:
                     return commit
         return None
 
+    def holding_facts(self, content_hash: str) -> list[Commit]:
+        """Return the live commits that hold facts of a content, of any version, alone or as a part, by name."""
+        with self._lock:
+            alone = {name for name in self._names_by_content[content_hash] if self._live[name].holds_facts}
+            return [self._live[name] for name in sorted(alone | self._names_by_part[f"content {content_hash}"])]
+
+    def recording_with(self, source_path: str) -> Commit | None:
+        """Return the live commit of the recording that a file is a part of, if there is one."""
+        with self._lock:
+            names = sorted(self._names_by_part[f"path {source_path}"])
+            return self._live[names[0]] if names else None
+
     @contextmanager
     def deciding(self, content_hash: str) -> Iterator[None]:
         """Hold one content, so that of two equal files in one folder only the first is decoded."""
@@ -207,20 +234,33 @@ class Lake:
         with lock:
             yield
 
-    def commit(self, outcome: Outcome, files: tuple[DataFile, ...], subject: str | None = None) -> Commit:
+    def commit(
+        self,
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: tuple[Outcome, ...] = (),
+        supersedes: Iterable[str] = (),
+    ) -> Commit:
         """Make an attempt visible: its outcome and its facts, at once or not at all.
 
-        What the same path held before, what an older decoder made of the same content, and another source of
-        the same ``subject`` are replaced.
+        What the same path held before, what an older decoder made of the same content, another source of
+        the same ``subject``, and the commits named in ``supersedes`` are replaced. ``part_outcomes`` are those
+        of the files of a recording.
         """
-        draft = self.draft(outcome, files, subject)
+        draft = self.draft(outcome, files, subject, part_outcomes)
         with self._lock:
-            draft = replace(draft, replaces=self._replaced_by(draft))
-            commit = replace(draft, files=(*files, self._write_outcome(draft.name, outcome)))
+            gone = {name for name in supersedes if name in self._live}
+            draft = replace(draft, replaces=self._replaced_by(draft, gone))
+            while draft.name in self._replaced:
+                # It was here before and made way for another path's: it is a new commit, after its former self.
+                draft = replace(draft, replaces=tuple(sorted((*draft.replaces, draft.name))))
+            commit = replace(draft, files=(*files, self._write_outcomes(draft.name, (outcome, *part_outcomes))))
             self._publish(commit)
             for name in commit.replaces:
                 self._remove(name)
             self._add(commit)
+            self._replaced.update(commit.replaces)
         return commit
 
     def replace_commit(self, commit: Commit) -> None:
@@ -232,7 +272,12 @@ class Lake:
             self._add(commit)
 
     @staticmethod
-    def draft(outcome: Outcome, files: tuple[DataFile, ...], subject: str | None = None) -> Commit:
+    def draft(
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: tuple[Outcome, ...] = (),
+    ) -> Commit:
         """Return the commit of an attempt before it is known what it replaces."""
         return Commit(
             source_path=outcome.source_path,
@@ -249,9 +294,22 @@ class Lake:
             files=files,
             subject=subject,
             duplicate_of=outcome.duplicate_of,
+            parts=tuple(
+                RecordingPart(
+                    source_path=part.source_path,
+                    content_hash=part.content_hash,
+                    size_bytes=part.size_bytes,
+                    modified_ns=part.modified_ns,
+                    status=part.status,
+                    reason=part.reason,
+                    message=part.message,
+                    records_read=part.records_read,
+                )
+                for part in part_outcomes
+            ),
         )
 
-    def _replaced_by(self, draft: Commit) -> tuple[str, ...]:
+    def _replaced_by(self, draft: Commit, superseded: set[str]) -> tuple[str, ...]:
         older_decoder = {
             name
             for name in self._names_by_content[draft.content_hash]
@@ -263,7 +321,7 @@ class Lake:
         same_subject: set[str] = set()
         if draft.subject is not None:
             same_subject = {name for name, commit in self._live.items() if commit.subject == draft.subject}
-        gone = older_decoder | same_path | same_subject
+        gone = older_decoder | same_path | same_subject | superseded
         return tuple(sorted(gone | self._left_without_path(draft, gone)))
 
     def _left_without_path(self, draft: Commit, gone: set[str]) -> set[str]:
@@ -288,11 +346,31 @@ class Lake:
             self._live[other].source_path != commit.source_path for other in self._names_by_content[commit.content_hash]
         )
 
-    def _write_outcome(self, name: str, outcome: Outcome) -> DataFile:
+    def replace_with_reason(self, old: Commit, new: Commit) -> Commit:
+        """Make ``new`` visible in place of ``old``, with the same outcomes but for its own reason and message."""
+        kept = next(file for file in old.files if file.table == "ingest_outcome")
+        known = {(old.source_path, old.content_hash), *((part.source_path, part.content_hash) for part in old.parts)}
+        rows = [
+            row
+            for row in pq.read_table(self.storage.local(self.place_of(kept))).to_pylist()
+            if (row["source_path"], row["content_hash"]) in known and row["decoder_version"] == old.decoder_version
+        ]
+        for row in rows:
+            if row["source_path"] == old.source_path:
+                row |= {"reason": new.reason, "message": new.message}
+        table = pa.Table.from_pylist(rows, schema=TABLES["ingest_outcome"].arrow_schema())
+        commit = replace(new, files=(*new.files, self._write_outcome_table(new.name, table)))
+        self.replace_commit(commit)
+        return commit
+
+    def _write_outcomes(self, name: str, outcomes: tuple[Outcome, ...]) -> DataFile:
+        return self._write_outcome_table(name, Outcome.as_table(outcomes))
+
+    def _write_outcome_table(self, name: str, table: pa.Table) -> DataFile:
         path = f"data/ingest_outcome/{name}.parquet"
         draft = self.storage.draft(path)
-        pq.write_table(outcome.as_table(), draft, compression="zstd")
-        return DataFile("ingest_outcome", path, 1, self.storage.keep(path, draft))
+        pq.write_table(table, draft, compression="zstd")
+        return DataFile("ingest_outcome", path, table.num_rows, self.storage.keep(path, draft))
 
     def _publish(self, commit: Commit) -> None:
         # A commit of that name says the same of the same attempt: it stands whoever made it.

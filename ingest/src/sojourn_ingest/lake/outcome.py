@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,18 +29,21 @@ class Outcome:
     records_read: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     duplicate_of: str | None = None
+    part_of: str | None = None
     reason: str | None = None
     message: str | None = None
     fault_offset_bytes: int | None = None
     started_ns: int = 0
     duration_ms: float = 0.0
 
-    def as_table(self) -> pa.Table:
-        """Return the outcome as a table of one row, in the declared schema."""
-        schema = table("ingest_outcome").arrow_schema()
-        row = {
-            name: getattr(self, name) for name in schema.names if name not in ("records_refused", "refused_by_reason")
-        }
+    def _row(self, names: Iterable[str]) -> dict[str, object]:
+        row = {name: getattr(self, name) for name in names if name not in ("records_refused", "refused_by_reason")}
         row["records_refused"] = sum(self.refused.values())
         row["refused_by_reason"] = json.dumps(self.refused, sort_keys=True)
-        return pa.Table.from_pylist([row], schema=schema)
+        return row
+
+    @staticmethod
+    def as_table(outcomes: Sequence[Outcome]) -> pa.Table:
+        """Return outcomes as a table, in the declared schema."""
+        schema = table("ingest_outcome").arrow_schema()
+        return pa.Table.from_pylist([outcome._row(schema.names) for outcome in outcomes], schema=schema)

@@ -312,6 +312,25 @@ RTP_STREAM = Table(
         ),
         Column("jitter_max_ms", FLOAT, "largest interarrival jitter", "ms", source="RFC 3550 6.4.1"),
         Column("frames", INT64, "distinct RTP timestamps", nullable=False),
+        Column(
+            "frame_rate_fps",
+            FLOAT,
+            "frames after the first over the time from first to last packet; null where no time passed",
+            "Hz",
+        ),
+        Column(
+            "rate_bps",
+            FLOAT,
+            "UDP payload * 8 over the time from first to last packet; null where no time passed",
+            "bit/s",
+        ),
+        Column(
+            "recognised_by",
+            STRING,
+            "heuristics (five packets whose sequence numbers follow on), or declared (by the run's manifest)",
+            nullable=False,
+            codes=("heuristics", "declared"),
+        ),
     ),
 )
 

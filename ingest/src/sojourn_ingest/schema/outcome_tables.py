@@ -30,6 +30,12 @@ INGEST_OUTCOME = Table(
             STRING,
             "path whose identical content is already in the lake; null: this is the first",
         ),
+        Column(
+            "part_of",
+            STRING,
+            "source_path of the recording that this file is a part of, in whose row its records count too; "
+            "null: it stands alone",
+        ),
         Column("records_read", INT64, "packets, events, polls or rows decoded", nullable=False),
         Column("records_refused", INT64, "records seen but not decoded", nullable=False),
         Column("refused_by_reason", STRING, "count of refused records by reason, JSON object", nullable=False),

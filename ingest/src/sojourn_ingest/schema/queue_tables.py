@@ -5,6 +5,10 @@ from __future__ import annotations
 from sojourn_ingest.schema.column import Column, Table
 from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, STRING, endpoint_columns
 
+QUEUE_NUMBER = Column(
+    "queue_number", INT32, "number of the queue in its log, by its first event, from 0", nullable=False
+)
+
 QUEUE_EVENT = Table(
     "queue_event",
     "queue log decoder",
@@ -18,6 +22,7 @@ QUEUE_EVENT = Table(
             "number of the packet in its log, by its first event, from 0",
             nullable=False,
         ),
+        QUEUE_NUMBER,
         Column(
             "fate",
             STRING,
@@ -27,7 +32,13 @@ QUEUE_EVENT = Table(
         ),
         Column("enqueue_ns", INT64, "enqueue time in the log's clock; null: the enqueue was not seen", "ns"),
         Column("dequeue_ns", INT64, "dequeue time in the log's clock", "ns"),
-        Column("drop_ns", INT64, "drop time in the log's clock", "ns"),
+        Column(
+            "drop_ns",
+            INT64,
+            "drop time in the log's clock; in a log without drop events that of the event that shows the drop, the "
+            "latest it can have been",
+            "ns",
+        ),
         Column(
             "clock",
             STRING,
@@ -45,22 +56,42 @@ QUEUE_EVENT = Table(
         Column(
             "drop_kind",
             STRING,
-            "overlimit (no room) or aqm (dropped by the discipline's control law); null if not dropped",
+            "overlimit (no room) or aqm (dropped by the discipline's control law); null if not dropped, or not known",
             codes=("overlimit", "aqm"),
         ),
         Column("drop_reason", INT32, "kernel number of the drop reason", source="enum skb_drop_reason"),
         Column("drop_location", STRING, "kernel symbol that freed the packet"),
-        Column("packet_bytes", INT32, "length with the Ethernet header", "bytes", nullable=False),
+        Column("packet_bytes", INT32, "length with the Ethernet header; null where the log gives none", "bytes"),
         Column("enqueue_queue_packets", INT32, "queue length after the enqueue, the new packet counted"),
         Column("enqueue_queue_bytes", INT64, "queue length after the enqueue, the new packet counted", "bytes"),
         Column("dequeue_queue_packets", INT32, "queue length after the dequeue"),
         Column("dequeue_queue_bytes", INT64, "queue length after the dequeue", "bytes"),
+        Column(
+            "drop_queue_packets",
+            INT32,
+            "queue length at the drop, as logged; the dropped packet may still be counted",
+        ),
+        Column("drop_queue_bytes", INT64, "queue length at the drop, as logged", "bytes"),
+        Column(
+            "ecn_ce",
+            BOOL,
+            "the packet was marked Congestion Experienced when it left, or when it came where no more is known; null "
+            "where the log does not show it",
+            source="RFC 3168",
+        ),
+        Column(
+            "ecn_ce_at_enqueue",
+            BOOL,
+            "it was marked already when it came; marked in this queue are those with ecn_ce and not this",
+            source="RFC 3168",
+        ),
         Column("interface_index", INT32, "kernel interface index", source="net_device.ifindex"),
         Column("network_namespace", INT64, "inode of the network namespace"),
-        Column("ethertype", INT32, "Ethernet type", nullable=False),
+        Column("ethertype", INT32, "Ethernet type; null where the log does not give it"),
         Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N; null if not IP"),
         *endpoint_columns("source", "sender of the packet"),
         *endpoint_columns("destination", "receiver of the packet"),
+        Column("flow_label", STRING, "name of the packet's flow, where a log names flows itself"),
         Column("ip_id", INT32, "IPv4 identification", source="RFC 791"),
         Column(
             "transport_word",
@@ -81,9 +112,47 @@ QUEUE_LOG = Table(
         Column("dequeue_events", INT64, "dequeue events in the log", nullable=False),
         Column("drop_events", INT64, "drop events in the log", nullable=False),
         Column("lost_events", INT64, "events the probe says it lost", nullable=False),
+        Column(
+            "lost_events_is_minimum",
+            BOOL,
+            "a loss report stood at the largest value it can have: at least so many were lost",
+            nullable=False,
+        ),
+        Column("probe_failed", BOOL, "the probe said that it failed; what came after is not read", nullable=False),
         Column("first_event_ns", INT64, "first event in the log's clock", "ns"),
         Column("last_event_ns", INT64, "last event in the log's clock", "ns"),
         Column("clock", STRING, "monotonic or utc", nullable=False, codes=("monotonic", "utc")),
+        Column("clock_offset_ns", INT64, "the log's own offset to UTC, added to its times already; null: none", "ns"),
+        Column("open_enqueues", INT64, "enqueues whose end was not seen; null if they were too many to know"),
+        Column("open_dequeues", INT64, "dequeues whose enqueue was not seen; null if they were too many to know"),
+        Column("stated_open_enqueues", INT64, "the same as the probe states it at the end"),
+        Column("stated_open_dequeues", INT64, "the same as the probe states it at the end"),
+    ),
+)
+
+QUEUE = Table(
+    "queue",
+    "queue log decoder",
+    "one queue of one queue log",
+    ("source_hash", "queue_number"),
+    (
+        *PROVENANCE,
+        QUEUE_NUMBER,
+        Column("interface_index", INT32, "kernel interface index", source="net_device.ifindex"),
+        Column("interface_name", STRING, "name of the interface", source="net_device.name"),
+        Column("network_namespace", INT64, "inode of the network namespace"),
+        Column("handle", STRING, "handle of the discipline as tc prints it", source="Qdisc.handle"),
+        Column("enqueue_events", INT64, "enqueue events in the log", nullable=False),
+        Column("dequeue_events", INT64, "dequeue events in the log", nullable=False),
+        Column("drop_events", INT64, "drop events in the log", nullable=False),
+        Column(
+            "counted_drops",
+            INT64,
+            "increase of the discipline's own drop counter from the first to the last event; null where not logged",
+            source="gnet_stats_queue.drops",
+        ),
+        Column("first_event_ns", INT64, "first event in the log's clock", "ns"),
+        Column("last_event_ns", INT64, "last event in the log's clock", "ns"),
     ),
 )
 
@@ -94,7 +163,7 @@ QUEUE_INTERVAL = Table(
     ("source_hash", "queue_number", "interval_start_ns"),
     (
         *PROVENANCE,
-        Column("queue_number", INT32, "number of the queue in its log, by its first event, from 0", nullable=False),
+        QUEUE_NUMBER,
         Column(
             "interval_start_ns",
             INT64,
@@ -217,6 +286,7 @@ QUEUE_COUNTER = Table(
 
 TABLES = (
     QUEUE_EVENT,
+    QUEUE,
     QUEUE_LOG,
     QUEUE_INTERVAL,
     QUEUE_COUNTER,

@@ -48,6 +48,21 @@ DEMAND_RULE = Table(
     ),
 )
 
+BANDWIDTH_STEP = Table(
+    "bandwidth_step",
+    "study description",
+    "one rate of one programme by which a study changes the bottleneck's rate within a run",
+    ("study_id", "bandwidth_programme", "step_number"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("bandwidth_programme", STRING, "name of the programme", nullable=False),
+        Column("step_number", INT32, "number of the step, from 0", nullable=False),
+        Column("second", INT32, "second of the run at which the rate is set", "s", nullable=False),
+        Column("bandwidth_bps", INT64, "rate from then on", "bit/s", nullable=False),
+    ),
+)
+
 RUN = Table(
     "run",
     "manifest reader, study tables",
@@ -87,6 +102,12 @@ RUN = Table(
         Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
         Column("application", STRING, "application; null when only TCP ran"),
         Column("repetition", INT32, "number of the repetition; null where the study does not number them"),
+        Column(
+            "bandwidth_programme",
+            STRING,
+            "name of the study's programme by which the rate changes within the run; null where it does not",
+        ),
+        Column("session_id", STRING, "call or session that the run belongs to, where scores are given by it"),
         Column("start_ns", INT64, "start of the run, UTC epoch", "ns"),
         Column("window_start_ns", INT64, "start of the measurement window, UTC epoch", "ns"),
         Column("window_end_ns", INT64, "end of the measurement window, UTC epoch", "ns"),
@@ -184,12 +205,21 @@ RUN_MEASUREMENT = Table(
 QOE_SCORE = Table(
     "qoe_score",
     "study tables",
-    "one quality score of one run",
-    ("study_id", "run_id", "metric"),
+    "one quality score of one run, session or span of time",
+    ("study_id", "scored", "metric"),
     (
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
-        Column("run_id", STRING, "run", nullable=False),
+        Column(
+            "scored",
+            STRING,
+            "what was scored, as one text: run/, session/ or time/ and its name, or start and end in ns",
+            nullable=False,
+        ),
+        Column("run_id", STRING, "run; null where the score names a session or a time instead"),
+        Column("session_id", STRING, "call or session; null where the score names a run or a time instead"),
+        Column("start_ns", INT64, "start of the time that was scored, UTC epoch", "ns"),
+        Column("end_ns", INT64, "end of the time that was scored, UTC epoch", "ns"),
         Column("metric", STRING, "brisque, ssim, psnr_db, vmaf, pesq, mos, page_load_time_ms", nullable=False),
         Column("score", FLOAT, "score on the metric's own scale", nullable=False),
     ),
@@ -209,6 +239,7 @@ RATE_PROFILE = Table(
         Column("workload", STRING, "workload", nullable=False),
         Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
         Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
+        Column("bandwidth_programme", STRING, "name of the study's programme by which the rate changes"),
         Column("aqm", STRING, "queue discipline", nullable=False),
         Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
         Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
@@ -219,6 +250,7 @@ RATE_PROFILE = Table(
 TABLES = (
     STUDY,
     DEMAND_RULE,
+    BANDWIDTH_STEP,
     RUN,
     RUN_EXCLUSION,
     RUN_FLOW,

@@ -22,6 +22,7 @@ import pyarrow as pa
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.ingest_plan import Plan
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import Attempt, IngestSession
@@ -46,7 +47,7 @@ class ReportingLake(Lake):
 
     def __init__(self, uri: str, live: Iterable[Commit]) -> None:
         self._given = list(live)
-        self.reported: tuple[Outcome, tuple[DataFile, ...], str | None] | None = None
+        self.reported: tuple[Outcome, tuple[DataFile, ...], str | None, tuple[str, ...]] | None = None
         super().__init__(uri)
         self.attempt = uuid.uuid4().hex[:12]
 
@@ -55,10 +56,17 @@ class ReportingLake(Lake):
         for commit in self._given:
             self._add(commit)
 
-    def commit(self, outcome: Outcome, files: tuple[DataFile, ...], subject: str | None = None) -> Commit:
-        """Keep what would be committed; nothing becomes visible."""
-        self.reported = (outcome, files, subject)
-        return self.draft(outcome, files, subject)
+    def commit(
+        self,
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: tuple[Outcome, ...] = (),
+        supersedes: Iterable[str] = (),
+    ) -> Commit:
+        """Keep what would be committed; nothing becomes visible. Recordings in several files are the driver's."""
+        self.reported = (outcome, files, subject, tuple(supersedes))
+        return self.draft(outcome, files, subject, part_outcomes)
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,7 @@ class TaskSettings:
     policy: AddressPolicy
     packets: bool
     descriptions: tuple[Path, ...]
+    plan: Plan
     forgotten: ForgottenHosts
     enrichment: Enrichment
 
@@ -79,6 +88,7 @@ class TaskSettings:
         pseudonymiser = Pseudonymiser(self.key, self.policy, self.forgotten)
         session = IngestSession(lake, pseudonymiser, packets=self.packets, enrichment=self.enrichment)
         session.prepare(list(self.descriptions))
+        session.follow(self.plan)
         return session, lake
 
 
@@ -87,8 +97,9 @@ def _report(attempt: Attempt, lake: ReportingLake) -> str:
     report: dict[str, Any] = {"path": os.fsencode(attempt.path).hex(), "refused": attempt.refused}
     if attempt.disposition == "unchanged" or reported is None:
         return json.dumps({**report, "unchanged": attempt.commit.name})
-    outcome, files, subject = reported
-    return json.dumps({**report, "outcome": asdict(outcome), "files": [asdict(f) for f in files], "subject": subject})
+    outcome, files, subject, supersedes = reported
+    told = {"outcome": asdict(outcome), "files": [asdict(f) for f in files], "subject": subject}
+    return json.dumps({**report, **told, "supersedes": supersedes})
 
 
 class SparkIngestSession(IngestSession):
@@ -142,6 +153,7 @@ class SparkIngestSession(IngestSession):
             self._pseudonymiser.policy,
             self._packets_wanted,
             tuple(self._descriptions),
+            self._plan,
             self._pseudonymiser.forgotten,
             self._enrichment,
         )
@@ -184,13 +196,15 @@ class SparkIngestSession(IngestSession):
             return Attempt(path, self.lake.named(report["unchanged"]), "unchanged", report["refused"])
         outcome = Outcome(**report["outcome"])
         files = tuple(DataFile(**item) for item in report["files"])
+        superseded = {commit.name: commit for commit in self.lake.live() if commit.name in report["supersedes"]}
         holder = self.lake.facts_of(outcome.content_hash, outcome.decoder_version) if files else None
         if holder is not None:
             # Another task decoded the same content from another path at the same time: one copy is kept.
             for file in files:
                 self.lake.storage.delete(file.path)
-            return Attempt(path, self.lake.commit(duplicate_of(holder, outcome), ()), "new")
-        return Attempt(path, self.lake.commit(outcome, files, report["subject"]), "new", report["refused"])
+            return Attempt(path, self._commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
+        commit = self._commit(outcome, files, report["subject"], superseded=superseded)
+        return Attempt(path, commit, "new", report["refused"])
 
 
 def duplicate_of(holder: Commit, outcome: Outcome) -> Outcome:

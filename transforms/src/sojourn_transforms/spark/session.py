@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MASTER_VARIABLE = "SOJOURN_SPARK_MASTER"
+CONF_VARIABLE = "SOJOURN_SPARK_CONF"
 LOCAL_MASTER = "local[*]"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
@@ -40,16 +41,18 @@ class SparkSettings:
     def from_options(cls, master: str | None, conf: list[str]) -> SparkSettings:
         """Return the settings of a command line; ``conf`` are texts such as ``spark.executor.memory=4g``.
 
+        Those of $SOJOURN_SPARK_CONF, separated by spaces, come first.
+
         Raises
         ------
         SparkError
             If a text is not a setting of Spark.
         """
         pairs = {}
-        for text in conf:
+        for text in (*os.environ.get(CONF_VARIABLE, "").split(), *conf):
             key, equals, value = text.partition("=")
             if not equals or not key.startswith("spark."):
-                raise SparkError(f"--spark-conf {text}: write spark.SETTING=VALUE")
+                raise SparkError(f"Spark setting {text}: write spark.SETTING=VALUE")
             pairs[key.strip()] = value.strip()
         return cls(master or os.environ.get(MASTER_VARIABLE) or None, pairs)
 

@@ -1,0 +1,131 @@
+"""A Spark cluster on this machine: one master and some workers from the PySpark package, for tests and benchmarks.
+
+    python infra/spark/standalone_cluster.py --workers 2
+
+prints the master's address and runs until Ctrl-C. Everything listens on the loopback interface only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+from sojourn_transforms.spark.java_runtime import java_home
+
+START_S = 90
+
+
+@dataclass
+class StandaloneCluster:
+    """One master and its workers, each the leader of a process group of its own. Use as a context manager."""
+
+    folder: Path
+    workers: int = 2
+    cores: int = 1
+    memory: str = "1500m"
+    master_url: str = ""
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def __enter__(self) -> StandaloneCluster:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            # Port 0 is any that is free; the master says in its log which.
+            self._start("master", "master.Master", "--port", "0", "--webui-port", "0")
+            self.master_url = self._find("master", r"Starting Spark master at (spark://\S+)")
+            for number in range(self.workers):
+                self.start_worker(number)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start_worker(self, number: int) -> None:
+        """Start one worker and wait until the master knows it."""
+        name = f"worker-{number}"
+        self._start(
+            name, "worker.Worker", "--webui-port", "0", "--cores", str(self.cores), "--memory", self.memory,
+            "--work-dir", str(self.folder / name), self.master_url,
+        )  # fmt: skip
+        self._find(name, r"(Successfully registered with master)")
+
+    def kill_worker(self, number: int) -> None:
+        """Send SIGKILL to a worker, its executors and their Python processes."""
+        process = self._processes.pop(f"worker-{number}")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        """End every process."""
+        for process in self._processes.values():
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in self._processes.values():
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self._processes.clear()
+
+    def _log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+    def _start(self, name: str, role: str, *arguments: str) -> None:
+        home = Path(pyspark.__file__).parent
+        environment = {
+            **os.environ,
+            "JAVA_HOME": str(java_home(self.folder / "java")),
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            # Workers run the Python of this environment, with the decoder in it.
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--host", "127.0.0.1"]
+        with self._log(name).open("wb") as log:
+            self._processes[name] = subprocess.Popen(
+                [*command, *arguments],
+                env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd=self.folder,
+            )  # fmt: skip
+
+    def _find(self, name: str, pattern: str) -> str:
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            text = self._log(name).read_text(errors="replace")
+            if found := re.search(pattern, text):
+                return found.group(1)
+            if self._processes[name].poll() is not None:
+                break
+            time.sleep(0.2)
+        raise RuntimeError(f"Spark's {name} did not start; its log is {self._log(name)}")
+
+
+def main() -> None:
+    """Run a cluster until Ctrl-C."""
+    parser = argparse.ArgumentParser(description="A Spark cluster on this machine, until Ctrl-C.")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--cores", type=int, default=1, help="cores of each worker")
+    parser.add_argument("--memory", default="1500m", help="memory of each worker's executors")
+    parser.add_argument("--folder", type=Path, default=Path("var/spark/cluster"), help="logs and scratch files")
+    options = parser.parse_args()
+    with StandaloneCluster(options.folder.resolve(), options.workers, options.cores, options.memory) as cluster:
+        print(cluster.master_url, flush=True)
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            print("stopping")
+
+
+if __name__ == "__main__":
+    main()

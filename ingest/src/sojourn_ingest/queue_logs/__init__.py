@@ -1,0 +1,1 @@
+"""Declarations of queue logs that ship with the package."""

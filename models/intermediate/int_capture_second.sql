@@ -1,0 +1,118 @@
+-- Bytes of a role in each whole second since the run's start, from its captures; a second without a packet is a zero.
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+    where start_ns is not null
+),
+
+run_roles as (
+    select * from {{ ref('int_run_role') }}
+),
+
+sources as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        is_usable
+        and measurement in ('capture_before', 'capture_after')
+),
+
+data_directions as (
+    select * from {{ ref('int_flow_direction_with_role') }}
+    where is_data_direction
+),
+
+flow_intervals as (
+    select * from {{ ref('stg_lake__flow_interval') }}
+),
+
+-- Where the whole recording has no packet of any declared flow, nothing is known of the rate: no seconds of 0.
+recognised_captures as (
+    select distinct
+        study_id,
+        run_id,
+        measurement
+    from data_directions
+    where role in ('app', 'tcp')
+),
+
+seconds as (
+    select
+        runs.study_id,
+        runs.run_id,
+        sources.measurement,
+        {{ each_whole_number_below(integer_divide('greatest(sources.last_observation_ns - runs.start_ns, 0)', 1000000000)) }} as second
+    from runs
+    inner join sources
+        on
+            runs.study_id = sources.study_id
+            and runs.run_id = sources.run_id
+    inner join recognised_captures
+        on
+            sources.study_id = recognised_captures.study_id
+            and sources.run_id = recognised_captures.run_id
+            and sources.measurement = recognised_captures.measurement
+),
+
+role_seconds as (
+    select
+        seconds.study_id,
+        seconds.run_id,
+        seconds.measurement,
+        run_roles.role,
+        cast(seconds.second as int) as second
+    from seconds
+    inner join run_roles
+        on
+            seconds.study_id = run_roles.study_id
+            and seconds.run_id = run_roles.run_id
+),
+
+counted as (
+    select
+        data_directions.study_id,
+        data_directions.run_id,
+        data_directions.measurement,
+        data_directions.role,
+        cast({{ integer_divide('flow_intervals.interval_start_ns - runs.start_ns', 1000000000) }} as int) as second,
+        cast(sum(flow_intervals.bytes) as bigint) as bytes
+    from flow_intervals
+    inner join data_directions
+        on
+            flow_intervals.source_hash = data_directions.source_hash
+            and flow_intervals.flow_id = data_directions.flow_id
+            and flow_intervals.direction = data_directions.direction
+    inner join runs
+        on
+            data_directions.study_id = runs.study_id
+            and data_directions.run_id = runs.run_id
+    where
+        data_directions.role in ('app', 'tcp')
+        and flow_intervals.interval_start_ns >= runs.start_ns
+    group by
+        data_directions.study_id,
+        data_directions.run_id,
+        data_directions.measurement,
+        data_directions.role,
+        cast({{ integer_divide('flow_intervals.interval_start_ns - runs.start_ns', 1000000000) }} as int)
+),
+
+final as (
+    select
+        role_seconds.study_id,
+        role_seconds.run_id,
+        role_seconds.measurement,
+        role_seconds.role,
+        role_seconds.second,
+        coalesce(counted.bytes, 0) as bytes
+    from role_seconds
+    left join counted
+        on
+            role_seconds.study_id = counted.study_id
+            and role_seconds.run_id = counted.run_id
+            and role_seconds.measurement = counted.measurement
+            and role_seconds.role = counted.role
+            and role_seconds.second = counted.second
+)
+
+select * from final

@@ -1,0 +1,97 @@
+-- A score names its run; or a call or session that runs belong to; or a span of time, and then it is of the run that lay in most of it.
+with
+
+scores as (
+    select * from {{ ref('stg_lake__qoe_score') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+run_spans as (
+    select
+        study_id,
+        run_id,
+        session_id,
+        coalesce(start_ns, window_start_ns) as start_ns,
+        window_end_ns as end_ns
+    from runs
+),
+
+by_run as (
+    select
+        scores.study_id,
+        scores.scored,
+        scores.qoe_metric,
+        scores.qoe_score,
+        run_spans.run_id,
+        'run_id' as join_basis
+    from scores
+    inner join run_spans
+        on
+            scores.study_id = run_spans.study_id
+            and scores.run_id = run_spans.run_id
+),
+
+by_session as (
+    select
+        scores.study_id,
+        scores.scored,
+        scores.qoe_metric,
+        scores.qoe_score,
+        run_spans.run_id,
+        'session_id' as join_basis
+    from scores
+    inner join run_spans
+        on
+            scores.study_id = run_spans.study_id
+            and scores.session_id = run_spans.session_id
+    where scores.run_id is null
+),
+
+overlapping as (
+    select
+        scores.study_id,
+        scores.scored,
+        scores.qoe_metric,
+        scores.qoe_score,
+        run_spans.run_id,
+        row_number() over (
+            partition by scores.study_id, scores.scored, scores.qoe_metric
+            order by
+                least(scores.end_ns, run_spans.end_ns) - greatest(scores.start_ns, run_spans.start_ns) desc,
+                run_spans.run_id asc
+        ) as preference
+    from scores
+    inner join run_spans
+        on
+            scores.study_id = run_spans.study_id
+            and scores.start_ns < run_spans.end_ns
+            and scores.end_ns > run_spans.start_ns
+    where
+        scores.run_id is null
+        and scores.session_id is null
+),
+
+by_time as (
+    select
+        study_id,
+        scored,
+        qoe_metric,
+        qoe_score,
+        run_id,
+        'time_overlap' as join_basis
+    from overlapping
+    where preference = 1
+),
+
+final as (
+    select * from by_run
+    union all
+    select * from by_session
+    union all
+    select * from by_time
+)
+
+select * from final

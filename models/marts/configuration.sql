@@ -1,0 +1,55 @@
+with
+
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+final as (
+    select
+        configurations.configuration_id,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.aqm_parameters,
+        configurations.bandwidth_programme,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        count(case when runs.exclusion_reason is null then 1 end) as runs,
+        count(runs.exclusion_reason) as excluded_runs
+    from configurations
+    inner join runs
+        on
+            configurations.study_id = runs.study_id
+            and configurations.run_id = runs.run_id
+    group by
+        configurations.configuration_id,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.aqm_parameters,
+        configurations.bandwidth_programme,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic
+)
+
+select * from final

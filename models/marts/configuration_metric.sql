@@ -1,0 +1,102 @@
+with
+
+metrics as (
+    select * from {{ ref('run_metric') }}
+),
+
+configurations as (
+    select * from {{ ref('configuration') }}
+),
+
+quartiles as (
+    select
+        configuration_id,
+        metric,
+        role,
+        basis,
+        count(case when exclusion_reason is null then 1 end) as runs,
+        count(exclusion_reason) as excluded_runs,
+        percentile_cont(0.25) within group (order by case when exclusion_reason is null then metric_value end) as value_q1,
+        median(case when exclusion_reason is null then metric_value end) as value_median,
+        percentile_cont(0.75) within group (order by case when exclusion_reason is null then metric_value end) as value_q3,
+        min(case when exclusion_reason is null then metric_value end) as value_min,
+        max(case when exclusion_reason is null then metric_value end) as value_max
+    from metrics
+    group by
+        configuration_id,
+        metric,
+        role,
+        basis
+),
+
+whiskers as (
+    select
+        quartiles.configuration_id,
+        quartiles.metric,
+        quartiles.role,
+        quartiles.basis,
+        min(metrics.metric_value) as whisker_low,
+        max(metrics.metric_value) as whisker_high,
+        count(*) as runs_within_whiskers
+    from quartiles
+    inner join metrics
+        on
+            quartiles.configuration_id = metrics.configuration_id
+            and quartiles.metric = metrics.metric
+            and quartiles.role = metrics.role
+            and quartiles.basis = metrics.basis
+    where
+        metrics.exclusion_reason is null
+        and metrics.metric_value >= quartiles.value_q1 - 1.5 * (quartiles.value_q3 - quartiles.value_q1)
+        and metrics.metric_value <= quartiles.value_q3 + 1.5 * (quartiles.value_q3 - quartiles.value_q1)
+    group by
+        quartiles.configuration_id,
+        quartiles.metric,
+        quartiles.role,
+        quartiles.basis
+),
+
+final as (
+    select
+        quartiles.configuration_id,
+        quartiles.metric,
+        quartiles.role,
+        quartiles.basis,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.aqm_parameters,
+        configurations.bandwidth_programme,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        quartiles.runs,
+        quartiles.excluded_runs,
+        quartiles.value_median,
+        -- One run has no spread: its value is not a box.
+        case when quartiles.runs > 1 then quartiles.value_q1 end as value_q1,
+        case when quartiles.runs > 1 then quartiles.value_q3 end as value_q3,
+        case when quartiles.runs > 1 then whiskers.whisker_low end as whisker_low,
+        case when quartiles.runs > 1 then whiskers.whisker_high end as whisker_high,
+        quartiles.value_min,
+        quartiles.value_max,
+        coalesce(quartiles.runs - whiskers.runs_within_whiskers, 0) as outlier_runs
+    from quartiles
+    inner join configurations
+        on quartiles.configuration_id = configurations.configuration_id
+    left join whiskers
+        on
+            quartiles.configuration_id = whiskers.configuration_id
+            and quartiles.metric = whiskers.metric
+            and quartiles.role = whiskers.role
+            and quartiles.basis = whiskers.basis
+)
+
+select * from final

@@ -1,0 +1,164 @@
+-- What a study states, beside the same figure from the runs of that study that are in the build. One statement for all findings:
+-- the seed says of each which runs and which metric it is of.
+with
+
+findings as (
+    select * from {{ ref('published_finding') }}
+),
+
+selections as (
+    select * from {{ ref('published_selection') }}
+),
+
+metrics as (
+    select * from {{ ref('run_metric') }}
+),
+
+study_runs as (
+    select * from {{ ref('run') }}
+),
+
+described_studies as (
+    select distinct study_id
+    from study_runs
+),
+
+selected as (
+    select
+        findings.finding_id,
+        selections.statistic as own_statistic,
+        selections.second_metric,
+        metrics.study_id,
+        metrics.run_id,
+        metrics.role,
+        metrics.exclusion_reason is not null as is_excluded,
+        metrics.metric_value * selections.value_factor as own,
+        case when selections.group_columns like '%application%' then metrics.application end as application,
+        case when selections.group_columns like '%bandwidth_bps%' then metrics.bandwidth_bps end as bandwidth_bps,
+        case when selections.group_columns like '%congestion_control%' then metrics.congestion_control end as congestion_control,
+        case when selections.group_columns like '%start_order%' then metrics.start_order end as start_order
+    from findings
+    inner join selections
+        on findings.finding_id = selections.finding_id
+    inner join metrics
+        on
+            findings.study_id = metrics.study_id
+            and selections.metric = metrics.metric
+            and selections.role = metrics.role
+    where
+        (selections.application is null or selections.application = metrics.application)
+        and (selections.workload is null or selections.workload = metrics.workload)
+        and (selections.direction is null or selections.direction = metrics.direction)
+        and (selections.aqm is null or selections.aqm = metrics.aqm)
+        and (
+            selections.queue_size_bdp is null
+            or abs(selections.queue_size_bdp - metrics.queue_size_bdp) <= 0.01 * selections.queue_size_bdp
+        )
+        and (selections.bandwidth_low_bps is null or selections.bandwidth_low_bps <= metrics.bandwidth_bps)
+        and (selections.bandwidth_high_bps is null or selections.bandwidth_high_bps >= metrics.bandwidth_bps)
+        and (selections.rtt_ms is null or selections.rtt_ms = metrics.rtt_ms)
+        and (
+            selections.congestion_controls is null
+            or instr(';' || selections.congestion_controls || ';', ';' || metrics.congestion_control || ';') > 0
+        )
+        and (
+            selections.start_orders is null
+            or instr(';' || selections.start_orders || ';', ';' || metrics.start_order || ';') > 0
+        )
+),
+
+paired as (
+    select
+        selected.finding_id,
+        selected.own_statistic,
+        selected.application,
+        selected.bandwidth_bps,
+        selected.congestion_control,
+        selected.start_order,
+        selected.is_excluded,
+        case when not selected.is_excluded then selected.own end as own,
+        case when not selected.is_excluded then partners.metric_value end as partner
+    from selected
+    left join metrics as partners
+        on
+            selected.study_id = partners.study_id
+            and selected.run_id = partners.run_id
+            and selected.role = partners.role
+            and selected.second_metric = partners.metric
+    where
+        selected.second_metric is null
+        or partners.metric_value is not null
+),
+
+recomputed as (
+    select
+        finding_id,
+        own_statistic,
+        application,
+        bandwidth_bps,
+        congestion_control,
+        start_order,
+        count(own) as runs,
+        count(case when is_excluded then 1 end) as excluded_runs,
+        -- Sums of doubles depend on their order in the last digits.
+        case
+            when own_statistic = 'pearson' then round(corr(own, partner), 9)
+            else median(own)
+        end as own_value
+    from paired
+    group by
+        finding_id,
+        own_statistic,
+        application,
+        bandwidth_bps,
+        congestion_control,
+        start_order
+),
+
+final as (
+    select
+        findings.finding_id
+        || '/' || coalesce(recomputed.application, 'any')
+        || '/' || coalesce({{ plain_text('recomputed.bandwidth_bps') }}, 'any')
+        || '/' || coalesce(recomputed.congestion_control, 'any')
+        || '/' || coalesce(recomputed.start_order, 'any') as published_comparison_id,
+        findings.finding_id,
+        findings.study_id,
+        findings.reference,
+        findings.subject,
+        findings.condition,
+        findings.statistic,
+        findings.metric_unit,
+        findings.stated_low,
+        findings.stated_high,
+        findings.tolerance_low,
+        findings.tolerance_high,
+        findings.reading,
+        recomputed.application,
+        recomputed.bandwidth_bps,
+        recomputed.congestion_control,
+        recomputed.start_order,
+        recomputed.own_statistic,
+        recomputed.own_value,
+        coalesce(recomputed.runs, 0) as runs,
+        coalesce(recomputed.excluded_runs, 0) as excluded_runs,
+        case
+            when recomputed.own_value is not null
+                then
+                    (findings.tolerance_low is null or recomputed.own_value >= findings.tolerance_low)
+                    and (findings.tolerance_high is null or recomputed.own_value <= findings.tolerance_high)
+        end as is_inside_tolerance,
+        case
+            when recomputed.own_value is not null then null
+            when findings.not_answered_reason is not null then findings.not_answered_reason
+            when described_studies.study_id is null then 'the build has no run of the study'
+            else 'no run of the build is one that the finding is of'
+        end as not_answered_reason
+    from findings
+    left join recomputed
+        on findings.finding_id = recomputed.finding_id
+    left join described_studies
+        on findings.study_id = described_studies.study_id
+)
+
+select * from final

@@ -1,0 +1,93 @@
+with
+
+given_scores as (
+    select * from {{ ref('stg_lake__qoe_score') }}
+),
+
+joined_scores as (
+    select * from {{ ref('int_qoe_score_of_run') }}
+),
+
+run_roles as (
+    select * from {{ ref('int_run_role') }}
+    where
+        role = 'app'
+        and competes
+),
+
+counted_scores as (
+    select
+        study_id,
+        qoe_metric,
+        count(*) as scores
+    from given_scores
+    group by study_id, qoe_metric
+),
+
+counted_joins as (
+    select
+        study_id,
+        qoe_metric,
+        count(distinct scored) as joined_scores,
+        count(distinct case when join_basis = 'run_id' then scored end) as joined_by_run_scores,
+        count(distinct case when join_basis = 'session_id' then scored end) as joined_by_session_scores,
+        count(distinct case when join_basis = 'time_overlap' then scored end) as joined_by_time_scores
+    from joined_scores
+    group by study_id, qoe_metric
+),
+
+scored_runs as (
+    select distinct
+        study_id,
+        qoe_metric,
+        run_id
+    from joined_scores
+),
+
+study_runs as (
+    select
+        study_id,
+        count(*) as competing_runs
+    from run_roles
+    group by study_id
+),
+
+scored_competing_runs as (
+    select
+        scored_runs.study_id,
+        scored_runs.qoe_metric,
+        count(*) as scored_competing_runs
+    from scored_runs
+    inner join run_roles
+        on
+            scored_runs.study_id = run_roles.study_id
+            and scored_runs.run_id = run_roles.run_id
+    group by scored_runs.study_id, scored_runs.qoe_metric
+),
+
+final as (
+    select
+        counted_scores.study_id,
+        counted_scores.qoe_metric,
+        counted_scores.scores,
+        coalesce(counted_joins.joined_by_run_scores, 0) as joined_by_run_scores,
+        coalesce(counted_joins.joined_by_session_scores, 0) as joined_by_session_scores,
+        coalesce(counted_joins.joined_by_time_scores, 0) as joined_by_time_scores,
+        counted_scores.scores - coalesce(counted_joins.joined_scores, 0) as scores_without_run,
+        coalesce(study_runs.competing_runs, 0) as competing_runs,
+        coalesce(study_runs.competing_runs, 0)
+        - coalesce(scored_competing_runs.scored_competing_runs, 0) as competing_runs_without_score
+    from counted_scores
+    left join counted_joins
+        on
+            counted_scores.study_id = counted_joins.study_id
+            and counted_scores.qoe_metric = counted_joins.qoe_metric
+    left join study_runs
+        on counted_scores.study_id = study_runs.study_id
+    left join scored_competing_runs
+        on
+            counted_scores.study_id = scored_competing_runs.study_id
+            and counted_scores.qoe_metric = scored_competing_runs.qoe_metric
+)
+
+select * from final

@@ -1,0 +1,200 @@
+with
+
+profiles as (
+    select * from {{ ref('int_run_profile') }}
+    where bandwidth_programme is not null
+),
+
+rates as (
+    select * from {{ ref('int_run_profile_second') }}
+    where step_number is not null
+),
+
+steps as (
+    select * from {{ ref('stg_lake__bandwidth_step') }}
+),
+
+thresholds as (
+    select * from {{ ref('threshold') }}
+),
+
+changes as (
+    select
+        study_id,
+        bandwidth_programme,
+        step_number,
+        second as step_second,
+        bandwidth_bps as to_bps,
+        lag(bandwidth_bps) over (partition by study_id, bandwidth_programme order by step_number) as from_bps
+    from steps
+),
+
+-- The rate that a run had at the end of each step: what it comes from at the next one, and what it may come back to.
+ranked as (
+    select
+        profile_id,
+        step_number,
+        rate_bps,
+        row_number() over (partition by profile_id, step_number order by second desc) as seconds_before_end
+    from rates
+),
+
+settled as (
+    select
+        ranked.profile_id,
+        ranked.step_number,
+        median(ranked.rate_bps) as settled_bps
+    from ranked
+    inner join thresholds
+        on thresholds.threshold_id = 'step-reference'
+    where ranked.seconds_before_end <= thresholds.threshold_value
+    group by ranked.profile_id, ranked.step_number
+),
+
+profile_changes as (
+    select
+        profiles.profile_id,
+        changes.step_number,
+        changes.step_second,
+        changes.from_bps,
+        changes.to_bps,
+        settled.settled_bps as rate_before_bps
+    from profiles
+    inner join changes
+        on
+            profiles.study_id = changes.study_id
+            and profiles.bandwidth_programme = changes.bandwidth_programme
+    left join settled
+        on
+            profiles.profile_id = settled.profile_id
+            and changes.step_number - 1 = settled.step_number
+    where changes.from_bps != changes.to_bps
+),
+
+earlier_at_same_rate as (
+    select
+        profile_changes.profile_id,
+        profile_changes.step_number,
+        settled.settled_bps,
+        row_number() over (
+            partition by profile_changes.profile_id, profile_changes.step_number
+            order by settled.step_number desc
+        ) as recency
+    from profile_changes
+    inner join profiles
+        on profile_changes.profile_id = profiles.profile_id
+    inner join changes
+        on
+            profiles.study_id = changes.study_id
+            and profiles.bandwidth_programme = changes.bandwidth_programme
+            and profile_changes.step_number > changes.step_number
+            and profile_changes.to_bps = changes.to_bps
+    inner join settled
+        on
+            profile_changes.profile_id = settled.profile_id
+            and changes.step_number = settled.step_number
+),
+
+targets as (
+    select
+        profile_changes.profile_id,
+        profile_changes.step_number,
+        profile_changes.step_second,
+        profile_changes.from_bps,
+        profile_changes.to_bps,
+        profile_changes.rate_before_bps,
+        case when profile_changes.to_bps < profile_changes.from_bps then 'fall_below' else 'back' end as reaction,
+        case
+            when profile_changes.to_bps < profile_changes.from_bps then cast(profile_changes.to_bps as double)
+            else earlier_at_same_rate.settled_bps * thresholds.threshold_value
+        end as target_bps
+    from profile_changes
+    inner join thresholds
+        on thresholds.threshold_id = 'step-recovered'
+    left join earlier_at_same_rate
+        on
+            profile_changes.profile_id = earlier_at_same_rate.profile_id
+            and profile_changes.step_number = earlier_at_same_rate.step_number
+            and earlier_at_same_rate.recency = 1
+),
+
+reached as (
+    select
+        targets.profile_id,
+        targets.step_number,
+        min(
+            case
+                when targets.reaction = 'fall_below' and rates.rate_bps <= targets.target_bps then rates.second
+                when targets.reaction = 'back' and rates.rate_bps >= targets.target_bps then rates.second
+            end
+        ) as reached_second,
+        count(*) as seconds_seen
+    from targets
+    inner join rates
+        on
+            targets.profile_id = rates.profile_id
+            and targets.step_number = rates.step_number
+    group by targets.profile_id, targets.step_number
+),
+
+judged as (
+    select
+        targets.profile_id,
+        targets.step_number,
+        targets.step_second,
+        targets.from_bps,
+        targets.to_bps,
+        targets.rate_before_bps,
+        targets.reaction,
+        targets.target_bps,
+        reached.reached_second,
+        case
+            when reached.seconds_seen is null then 'the run ended before the step'
+            when targets.reaction = 'back' and targets.target_bps is null then 'no earlier step at this rate'
+            when targets.reaction = 'fall_below' and targets.rate_before_bps <= targets.to_bps
+                then 'already at or below the new rate'
+            when reached.reached_second is null then 'not before the next step'
+        end as reaction_null_reason
+    from targets
+    left join reached
+        on
+            targets.profile_id = reached.profile_id
+            and targets.step_number = reached.step_number
+),
+
+final as (
+    select
+        judged.profile_id,
+        judged.step_number,
+        profiles.study_id,
+        profiles.run_id,
+        profiles.rate_basis,
+        profiles.role,
+        profiles.workload,
+        profiles.direction,
+        profiles.bandwidth_programme,
+        profiles.rtt_ms,
+        profiles.aqm,
+        profiles.queue_size_bdp,
+        profiles.queue_size_bytes,
+        profiles.queue_label,
+        profiles.congestion_control,
+        profiles.application,
+        profiles.start_order,
+        profiles.exclusion_reason,
+        judged.reaction,
+        judged.step_second,
+        judged.from_bps,
+        judged.to_bps,
+        judged.rate_before_bps,
+        judged.target_bps,
+        case
+            when judged.reaction_null_reason is null then cast(judged.reached_second - judged.step_second as double) * 1000
+        end as reaction_ms,
+        judged.reaction_null_reason
+    from judged
+    inner join profiles
+        on judged.profile_id = profiles.profile_id
+)
+
+select * from final

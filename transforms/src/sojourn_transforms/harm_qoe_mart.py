@@ -1,0 +1,47 @@
+"""The mart ``harm_qoe_correlation``: what harm has to do with quality, computed from dbt's marts before publication."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.statistics.harm_qoe_table import COLUMNS, correlate_harm_and_qoe
+
+HARM_QOE_CORRELATION = Mart(
+    name="harm_qoe_correlation",
+    description=(
+        "Correlation over runs of an application's harm with a quality score, by application and queue: for each link, "
+        "and over all links. Only groups in which a run has both; how many rows of either side had no partner stands "
+        "beside, and for a whole study in qoe_join."
+    ),
+    grain="one harm metric and quality metric of one application at one queue",
+    key=("harm_qoe_correlation_id",),
+    columns=tuple(MartColumn(column.name, column.unit, column.description, column.nullable) for column in COLUMNS),
+)
+
+_PAIRS = f"""
+select
+    harms.study_id, harms.run_id, scored.qoe_metric, harms.harm_metric, harms.application, harms.workload, harms.aqm,
+    harms.queue_label, harms.bandwidth_bps, harms.rtt_ms, harms.exclusion_reason, harms.harm_ratio, scores.qoe_score
+from {MART_LAYER}.run_metric_harm as harms
+inner join (select distinct study_id, qoe_metric from {MART_LAYER}.harm_qoe) as scored using (study_id)
+left join {MART_LAYER}.harm_qoe as scores
+    on harms.study_id = scores.study_id and harms.run_id = scores.run_id and scored.qoe_metric = scores.qoe_metric
+where harms.role = 'app'
+"""
+
+
+def harm_qoe_correlations(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return the correlations of the marts in a warehouse; the same marts give the same table."""
+    return correlate_harm_and_qoe(connection.sql(_PAIRS).to_arrow_table().to_pylist())
+
+
+def write_harm_qoe_correlations(warehouse: Path) -> None:
+    """Write the mart into the file that the marts stand in, whichever engine filled it."""
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.register("correlations", harm_qoe_correlations(connection))
+        name = f"{MART_LAYER}.{HARM_QOE_CORRELATION.name}"
+        connection.execute(f"create or replace table {name} as select * from correlations")
