@@ -144,6 +144,14 @@ docs: ## Write the generated parts of the documentation anew
 figures: setup ## Run the notebooks over the reference data; writes docs/figures
 	@.venv/bin/python notebooks/execute.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/figures
 
+.PHONY: validation
+validation: setup ## Hold the testbed's runs against figures computed without Sojourn; writes docs/validation.md
+	@rm -rf $(SOJOURN_VAR)/validation
+	@$(SOJOURN) ingest $(SOJOURN_SHARED)/data/testbed --var $(SOJOURN_VAR)/validation
+	@$(SOJOURN) build --var $(SOJOURN_VAR)/validation
+	@.venv/bin/python -m sojourn_transforms.validation_report \
+		$(SOJOURN_VAR)/validation $(SOJOURN_SHARED)/data/testbed/validation.csv docs/validation.md
+
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
