@@ -55,7 +55,7 @@ class Registry:
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
         self.studies = list(own.values())
-        tables = snapshot_tables_of(list(snapshots.values()))
+        self._snapshot_tables = tables = snapshot_tables_of(list(snapshots.values()))
         members: Sequence[Format] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
             Capture(packets=packets),
@@ -108,6 +108,11 @@ class Registry:
         hint = header_hint(header, self.studies)
         if hint is not None:
             return f"a table like {hint}, but its header differs; describe it in a study description ({MARKER})"
+        for table in self._snapshot_tables:
+            missing = sorted(table.mapping.columns_used - set(header))
+            if len(missing) < len(table.mapping.columns_used) - 1:
+                lacks = f"lacks {', '.join(missing)}" if missing else "has others too; list them under header"
+                return f"a table like {table.name}, but it {lacks}: adapt its description"
         return "text that no reader knows"
 
 
