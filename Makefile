@@ -18,6 +18,9 @@ ENGINE ?= duckdb
 SECONDS_EACH ?= 1200
 
 SAMPLE := ingest/sample/runs
+# A small made-up world of connections, which the sample has none of; labelled synthetic wherever it shows.
+SYNTHETIC := $(abspath $(VAR))/generated/connections
+SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
 UV = $(shell infra/setup/uv.sh path)
 SOJOURN := .venv/bin/sojourn
 # uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
@@ -45,7 +48,8 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 .PHONY: build
 build: setup ## The same without the servers
 	@echo "==> ingest"
-	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(DATA)
+	@$(SOJOURN) generate snapshots $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(SYNTHETIC) $(DATA)
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 
