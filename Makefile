@@ -20,6 +20,9 @@ ROWS ?= 50000000
 SECONDS_EACH ?= 1200
 
 SAMPLE := ingest/sample/runs
+# A small made-up world of connections, which the sample has none of; labelled synthetic wherever it shows.
+SYNTHETIC := $(abspath $(VAR))/generated/connections
+SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
 UV = $(shell infra/setup/uv.sh path)
 SOJOURN := .venv/bin/sojourn
 # uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
@@ -47,7 +50,8 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 .PHONY: build
 build: setup ## The same without the servers
 	@echo "==> ingest"
-	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(DATA)
+	@$(SOJOURN) generate snapshots $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(SYNTHETIC) $(DATA)
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 
@@ -145,6 +149,14 @@ docs: ## Write the generated parts of the documentation anew
 .PHONY: figures
 figures: setup ## Run the notebooks over the reference data; writes docs/figures
 	@.venv/bin/python notebooks/execute.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/figures
+
+.PHONY: validation
+validation: setup ## Hold the testbed's runs against figures computed without Sojourn; writes docs/validation.md
+	@rm -rf $(SOJOURN_VAR)/validation
+	@$(SOJOURN) ingest $(SOJOURN_SHARED)/data/testbed --var $(SOJOURN_VAR)/validation
+	@$(SOJOURN) build --var $(SOJOURN_VAR)/validation
+	@.venv/bin/python -m sojourn_transforms.validation_report \
+		$(SOJOURN_VAR)/validation $(SOJOURN_SHARED)/data/testbed/validation.csv docs/validation.md
 
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md

@@ -30,6 +30,8 @@ INPUTS = (
     "data/public/laurenzfg__instant-messaging-meets-video-conferencing/data",
 )
 """Folders that the notebooks draw from, below the folder of reference data."""
+WORLD = ("--rows", "200000", "--days", "14", "--seed", "1")
+"""The small made-up world of connections that `make run` includes too, for studies without public data."""
 CELL_TIMEOUT_S = 120
 SERVER_READY_S = 60
 
@@ -44,8 +46,13 @@ def build(var: Path, shared: Path) -> None:
     inputs = [shared / name for name in INPUTS]
     for missing in (path for path in inputs if not path.exists()):
         raise SystemExit(f"{missing} is missing; give the folder with the reference data: make figures SHARED=FOLDER")
-    for arguments in (["ingest", SAMPLE, *inputs], ["build"]):
-        subprocess.run([SOJOURN, *map(str, arguments), "--var", str(var)], check=True, stdout=subprocess.DEVNULL)
+    world = var / "generated" / "connections"
+    for arguments in (
+        ["generate", "snapshots", *WORLD, "--out", world],
+        ["ingest", SAMPLE, *inputs, world, "--var", var],
+        ["build", "--var", var],
+    ):
+        subprocess.run([SOJOURN, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from sojourn_api.formats import MEDIA_TYPES
 from sojourn_api.queries.aggregation import AGGREGATES
 from sojourn_api.queries.comparisons import LEVELS
 from sojourn_api.queries.distributions import METRICS, STATISTICS
+from sojourn_api.queries.share_comparisons import SHARE_FACTORS, SHARE_METRICS
 from sojourn_api.routers import comparisons, distributions, rows
 from sojourn_api.settings import Settings
 from sojourn_transforms.statistics.comparison_metrics import FACTORS
@@ -52,7 +53,7 @@ def test_every_problem_setting_format_and_function_is_documented() -> None:
 
 
 def test_every_compared_metric_factor_and_choice_is_documented() -> None:
-    wanted = [*COMPARED, *FACTORS, *CORRECTIONS, *LEVELS]
+    wanted = [*COMPARED, *SHARE_METRICS, *FACTORS, *SHARE_FACTORS, *CORRECTIONS, *LEVELS]
     assert [word for word in wanted if word not in CODE] == []
 
 

@@ -89,7 +89,7 @@ def write_qmon(path: Path, packets: int) -> None:
             block["size"], block["handle"], block["limit"] = QMON_EVENT.itemsize, 0x10000, 1000
             block["time"], block["event"] = times, enqueue
             block["packets"], block["backlog"] = WAITING, WAITING * 1500
-            block["skb"] = 0xFFFF888000000000 + number % BUFFERS * 256
+            block["skb"] = np.uint64(0xFFFF888000000000) + (number % BUFFERS * 256).astype(np.uint64)
             block["length"], block["name_bytes"], block["name"] = 1500, 16, b"eth0"
             block["captured_bytes"], block["frame"] = FRAME_BYTES, frames(number)
             # Stretches of 250 events, each by processor.

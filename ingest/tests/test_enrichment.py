@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import ipaddress
+import pickle
 import random
 from pathlib import Path
 
@@ -222,6 +223,14 @@ def test_bulk_keys_are_those_of_the_definition() -> None:
         digest = hmac.new(b"key", f"prefix:{network}".encode(), hashlib.sha256).hexdigest()[:32]
         assert prefix.as_py() == f"pk-{digest}"
     assert hashed > 400
+
+
+def test_another_process_gets_the_same_enrichment(prefix_list: Path) -> None:
+    enrichment = Enrichment((PrefixList.load(prefix_list),))
+    copy = pickle.loads(pickle.dumps(enrichment))
+    assert copy.mark == enrichment.mark
+    given: dict[str, list[object]] = {"client_address": ["8.8.8.8"], "client_name": ["a.dsl.example"]}
+    assert look_up(given, copy) == look_up(given, enrichment)
 
 
 def test_slices_and_nulls_of_a_column_resolve_like_the_whole() -> None:

@@ -54,6 +54,19 @@ def test_files_have_the_declared_schema_and_provenance(tmp_path: Path) -> None:
     assert pq.read_table(path).column("source_hash").to_pylist() == ["c1"]
 
 
+def test_wide_rows_do_not_wait_in_memory_for_a_full_row_group(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    columns = score_batch(*[1.0] * 1000).to_pydict()
+    batch = pa.RecordBatch.from_pydict({**columns, "study_id": ["s" * 12_000] * 1000})
+    with FactWriter(lake.root, "c1", "v1") as writer:
+        for _ in range(9):
+            writer.write("qoe_score", batch)
+        (file,) = writer.finish()
+    groups = pq.ParquetFile(lake.root / file.path).metadata
+    # 12 MB a batch, 32 MiB a group.
+    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [3000, 3000, 3000]
+
+
 def test_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:
     def write_and_fail() -> None:
         with FactWriter(tmp_path, "c1", "v1") as writer:

@@ -447,6 +447,17 @@ def test_hosts_that_a_table_names_are_hashed_unless_they_are_host_keys(tmp_path:
     assert reading.refused == {}
 
 
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [(HEADER.replace("least", "lest"), "lacks least"), (f"{HEADER},more", "has others too")],
+)
+def test_a_table_that_nearly_fits_is_told(described: Path, tmp_path: Path, header: str, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n{GOOD}\n")
+    with pytest.raises(InputError, match=message):
+        read(path, described)
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("number", [0, 1, 1_700_000_000])
 def test_times_of_every_unit_are_exact(described: Path, tmp_path: Path, unit: str, number: int) -> None:

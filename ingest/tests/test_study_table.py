@@ -125,6 +125,8 @@ def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_pa
     ("before", "after", "message"),
     [
         ("unit: s }", "unit: parsec }", "unit 'parsec'"),
+        ("unit: s }", "unit: bytes }", "rtt_ms is in ms, which bytes cannot be converted to"),
+        ("unit: s }", "unit: UTC }", "rtt_ms is in ms, which UTC cannot be converted to"),
         ("{ from: id }", "{ from: nothing }", "no column nothing"),
         ("run_id: { from: id }", "ruin_id: { from: id }", "no column ruin_id"),
         ("          rtt_ms: { from: delay, unit: s }\n", "", "needs a mapping of rtt_ms"),
@@ -141,6 +143,64 @@ def test_a_wrong_description_says_what_to_mend(before: str, after: str, message:
     assert before in DESCRIPTION
     with pytest.raises(InputError, match=message):
         parse_description(DESCRIPTION.replace(before, after).encode())
+
+
+SCORES = """\
+sojourn_study: 1   # with a comment
+study_id: scored
+title: t
+description: d
+licence: CC0-1.0
+programmes:
+  - name: down
+    steps: [{ at_s: 0, bandwidth_bps: 2000000 }, { at_s: 30, bandwidth_bps: 1000000 }]
+tables:
+  - name: scores
+    header: [from, to, epoch, score]
+    outputs:
+      - table: qoe_score
+        fields:
+          start_ns: { from: from, unit: UTC }
+          end_ns: { from: epoch, unit: epoch s }
+          metric: { constant: mos }
+          score: { from: score, unit: "1" }
+"""
+
+
+def test_scores_of_a_span_of_time_are_told_apart_by_it(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(SCORES)
+    (tmp_path / "scores.csv").write_text(
+        "from,to,epoch,score\n"
+        "2026-05-01T10:00:00Z,x,1777629660.5,4\n"
+        "2026-05-01T12:00:00+02:00,x,1777629661,3\n"
+        "2026-05-01 10:00:00.000001,x,1777629662,2\n"
+        "2026-13-01T10:00:00Z,x,1777629660,1\n"
+        ",x,1777629660,1\n"
+    )
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "scores.csv")
+    start = 1_777_629_600 * 10**9
+    assert [row["start_ns"] for row in rows] == [start, start, start + 1000]
+    assert [row["end_ns"] for row in rows] == [start + 60_500_000_000, start + 61 * 10**9, start + 62 * 10**9]
+    assert rows[0]["scored"] == f"time/{start}-{start + 60_500_000_000}"
+    assert len({row["scored"] for row in rows}) == 3
+    assert reading.refused == {
+        "qoe_score.start_ns: not convertible": 1,
+        "qoe_score: names no run, session or time": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("at_s: 30", "at_s: 0", "the steps start at 0 s and follow each other in time"),
+        ("at_s: 0,", "at_s: 10,", "the steps start at 0 s and follow each other in time"),
+        ("          end_ns: { from: epoch, unit: epoch s }\n", "", "needs both start_ns and end_ns"),
+    ],
+)
+def test_a_wrong_programme_or_score_says_what_to_mend(before: str, after: str, message: str) -> None:
+    assert before in SCORES
+    with pytest.raises(InputError, match=message):
+        parse_description(SCORES.replace(before, after).encode())
 
 
 def test_bundled_descriptions_are_valid() -> None:

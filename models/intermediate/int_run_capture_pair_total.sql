@@ -19,6 +19,8 @@ scoped as (
         capture_pairs.run_id,
         packet_pairs.fate,
         packet_pairs.packet_bytes,
+        packet_pairs.before_ns,
+        packet_pairs.after_ns,
         oriented_flows.role is not null as is_declared
     from capture_pairs
     left join packet_pairs
@@ -43,6 +45,9 @@ final as (
         count(case when fate = 'dropped' then 1 end) as dropped_packets,
         count(case when fate = 'in_flight_at_end' then 1 end) as in_flight_packets,
         cast(sum(case when fate = 'in_flight_at_end' then packet_bytes else 0 end) as bigint) as in_flight_bytes,
+        count(case when fate = 'not_seen_before' then 1 end) as not_seen_before_packets,
+        max(before_ns) as last_before_ns,
+        max(after_ns) as last_after_ns,
         count(case when is_declared and fate in ('delivered', 'not_seen_before') then 1 end) as declared_passed_packets,
         cast(
             sum(case when is_declared and fate in ('delivered', 'not_seen_before') then packet_bytes else 0 end) as bigint

@@ -79,34 +79,6 @@ packets_compared as (
         on
             gaps.study_id = counter_spans.study_id
             and gaps.run_id = counter_spans.run_id
-
-    union all
-
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'packets' as quantity,
-        'capture_pair+queue_counters' as sources,
-        cast(
-            greatest(
-                least(counter_spans.sent_packets, pair_totals.passed_packets + pair_totals.in_flight_packets),
-                pair_totals.passed_packets
-            ) as double
-        ) as first_value,
-        cast(counter_spans.sent_packets as double) as second_least_value,
-        cast(counter_spans.sent_packets as double) as second_most_value,
-        coalesce(gaps.capture_pair_gap, gaps.queue_counters_gap) as gap
-    from gaps
-    left join pair_totals
-        on
-            gaps.study_id = pair_totals.study_id
-            and gaps.run_id = pair_totals.run_id
-    left join counter_spans
-        on
-            gaps.study_id = counter_spans.study_id
-            and gaps.run_id = counter_spans.run_id
-    -- Where the log can tell, it knows what captures cannot see.
-    where gaps.queue_log_gap is not null
 ),
 
 bytes_compared as (
@@ -155,34 +127,6 @@ bytes_compared as (
         on
             gaps.study_id = counter_spans.study_id
             and gaps.run_id = counter_spans.run_id
-
-    union all
-
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'bytes' as quantity,
-        'capture_pair+queue_counters' as sources,
-        cast(
-            greatest(
-                least(counter_spans.sent_bytes, pair_totals.passed_bytes + pair_totals.in_flight_bytes),
-                pair_totals.passed_bytes
-            ) as double
-        ) as first_value,
-        cast(counter_spans.sent_bytes as double) as second_least_value,
-        cast(counter_spans.sent_bytes as double) as second_most_value,
-        coalesce(gaps.capture_pair_gap, gaps.queue_counters_gap) as gap
-    from gaps
-    left join pair_totals
-        on
-            gaps.study_id = pair_totals.study_id
-            and gaps.run_id = pair_totals.run_id
-    left join counter_spans
-        on
-            gaps.study_id = counter_spans.study_id
-            and gaps.run_id = counter_spans.run_id
-    -- Where the log can tell, it knows what captures cannot see.
-    where gaps.queue_log_gap is not null
 ),
 
 drops_compared as (
@@ -231,34 +175,6 @@ drops_compared as (
         on
             gaps.study_id = counter_spans.study_id
             and gaps.run_id = counter_spans.run_id
-
-    union all
-
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'drops' as quantity,
-        'capture_pair+queue_counters' as sources,
-        cast(
-            greatest(
-                least(counter_spans.dropped_packets, pair_totals.dropped_packets + pair_totals.in_flight_packets),
-                pair_totals.dropped_packets
-            ) as double
-        ) as first_value,
-        cast(counter_spans.dropped_packets as double) as second_least_value,
-        cast(counter_spans.dropped_packets as double) as second_most_value,
-        coalesce(gaps.capture_pair_gap, gaps.queue_counters_gap) as gap
-    from gaps
-    left join pair_totals
-        on
-            gaps.study_id = pair_totals.study_id
-            and gaps.run_id = pair_totals.run_id
-    left join counter_spans
-        on
-            gaps.study_id = counter_spans.study_id
-            and gaps.run_id = counter_spans.run_id
-    -- Where the log can tell, it knows what captures cannot see.
-    where gaps.queue_log_gap is not null
 ),
 
 delays_compared as (

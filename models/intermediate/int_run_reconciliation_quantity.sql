@@ -10,16 +10,11 @@ worded as (
         case
             when not agrees
                 then
-                    quantity || ': '
-                    || case
-                        when sources = 'queue_log+capture_pair' then 'queue log '
-                        when sources = 'queue_log+queue_counters' then 'queue log '
-                        else 'capture pair '
-                    end
-                    || {{ plain_text('round(first_value, 3)') }}
+                    quantity || ': queue log '
+                    || {{ plain_text('cast(first_value as decimal(20, 3))') }}
                     || case when sources = 'queue_log+capture_pair' then ', capture pair ' else ', tc counters ' end
-                    || {{ plain_text('round(second_value, 3)') }}
-                    || ', bound ' || {{ plain_text('round(bound, 3)') }}
+                    || {{ plain_text('cast(second_value as decimal(20, 3))') }}
+                    || ', bound ' || {{ plain_text('cast(bound as decimal(20, 3))') }}
         end as disagreement
     from comparisons
 ),
@@ -39,8 +34,7 @@ final as (
         end as verdict,
         coalesce(
             max(case when sources = 'queue_log+capture_pair' then disagreement end),
-            max(case when sources = 'queue_log+queue_counters' then disagreement end),
-            max(disagreement)
+            max(case when sources = 'queue_log+queue_counters' then disagreement end)
         ) as disagreement,
         case
             when

@@ -13,12 +13,68 @@ queue_logs as (
     select * from {{ ref('int_run_queue_log') }}
 ),
 
+queues as (
+    select * from {{ ref('stg_lake__queue') }}
+),
+
 capture_pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
 
 counter_spans as (
     select * from {{ ref('int_run_queue_counter_span') }}
+),
+
+pair_totals as (
+    select * from {{ ref('int_run_capture_pair_total') }}
+),
+
+thresholds as (
+    select * from {{ ref('queue_threshold') }}
+    where threshold_id = 'captures-end-together'
+),
+
+queue_counts as (
+    select
+        source_hash,
+        count(*) as queues
+    from queues
+    group by source_hash
+),
+
+-- A capture that ends early looks whole: what it missed would pass for packets on their way, or for packets never sent.
+pair_ends as (
+    select
+        capture_pairs.study_id,
+        capture_pairs.run_id,
+        pair_totals.in_flight_packets,
+        pair_totals.not_seen_before_packets,
+        thresholds.threshold_value as tolerated_ns,
+        coalesce(capture_pairs.queuing_delay_max_us, 0) * 1000 as largest_delay_ns,
+        pair_totals.last_before_ns - pair_totals.last_after_ns + coalesce(capture_pairs.clock_offset_ns, 0) as ahead_ns
+    from capture_pairs
+    inner join pair_totals
+        on
+            capture_pairs.study_id = pair_totals.study_id
+            and capture_pairs.run_id = pair_totals.run_id
+    cross join thresholds
+),
+
+early_ends as (
+    select
+        study_id,
+        run_id,
+        case
+            when in_flight_packets > 0 and ahead_ns > tolerated_ns
+                then
+                    'the capture after the bottleneck ends '
+                    || {{ plain_text(integer_divide('ahead_ns', 1000000)) }} || ' ms before the other'
+            when not_seen_before_packets > 0 and -ahead_ns > tolerated_ns + largest_delay_ns
+                then
+                    'the capture before the bottleneck ends '
+                    || {{ plain_text(integer_divide('-ahead_ns', 1000000)) }} || ' ms before the other'
+        end as early_end
+    from pair_ends
 ),
 
 statuses as (
@@ -42,6 +98,8 @@ final as (
             when statuses.queue_log_status = 'missing' then 'the queue log is not in the lake'
             when statuses.queue_log_status != 'ok' then 'the queue log is damaged'
             when queue_logs.lost_events > 0 then 'the queue log lost ' || {{ plain_text('queue_logs.lost_events') }} || ' events'
+            -- A packet that passed two of them is there twice, and counters are of one.
+            when queue_counts.queues > 1 then 'the queue log is of several queues'
         end as queue_log_gap,
         case
             when
@@ -52,6 +110,7 @@ final as (
             when statuses.capture_before_status != 'ok' then 'the capture before the bottleneck is damaged'
             when statuses.capture_after_status != 'ok' then 'the capture after the bottleneck is damaged'
             when capture_pairs.run_id is null then 'the captures are not paired'
+            else early_ends.early_end
         end as capture_pair_gap,
         case
             when statuses.queue_counters_status is null then 'the run has no counters'
@@ -65,7 +124,8 @@ final as (
             or queue_logs.lost_events > 0
             or statuses.capture_before_status in ('partial', 'rejected')
             or statuses.capture_after_status in ('partial', 'rejected')
-            or statuses.queue_counters_status = 'rejected',
+            or statuses.queue_counters_status = 'rejected'
+            or early_ends.early_end is not null,
             false
         ) as is_incomplete
     from runs
@@ -77,6 +137,8 @@ final as (
         on
             runs.study_id = queue_logs.study_id
             and runs.run_id = queue_logs.run_id
+    left join queue_counts
+        on queue_logs.source_hash = queue_counts.source_hash
     left join capture_pairs
         on
             runs.study_id = capture_pairs.study_id
@@ -85,6 +147,10 @@ final as (
         on
             runs.study_id = counter_spans.study_id
             and runs.run_id = counter_spans.run_id
+    left join early_ends
+        on
+            runs.study_id = early_ends.study_id
+            and runs.run_id = early_ends.run_id
 )
 
 select * from final

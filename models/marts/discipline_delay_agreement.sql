@@ -13,6 +13,11 @@ queue_logs as (
     select * from {{ ref('int_run_queue_log') }}
 ),
 
+thresholds as (
+    select * from {{ ref('queue_threshold') }}
+    where threshold_id = 'full-size-frame'
+),
+
 run_packets as (
     select
         delay_pairs.study_id,
@@ -21,12 +26,14 @@ run_packets as (
         runs.bandwidth_bps,
         runs.synthetic,
         runs.exclusion_reason is null as is_counted,
-        delay_pairs.difference_ns
+        delay_pairs.difference_ns,
+        abs(delay_pairs.difference_ns) > thresholds.threshold_value * 8000000000 / runs.bandwidth_bps as is_beyond_frame
     from delay_pairs
     inner join runs
         on
             delay_pairs.study_id = runs.study_id
             and delay_pairs.run_id = runs.run_id
+    cross join thresholds
 ),
 
 at_each_and_at_all_rates as (
@@ -37,7 +44,8 @@ at_each_and_at_all_rates as (
         bandwidth_bps,
         synthetic,
         is_counted,
-        difference_ns
+        difference_ns,
+        is_beyond_frame
     from run_packets
 
     union all
@@ -49,7 +57,8 @@ at_each_and_at_all_rates as (
         cast(null as bigint) as bandwidth_bps,
         synthetic,
         is_counted,
-        difference_ns
+        difference_ns,
+        is_beyond_frame
     from run_packets
 ),
 
@@ -87,6 +96,7 @@ summarised as (
         bandwidth_bps,
         synthetic,
         count(*) as packets,
+        count(case when is_beyond_frame then 1 end) as beyond_frame_packets,
         cast(sum(difference_ns) as double) / count(*) / 1000000 as difference_mean_ms,
         percentile_cont(0.05) within group (order by difference_ns) / 1000000 as difference_p5_ms,
         percentile_cont(0.25) within group (order by difference_ns) / 1000000 as difference_q1_ms,
@@ -109,6 +119,7 @@ final as (
         run_counts.runs,
         run_counts.excluded_runs,
         summarised.packets,
+        summarised.beyond_frame_packets,
         run_counts.lost_events,
         summarised.difference_mean_ms,
         summarised.difference_p5_ms,

@@ -17,11 +17,31 @@ queue_logs as (
     select * from {{ ref('int_run_queue_log') }}
 ),
 
+thresholds as (
+    select * from {{ ref('queue_threshold') }}
+    where threshold_id = 'full-size-frame'
+),
+
+judged as (
+    select
+        delay_pairs.study_id,
+        delay_pairs.run_id,
+        delay_pairs.difference_ns,
+        abs(delay_pairs.difference_ns) > thresholds.threshold_value * 8000000000 / runs.bandwidth_bps as is_beyond_frame
+    from delay_pairs
+    inner join runs
+        on
+            delay_pairs.study_id = runs.study_id
+            and delay_pairs.run_id = runs.run_id
+    cross join thresholds
+),
+
 summarised as (
     select
         study_id,
         run_id,
         count(*) as packets,
+        count(case when is_beyond_frame then 1 end) as beyond_frame_packets,
         cast(sum(difference_ns) as double) / count(*) / 1000000 as difference_mean_ms,
         percentile_cont(0.05) within group (order by difference_ns) / 1000000 as difference_p5_ms,
         percentile_cont(0.25) within group (order by difference_ns) / 1000000 as difference_q1_ms,
@@ -30,7 +50,7 @@ summarised as (
         percentile_cont(0.95) within group (order by difference_ns) / 1000000 as difference_p95_ms,
         cast(min(difference_ns) as double) / 1000000 as difference_min_ms,
         cast(max(difference_ns) as double) / 1000000 as difference_max_ms
-    from delay_pairs
+    from judged
     group by study_id, run_id
 ),
 
@@ -53,6 +73,7 @@ final as (
         runs.exclusion_reason,
         runs.synthetic,
         summarised.packets,
+        summarised.beyond_frame_packets,
         queue_logs.lost_events,
         summarised.difference_mean_ms,
         summarised.difference_p5_ms,

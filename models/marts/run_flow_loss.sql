@@ -24,6 +24,7 @@ role_and_all_packets as (
         case when role in ('app', 'tcp') then role else 'other' end as role,
         fate = 'dequeued' as is_received,
         drop_kind,
+        is_marked_here,
         packet_bytes
     from packets
 
@@ -35,6 +36,7 @@ role_and_all_packets as (
         'all' as role,
         fate = 'dequeued' as is_received,
         drop_kind,
+        is_marked_here,
         packet_bytes
     from packets
 ),
@@ -57,6 +59,7 @@ counted as (
         end as dropped_bytes,
         count(case when drop_kind = 'overlimit' then 1 end) as dropped_overlimit_packets,
         count(case when drop_kind = 'aqm' then 1 end) as dropped_aqm_packets,
+        case when count(is_marked_here) > 0 then count(case when is_received and is_marked_here then 1 end) end as ecn_marked_packets,
         count(*) as packets
     from role_and_all_packets
     group by study_id, run_id, role
@@ -87,6 +90,7 @@ final as (
         counted.dropped_bytes,
         counted.dropped_overlimit_packets,
         counted.dropped_aqm_packets,
+        counted.ecn_marked_packets,
         cast(counted.dropped_packets as double) / counted.packets as loss_ratio,
         queue_logs.lost_events,
         reconciliations.reconciliation_verdict

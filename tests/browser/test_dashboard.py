@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Response, sync_playwright
+from playwright.sync_api import BrowserContext, Page, Response, sync_playwright
 
 from sojourn_superset import assets
 from sojourn_superset.client import SojournClient
@@ -24,7 +24,6 @@ from sojourn_superset.settings import ASSETS, REPOSITORY
 
 pytestmark = pytest.mark.browser
 
-DASHBOARD = "/superset/dashboard/aqm-comparison/"
 CHART = '[data-test="chart-grid-component"]'
 FLAGS = [
     "--headless",
@@ -133,45 +132,77 @@ def wait_until_nothing(missing: Callable[[], list[str]], page: Page) -> None:
         page.wait_for_timeout(250)
 
 
+def titles_on(name: str) -> set[str]:
+    """Return the titles of the charts on one dashboard."""
+    position = assets.read(ASSETS)[f"dashboards/{name}.yaml"]["position"]
+    return {
+        node["meta"]["sliceName"] for node in position.values() if isinstance(node, dict) and node["type"] == "CHART"
+    }
+
+
+@dataclass
+class Browser:
+    """A browser in which someone has logged in to Superset."""
+
+    context: BrowserContext
+    superset: str
+    api: SojournClient
+    without_data: set[str]
+
+    def open(self, name: str) -> Dashboard:
+        """Open a dashboard, wait until every chart has its answer, and save a picture of it."""
+        page = self.context.new_page()
+        titles, slug = titles_on(name), name.replace("_", "-")
+        opened = Dashboard(page, self.api, titles - self.without_data, titles & self.without_data)
+        page.on("response", opened.on_response)
+        page.goto(f"{self.superset}/superset/dashboard/{slug}/")
+        page.wait_for_selector(CHART, timeout=60_000)
+        _draw_everything(opened)
+        screenshot = Path(
+            os.environ.get("SOJOURN_SCREENSHOT") or REPOSITORY / "var" / "screenshots" / "aqm-comparison.png"
+        ).with_name(f"{slug}.png")
+        screenshot.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(screenshot), full_page=True)
+        return opened
+
+
 @pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    """Log in through the form, open the dashboard, and wait until every chart has its answer."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Log in through the form."""
     api_url, superset = setting("SOJOURN_API_URL"), setting("SOJOURN_SUPERSET_URL").rstrip("/")
     user, password = setting("SUPERSET_ADMIN_USER"), setting("SUPERSET_ADMIN_PASSWORD")
     chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
     if not Path(chromium).is_file():
         pytest.fail(f"no browser at {chromium}: install Debian's chromium, or set SOJOURN_CHROMIUM")
     api = SojournClient(api_url)
-    bundle = assets.render(ASSETS, api)
-    titles = {asset["slice_name"] for name, asset in assets.read(ASSETS).items() if name.startswith("charts/")}
-    notes = set(bundle.without_data)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch_persistent_context(
+        context = playwright.chromium.launch_persistent_context(
             str(tmp_path_factory.mktemp("profile")),
             executable_path=chromium,
             headless=True,
             args=FLAGS,
             viewport={"width": WIDTH, "height": 1000},
         )
-        page = browser.new_page()
-        opened = Dashboard(page, api, titles - notes, notes)
-        page.on("response", opened.on_response)
+        page = context.new_page()
         page.goto(f"{superset}/login/")
         page.fill("#username", user)
         page.fill("#password", password)
         page.keyboard.press("Enter")
         page.wait_for_url(lambda url: "/login" not in url, timeout=60_000)
-        opened.failures.clear()  # the login page may ask for what only a user may see
-        page.goto(f"{superset}{DASHBOARD}")
-        page.wait_for_selector(CHART, timeout=60_000)
-        _draw_everything(opened)
-        screenshot = Path(
-            os.environ.get("SOJOURN_SCREENSHOT") or REPOSITORY / "var" / "screenshots" / "aqm-comparison.png"
-        )
-        screenshot.parent.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=str(screenshot), full_page=True)
-        yield opened
-        browser.close()
+        yield Browser(context, superset, api, set(assets.render(ASSETS, api).without_data))
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def dashboard(browser: Browser) -> Dashboard:
+    """Open “AQM comparison”."""
+    return browser.open("aqm_comparison")
+
+
+@pytest.fixture(scope="module")
+def wild(browser: Browser) -> Dashboard:
+    """Open “Buffering in the wild”."""
+    return browser.open("buffering_in_the_wild")
 
 
 def _draw_everything(opened: Dashboard) -> None:
@@ -330,3 +361,34 @@ def _bars(answer: Answer) -> dict[tuple[str, str], float]:
         for queue, value in row.items()
         if queue != axis and value is not None
     }
+
+
+def test_everything_on_the_wild_dashboard_is_drawn_and_said_to_be_synthetic(wild: Dashboard) -> None:
+    assert wild.notes == set()
+    assert wild.failures == []
+    text = wild.page.locator("body").inner_text()
+    assert [phrase for phrase in TROUBLE if phrase in text] == []
+    assert "were never measured" in text
+    for title in sorted(wild.expected):
+        assert wild.answer(title).result["rowcount"] > 0, title
+    assert "SYNTHETIC" in wild.chart("Thresholds with n: hosts and connections").inner_text()
+
+
+def test_every_share_of_hosts_in_the_wild_is_the_apis(wild: Dashboard) -> None:
+    rows = wild.api.rows("queuing_delay_share", [("period_kind", "all")])
+    assert {row["access_technology"] for row in rows} >= {"all", "adsl"}
+    expected = {
+        (
+            f"{row['threshold_ms']:g} ms",
+            f"{row['access_technology']}{', SYNTHETIC' if row['synthetic'] else ''}, "
+            f"{row['dataset']} ({row['rtt_basis']}, {row['sample_basis']})",
+        ): row["host_share_above_ratio"]
+        for row in rows
+    }
+    drawn = {
+        (row["threshold"], series): value
+        for row in wild.answer("Hosts with a connection above each threshold").rows
+        for series, value in row.items()
+        if series != "threshold" and value is not None
+    }
+    assert drawn == pytest.approx(expected, rel=1e-12)

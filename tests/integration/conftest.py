@@ -79,10 +79,13 @@ def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
     """Return a service over the sample and the TMA'23 tables, which no test changes: the browser test uses it too."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test")
     shutil.rmtree(var, ignore_errors=True)
-    for arguments in (["ingest", str(sample), str(tma23)], ["build"]):
-        done = subprocess.run(
-            [str(SOJOURN), *arguments, "--var", str(var)], capture_output=True, text=True, check=False
-        )
+    world = var / "generated" / "connections"
+    for arguments in (
+        ["generate", "snapshots", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
+        ["ingest", str(sample), str(tma23), str(world), "--var", str(var)],
+        ["build", "--var", str(var)],
+    ):
+        done = subprocess.run([str(SOJOURN), *arguments], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr + done.stdout
     with serving(var) as running:
         yield running

@@ -87,7 +87,7 @@ class Client:
         self._timeout_s = timeout_s
         self._page_rows = page_rows
 
-    def rows(self, dataset: str, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
+    def rows(self, dataset: str, /, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
         """Return all rows of a dataset under filters, or with `group` and `aggregate` one row a group.
 
         Every parameter of ``/v1/datasets/{name}/rows`` but `limit`, `cursor` and `format` (docs/api.md). All
@@ -96,11 +96,11 @@ class Client:
         pages = list(self._pages(f"/v1/datasets/{dataset}/rows", _query(parameters)))
         return self._frame(pages)
 
-    def distribution(self, metric: str, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
+    def distribution(self, metric: str, /, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
         """Return a distribution: the parameters of ``/v1/distributions/{metric}``."""
         return self._frame([self._table(f"/v1/distributions/{metric}", _query(parameters))[:2]])
 
-    def comparisons(self, metric: str, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
+    def comparisons(self, metric: str, /, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
         """Return comparisons of configurations: the parameters of ``/v1/comparisons/{metric}``."""
         return self._frame([self._table(f"/v1/comparisons/{metric}", _query(parameters))[:2]])
 

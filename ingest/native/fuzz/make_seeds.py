@@ -1,6 +1,8 @@
 """Write the seeds of the fuzz targets, from packets made here; run from this folder with any Python 3."""
 
+import base64
 import gzip
+import json
 import lzma
 import socket
 import struct
@@ -61,6 +63,29 @@ def _packets() -> list[bytes]:
         _ipv4(17, _udp(2152, bytes.fromhex("34ff001400000001000000850110090000")[:16] + inner)),
         _ipv4(1, b"\x08\x00" + bytes(6)),
     ]
+
+
+def _tcp_info_line(cookie: int, rtt_us: int, length: int) -> bytes:
+    message = struct.pack("<BBBB", 2, 1, 0, 0) + struct.pack("!HH", 443, 4000 + cookie)
+    message += socket.inet_aton(ADDRESSES[0]) + bytes(12) + socket.inet_aton(ADDRESSES[1]) + bytes(12)
+    message += struct.pack("<IQ", 0, cookie) + bytes(20)
+    info = bytearray(232)
+    struct.pack_into("<I", info, 68, rtt_us)
+    struct.pack_into("<I", info, 148, 0xFFFFFFFF if cookie else rtt_us)
+    parts = [None, None, info[:length], None, b"cubic\0"]
+    encoded = [None if part is None else base64.b64encode(part).decode() for part in parts]
+    record = {
+        "Timestamp": "2020-01-01T00:00:01.5Z",
+        "RawIDM": base64.b64encode(message).decode(),
+        "Attributes": encoded,
+    }
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def _tcp_info() -> bytes:
+    metadata = {"Timestamp": "0001-01-01T00:00:00Z", "Metadata": {"StartTime": "2020-01-01T00:00:00Z"}}
+    polls = [_tcp_info_line(n % 3, 1000 * n, 104 + 32 * (n % 5)) for n in range(5)]
+    return json.dumps(metadata, separators=(",", ":")).encode() + b"\n" + b"".join(polls)
 
 
 def _link_header(link_type: int, ip: bytes) -> bytes:
@@ -162,6 +187,8 @@ def _main() -> None:
         _write("pcap", f"{name}.pcap", _pcap(order, 1))
         _write("pcap", f"{name}.pcapng", _section(order) + _pcapng_blocks(order) + _section(">") + _pcapng_blocks(">"))
         _write("pcapng", name, bytes([name == "big"]) + _pcapng_blocks(order))
+    _write("tcp_info", "polls.jsonl", _tcp_info())
+    _write("tcp_info", "polls.jsonl.gz", gzip.compress(_tcp_info(), mtime=0))
     _write("pcap", "pcap.gz", gzip.compress(_pcap("<", 101), mtime=0))
     _write("pcap", "pcap.xz", lzma.compress(_pcap("<", 101)))
     for place, link_type in enumerate(LINK_TYPES):

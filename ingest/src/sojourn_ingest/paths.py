@@ -70,6 +70,11 @@ class Paths:
         return self.var / "forgotten.jsonl"
 
     @property
+    def generated(self) -> Path:
+        """Made-up measurements to ingest, the one thing below ``var`` that is input."""
+        return self.var / "generated"
+
+    @property
     def secrets(self) -> Path:
         """Keys and passwords, generated at first use."""
         return self.var / "secrets.env"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -518,8 +519,11 @@ class IngestSession:
                 # A panic of the decoder derives from BaseException and from no class that can be imported.
                 if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                     raise
-                logger.exception("%s: reader %s failed", draft.path, chosen.name)
-                text = f"reader {chosen.name} failed: {type(error).__name__}: {error}; please report this"
+                # Where the fault came up is told, and what it says only where it cannot quote an address.
+                frames = "".join(traceback.format_tb(error.__traceback__))
+                what = type(error).__name__ if chosen.holds_addresses else f"{type(error).__name__}: {error}"
+                logger.error("%s: reader %s failed: %s\n%s", draft.path, chosen.name, what, frames)  # noqa: TRY400
+                text = f"reader {chosen.name} failed: {what}; please report this"
                 raise InputError("internal_error", text) from error
             files = writer.finish()
             reading.refuse("forgotten_host", writer.forgotten_rows)

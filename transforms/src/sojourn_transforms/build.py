@@ -15,9 +15,8 @@ from sojourn_ingest.paths import Paths
 from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.engine import DuckDbEngine, Engine
+from sojourn_transforms.models_mark import SettingError, models_mark
 from sojourn_transforms.snapshot import current_build, publish
-
-PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
 
 
 class BuildError(RuntimeError):
@@ -58,12 +57,7 @@ def find_project(start: Path | None = None) -> Path:
 
 def fingerprint(lake: Lake, project: Path) -> str:
     """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
-    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}".encode())
-    for pattern in PROJECT_FILES:
-        for path in sorted(project.rglob(pattern)):
-            if "target" not in path.relative_to(project).parts:
-                digest.update(str(path.relative_to(project)).encode())
-                digest.update(path.read_bytes())
+    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_mark(project)}".encode())
     for path in sorted(Path(statistics.__file__).parent.iterdir()):
         if path.suffix in (".py", ".json"):
             digest.update(path.read_bytes())
@@ -80,13 +74,16 @@ def build(
     Raises
     ------
     BuildError
-        If a model or test failed, or the lake is empty.
+        If a model or test failed, the lake is empty, or a setting has no sense.
     """
     project = find_project()
     lake = paths.open_lake()
     if not lake.live():
         raise BuildError(f"the lake {lake.storage.uri} is empty: run `sojourn ingest PATH…` first")
-    mark = fingerprint(lake, project)
+    try:
+        mark = fingerprint(lake, project)
+    except SettingError as error:
+        raise BuildError(str(error)) from error
     served = current_build(paths.snapshots)
     engine = engine or DuckDbEngine(paths)
     if served is not None and (served["fingerprint"], served["engine"]) == (mark, engine.name) and not force:

@@ -30,6 +30,9 @@ def build_command(
         Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build although neither facts nor models changed.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Count every day of connections anew, not only those whose sources changed.")
+    ] = False,
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
@@ -52,8 +55,8 @@ def build_command(
     paths = Paths.from_environment(var)
     try:
         with console.status("build") as status:
-            chosen = engine_of(engine, paths, master, spark_conf)
-            report = build(paths, lambda step: status.update(escape(step)), force=force, engine=chosen)
+            chosen = engine_of(engine, paths, master, spark_conf, full)
+            report = build(paths, lambda step: status.update(escape(step)), force=force or full, engine=chosen)
     except (BuildError, SparkError) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error

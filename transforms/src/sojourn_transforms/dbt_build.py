@@ -13,8 +13,11 @@ from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
+from sojourn_transforms.models_mark import minimum_hosts
+
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
 WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"
+HISTORY = "tag:history"
 FAILURES = frozenset(("error", "fail", "runtime error"))
 
 
@@ -58,8 +61,14 @@ def run_dbt(
     *,
     engine: str = "duckdb",
     warehouse: Path | None = None,
+    full_refresh: bool = False,
+    select: str | None = None,
 ) -> DbtReport:
     """Build and test everything; ``folder`` then holds dbt's manifest and log.
+
+    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold.
+    Tests tagged ``history`` are left out unless selected, because they read everything ever ingested: what they check
+    holds by construction, and the project's own tests run them.
 
     ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse``; Spark builds in the
     session that this process holds.
@@ -82,7 +91,11 @@ def run_dbt(
         "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
         # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
         "build", "--exclude-resource-type", "unit_test",
+        "--vars", f"{{minimum_hosts: {minimum_hosts()}}}",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
+        *(["--full-refresh"] if full_refresh else []),
+        *(["--select", select] if select else []),
+        *([] if select and HISTORY in select else ["--exclude", HISTORY]),
     ]  # fmt: skip
     settings = {ENGINE_VARIABLE: engine} | ({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)})
     with _environment(**settings):

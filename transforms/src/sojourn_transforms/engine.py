@@ -5,6 +5,7 @@ Statistics, publication and everything after them read that file, whichever engi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
-from sojourn_transforms.warehouse import register_lake
+from sojourn_transforms.models_mark import models_mark
+from sojourn_transforms.warehouse import models_mark_of, note_models_mark, register_lake
 
 if TYPE_CHECKING:
     from sojourn_transforms.dbt_build import DbtReport
@@ -51,8 +53,9 @@ class DuckDbEngine:
 
     name: EngineName = "duckdb"
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, full: bool = False) -> None:
         self._paths = paths
+        self._full = full
 
     @property
     def marts_file(self) -> Path:
@@ -64,16 +67,30 @@ class DuckDbEngine:
         return nullcontext()
 
     def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run dbt in this process over views of the lake's live files."""
+        """Run dbt in this process over views of the lake's live files.
+
+        Only days of connections whose sources changed are counted, unless the models changed or ``full`` was asked for.
+        """
         # Importing dbt takes seconds, as SciPy and statsmodels do below.
         from sojourn_transforms.dbt_build import run_dbt
 
         on_step("registering the lake's files")
         register_lake(self._paths.warehouse, lake)
-        return run_dbt(project, self._paths.dbt, on_step, warehouse=self._paths.warehouse)
+        warehouse, mark = self._paths.warehouse, models_mark(project) + _forgotten(self._paths)
+        anew = self._full or models_mark_of(warehouse) != mark
+        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew)
+        note_models_mark(warehouse, mark)
+        return report
 
     def write_comparisons(self) -> None:
         """Compute the comparisons in this process."""
         from sojourn_transforms.comparison_mart import write_comparisons
 
         write_comparisons(self._paths.warehouse)
+
+
+def _forgotten(paths: Paths) -> str:
+    """Return a mark of the forgotten hosts: sources lose rows and keep their hash, so all is counted anew."""
+    if not paths.forgotten.exists():
+        return ""
+    return hashlib.sha256(paths.forgotten.read_bytes()).hexdigest()

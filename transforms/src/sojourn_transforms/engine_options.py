@@ -33,8 +33,8 @@ def check_engine(engine: str) -> None:
         raise typer.BadParameter("give duckdb or spark", param_hint="--engine")
 
 
-def engine_of(engine: str, paths: Paths, master: str | None, conf: list[str] | None) -> Engine:
-    """Return the engine that a command line names.
+def engine_of(engine: str, paths: Paths, master: str | None, conf: list[str] | None, full: bool = False) -> Engine:
+    """Return the engine that a command line names; ``full``: it counts all connections anew, as Spark always does.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def engine_of(engine: str, paths: Paths, master: str | None, conf: list[str] | N
     """
     check_engine(engine)
     if engine == "duckdb":
-        return DuckDbEngine(paths)
+        return DuckDbEngine(paths, full)
     from sojourn_transforms.spark.engine import SparkEngine
 
     return SparkEngine(paths, SparkSettings.from_options(master, conf or []))

@@ -87,3 +87,22 @@ def register_lake(warehouse: Path, lake: Lake) -> None:
         connection.execute(f"create schema if not exists {LAKE_SCHEMA}")
         for table in TABLES.values():
             connection.execute(lake_view_sql(table, lake))
+
+
+def models_mark_of(warehouse: Path) -> str | None:
+    """Return the mark of the models that the warehouse was last built with as a whole; None if it never was."""
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute(_MARK_TABLE)
+        found = connection.execute(f"select mark from {LAKE_SCHEMA}.models_mark").fetchone()
+    return None if found is None else str(found[0])
+
+
+def note_models_mark(warehouse: Path, mark: str) -> None:
+    """Note the mark of the models that the warehouse has just been built with."""
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute(_MARK_TABLE)
+        connection.execute(f"delete from {LAKE_SCHEMA}.models_mark")
+        connection.execute(f"insert into {LAKE_SCHEMA}.models_mark values (?)", [mark])
+
+
+_MARK_TABLE = f"create table if not exists {LAKE_SCHEMA}.models_mark (mark varchar)"

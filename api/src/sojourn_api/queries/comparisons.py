@@ -17,6 +17,7 @@ from sojourn_api.formats import OutputColumn
 from sojourn_api.parameters import Items, one_of, single
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.share_comparisons import SHARE_METRICS
 from sojourn_api.snapshot import Snapshot
 from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric, Factor
 from sojourn_transforms.statistics.comparison_table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
@@ -33,7 +34,10 @@ def metric_of(name: str) -> ComparisonMetric:
     """Return the metric of a name, or raise the problem that lists the known ones."""
     if name not in METRICS:
         raise ProblemError(
-            "unknown-metric", f"{quoted(name)} is not a metric", metric=name[:200], known=sorted(METRICS)
+            "unknown-metric",
+            f"{quoted(name)} is not a metric",
+            metric=name[:200],
+            known=sorted([*METRICS, *SHARE_METRICS]),
         )
     return METRICS[name]
 
@@ -82,6 +86,8 @@ def comparison_query(metric: ComparisonMetric, dataset: Dataset, items: Items, f
     ProblemError
         422, when a parameter is missing or has a value that it cannot have.
     """
+    if single(items, "threshold_ms") is not None:
+        raise invalid_parameter("threshold_ms", "applies to shares of connections and hosts only")
     allowed = [name for name in FACTORS if name in dataset.by_name]
     factor = one_of(items, "factor", allowed)
     if factor is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sojourn_api.catalogue import Column, Dataset
-from sojourn_api.filters import Filters
+from sojourn_api.catalogue import Catalogue, Column, Dataset, identifier
+from sojourn_api.filters import Filters, split_name
 from sojourn_api.formats import OutputColumn
 from sojourn_api.parameters import Items, comma_list, one_of
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
@@ -33,18 +33,51 @@ _DECIMAL = re.compile(r"^[0-9]{1,12}(\.[0-9]{1,12})?$")
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity with a histogram dataset.
+    """A quantity with histogram datasets.
 
-    Rows of different `basis` measure differently and are never pooled, so that column is part of every group.
+    Rows that differ in one of `always` measure differently, or of something else: they are never pooled, so these
+    columns are part of every group. `datasets` hold the same counts at several grains: the one with the fewest rows
+    that has all columns of a request answers it. `otherwise` is asked for columns that none of them has.
     """
 
     name: str
-    dataset: str
-    basis: str
+    quantity: str
+    count: str
+    datasets: tuple[str, ...]
+    always: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
 
 
-METRICS = {"queuing_delay": Metric("queuing_delay", "queuing_delay_histogram", "delay_basis")}
-_HISTOGRAM_COLUMNS = frozenset({"bin_index", "bin_lower_us", "bin_upper_us", "packets"})
+_OF_CONNECTIONS = ("dataset", "synthetic", "rtt_basis", "sample_basis")
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("queuing_delay", "queuing_delay", "packets", ("queuing_delay_histogram",), ("delay_basis",)),
+        Metric(
+            "connection_queuing_delay",
+            "queuing_delay",
+            "connections",
+            (
+                "connection_queuing_delay_histogram",
+                "connection_queuing_delay_month_histogram",
+                "connection_queuing_delay_day_technology_histogram",
+                "connection_queuing_delay_day_country_histogram",
+            ),
+            ("is_upper_bound", *_OF_CONNECTIONS),
+            ("connection_queuing_delay_as_histogram",),
+        ),
+        Metric(
+            "host_maximum_queuing_delay",
+            "queuing_delay",
+            "hosts",
+            ("host_maximum_queuing_delay_histogram",),
+            ("is_upper_bound", *_OF_CONNECTIONS, "period_kind", "period"),
+        ),
+        Metric("rtt", "rtt", "connections", ("rtt_histogram",), (*_OF_CONNECTIONS, "rtt_statistic")),
+    )
+}
+_HISTOGRAM_COLUMNS = frozenset({"bin_index", "bin_lower_us", "bin_upper_us", "packets", "connections", "hosts"})
 
 
 @dataclass(frozen=True)
@@ -64,6 +97,23 @@ def metric_of(name: str) -> Metric:
             "unknown-metric", f"{quoted(name)} is not a metric", metric=name[:200], known=sorted(METRICS)
         )
     return METRICS[name]
+
+
+def dataset_for(metric: Metric, catalogue: Catalogue, items: Items, parameters: Collection[str]) -> Dataset:
+    """Return the smallest dataset of a metric with every column that a request filters or groups by.
+
+    Without any such dataset it is the one that has most columns, whose names then tell what there is.
+    """
+    first = catalogue.dataset(metric.datasets[0])
+    named = {dataset.name: dataset for dataset in catalogue.datasets}
+    smallest_first = sorted((named[name] for name in metric.datasets if name in named), key=lambda one: one.rows)
+    wanted = [name for name, _ in items if name not in parameters]
+    group = comma_list(items, "group") or ()
+    for candidate in (*smallest_first, *(named[name] for name in metric.otherwise if name in named)):
+        columns = dimensions(candidate)
+        if all(name in columns for name in group) and all(split_name(name, columns) for name in wanted):
+            return candidate
+    return first
 
 
 def dimensions(dataset: Dataset) -> dict[str, Column]:
@@ -117,17 +167,17 @@ def _quantile_points(bins: Bins, statistic: Statistic) -> Points:
     chosen = histogram.quantile_bins(*bins, statistic.quantiles)
     return {
         "quantile_ratio": np.array(statistic.quantiles, dtype=np.float64),
-        "queuing_delay_ms": histogram.representative_us(chosen) / 1000,
-        "queuing_delay_lower_ms": histogram.bin_lower_us(chosen) / 1000,
-        "queuing_delay_upper_ms": (histogram.bin_upper_us(chosen) - 1) / 1000,
+        "value_ms": histogram.representative_us(chosen) / 1000,
+        "value_lower_ms": histogram.bin_lower_us(chosen) / 1000,
+        "value_upper_ms": (histogram.bin_upper_us(chosen) - 1) / 1000,
     }
 
 
 def _cdf_points(bins: Bins, statistic: Statistic) -> Points:
     _, upper, counts = histogram.coarsen(*bins, statistic.bins_per_octave)
     return {
-        "queuing_delay_ms": (upper - 1) / 1000,
-        "packets": counts,
+        "value_ms": (upper - 1) / 1000,
+        "count": counts,
         "cdf_ratio": histogram.cdf(counts),
     }
 
@@ -135,9 +185,9 @@ def _cdf_points(bins: Bins, statistic: Statistic) -> Points:
 def _pdf_points(bins: Bins, statistic: Statistic) -> Points:
     lower, upper, counts = histogram.coarsen(*bins, statistic.bins_per_octave)
     return {
-        "queuing_delay_lower_ms": lower / 1000,
-        "queuing_delay_upper_ms": upper / 1000,
-        "packets": counts,
+        "value_lower_ms": lower / 1000,
+        "value_upper_ms": upper / 1000,
+        "count": counts,
         "share_ratio": counts / counts.sum(),
         "density_per_decade": histogram.log_pdf_per_decade(lower, upper, counts),
     }
@@ -160,17 +210,20 @@ _POINTS: dict[str, Callable[[Bins, Statistic], Points]] = {
     "pdf": _pdf_points,
     "thresholds": _threshold_points,
 }
-_UNITS = {"packets": "packets", "density_per_decade": "1/decade"}
+_UNITS = {"density_per_decade": "1/decade"}
 
 
-def _output(name: str) -> OutputColumn:
-    type_ = "BIGINT" if name == "packets" else "DOUBLE"
-    return OutputColumn(name, type_, _UNITS.get(name) or name.rpartition("_")[2])
+def _output(point: str, metric: Metric) -> OutputColumn:
+    """Return the column of a point, named after what the metric measures and counts."""
+    if point == "count":
+        return OutputColumn(metric.count, "BIGINT", metric.count)
+    name = metric.quantity + point.removeprefix("value") if point.startswith("value_") else point
+    return OutputColumn(name, "DOUBLE", _UNITS.get(name) or name.rpartition("_")[2])
 
 
 @dataclass(frozen=True)
 class DistributionQuery:
-    """Distributions of a metric over groups of runs."""
+    """Distributions of a metric over groups of rows."""
 
     metric: Metric
     dataset: Dataset
@@ -178,41 +231,49 @@ class DistributionQuery:
     filters: Filters
     statistic: Statistic
 
+    @property
+    def of_runs(self) -> bool:
+        """Whether the dataset is of runs, which are then counted beside."""
+        return "run_id" in self.dataset.by_name
+
     def merged_sql(self) -> str:
         """Return one row a group: its columns, runs, and its bins and counts as two lists in one order."""
-        dataset = self.dataset.sql
+        dataset, count = self.dataset.sql, identifier(self.metric.count)
         keys = [column.sql for column in self.group]
         listed = ", ".join(keys)
-        joined = " and ".join(f"merged.{key} is not distinct from spans.{key}" for key in keys)
-        return f"""
+        order = ", ".join(f"merged.{key} asc nulls last" for key in keys)
+        merged = f"""
             with selected as (select * from {dataset} {self.filters.where}),
             bins as (
-                select {listed}, cast(bin_index as bigint) as bin_index, cast(sum(packets) as bigint) as packets
-                from selected where packets > 0 group by {listed}, bin_index
+                select {listed}, cast(bin_index as bigint) as bin_index, cast(sum({count}) as bigint) as counted
+                from selected where {count} > 0 group by {listed}, bin_index
             ),
             merged as (
                 select
                     {listed},
                     list(bin_index order by bin_index) as bin_indexes,
-                    list(packets order by bin_index) as bin_packets
+                    list(counted order by bin_index) as bin_counts
                 from bins group by {listed}
-            ),
+            )"""
+        if not self.of_runs:
+            return f"{merged} select {listed}, bin_indexes, bin_counts from merged order by {order}"
+        joined = " and ".join(f"merged.{key} is not distinct from spans.{key}" for key in keys)
+        return f"""{merged},
             spans as (
                 select {listed}, count(distinct (study_id, run_id)) as runs
-                from selected where packets > 0 group by {listed}
+                from selected where {count} > 0 group by {listed}
             )
-            select {", ".join(f"merged.{key}" for key in keys)}, spans.runs as runs, bin_indexes, bin_packets
+            select {", ".join(f"merged.{key}" for key in keys)}, spans.runs as runs, bin_indexes, bin_counts
             from merged inner join spans on {joined}
-            order by {", ".join(f"merged.{key} asc nulls last" for key in keys)}
+            order by {order}
         """
 
 
 def distribution_query(metric: Metric, dataset: Dataset, items: Items, filters: Filters) -> DistributionQuery:
     """Return the query of a request."""
     group = parse_group(items, dimensions(dataset))
-    basis = dataset.by_name[metric.basis]
-    if basis not in group:
-        group = (*group, basis)
+    always = (dataset.by_name[name] for name in metric.always)
+    group = (*group, *(column for column in always if column not in group))
     return DistributionQuery(metric, dataset, group, filters, parse_statistic(items))
 
 
@@ -230,10 +291,9 @@ def fetch_distribution(
 ) -> tuple[pa.Table, tuple[OutputColumn, ...]]:
     """Return the statistic of each group, one row a point, and the columns of the result."""
     merged = runner.run(snapshot, query.merged_sql(), query.filters.parameters)
-    indexes, packets = _lists(merged.column("bin_indexes")), _lists(merged.column("bin_packets"))
+    indexes, counts = _lists(merged.column("bin_indexes")), _lists(merged.column("bin_counts"))
     point_count, points = 0, []
-    for group_indexes, group_packets in zip(indexes, packets, strict=True):
-        bins = (group_indexes, group_packets)
+    for bins in zip(indexes, counts, strict=True):
         points.append(_POINTS[query.statistic.name](bins, query.statistic))
         point_count += len(next(iter(points[-1].values())))
         if point_count > max_rows:
@@ -247,14 +307,16 @@ def fetch_distribution(
     names = list(points[0] if points else _POINTS[query.statistic.name](_ONE_BIN, query.statistic))
     lengths = [len(group_points[names[0]]) for group_points in points]
     group_rows = np.repeat(np.arange(len(points)), lengths)
-    totals = np.array([int(group_packets.sum()) for group_packets in packets], dtype=np.int64)
+    totals = np.array([int(group_counts.sum()) for group_counts in counts], dtype=np.int64)
     arrays = [merged.column(column.name).take(pa.array(group_rows)) for column in query.group]
     arrays.append(pa.array(totals[group_rows], pa.int64()))
-    arrays.append(merged.column("runs").take(pa.array(group_rows)))
     columns = [OutputColumn(column.name, column.type, column.unit) for column in query.group]
-    columns += [OutputColumn("n", "BIGINT", "packets"), OutputColumn("runs", "BIGINT", "runs")]
+    columns.append(OutputColumn("n", "BIGINT", query.metric.count))
+    if query.of_runs:
+        arrays.append(merged.column("runs").take(pa.array(group_rows)))
+        columns.append(OutputColumn("runs", "BIGINT", "runs"))
     for name in names:
-        output = _output(name)
+        output = _output(name, query.metric)
         values = np.concatenate([group_points[name] for group_points in points]) if points else np.array([])
         type_ = pa.int64() if output.type == "BIGINT" else pa.float64()
         arrays.append(pa.array(values, type_, mask=np.isnan(values)))

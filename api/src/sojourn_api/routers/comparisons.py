@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
@@ -15,12 +16,21 @@ from sojourn_api.parameters import openapi_parameters, text
 from sojourn_api.problems import documented
 from sojourn_api.queries.comparisons import (
     LEVELS,
+    ComparisonQuery,
     ResultCache,
     comparison_query,
     fetch_comparisons,
     metric_of,
 )
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.share_comparisons import (
+    SHARE_FACTORS,
+    SHARE_METRICS,
+    ShareMetric,
+    ShareQuery,
+    fetch_shares,
+    share_query,
+)
 from sojourn_api.responses import Result, documented_formats, query_items, result
 from sojourn_api.routers.rows import FORMAT
 from sojourn_api.settings import Settings
@@ -31,11 +41,12 @@ from sojourn_transforms.statistics.multiplicity import CORRECTIONS
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
 PARAMETERS = (
-    text("factor", "What configurations are compared by; needed.", "aqm", *FACTORS),
+    text("factor", "What configurations are compared by; needed.", "aqm", *FACTORS, *SHARE_FACTORS),
     text("baseline", "The value of the factor that others are compared with; needed.", "tail-drop"),
     text("correction", "Correction of p-values for many tests; `holm` without it.", "holm", *CORRECTIONS),
     text("level", "Confidence of the intervals; 0.95 without it.", "0.95", *LEVELS),
     text("margin", "Smallest difference that matters, in the metric's unit: adds a test of equivalence.", "5"),
+    text("threshold_ms", "Queuing delay in ms that shares are of, needed with a share metric.", "500"),
     FORMAT,
     EXCLUDED,
 )
@@ -93,33 +104,41 @@ def comparison(request: Request, metric: str) -> Response:
 
     Two configurations are compared when they are equal in everything but the factor. The unit of replication
     is the run, or the pair of runs that match by repetition; with one run each there is no interval and no
-    p-value, and the row says so.
+    p-value, and the row says so. Shares of connections in the wild are compared between clusters: autonomous systems
+    or hosts.
     """
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store
     runner: QueryRunner = request.app.state.runner
     cache: ResultCache = request.app.state.comparisons
     items = query_items(request)
-    chosen = metric_of(metric)
+    chosen = SHARE_METRICS.get(metric) or metric_of(metric)
     with store.acquire() as served:
         snapshot = served.snapshot
         dataset = snapshot.catalogue.dataset(chosen.dataset)
         filters = parse_filters(items, dataset.by_name, _NAMES)
         format_name = negotiate(items, request.headers.get("accept"))
         filters, treatment = excluded_runs(items, dataset.by_name, filters, LEAVE_OUT)
-        query = comparison_query(chosen, dataset, items, filters)
+        query: ShareQuery | ComparisonQuery
+        if isinstance(chosen, ShareMetric):
+            query = share_query(chosen, dataset, items, filters)
+        else:
+            query = comparison_query(chosen, dataset, items, filters)
+
+        def compute() -> pa.Table:
+            if isinstance(query, ShareQuery):
+                return fetch_shares(runner, snapshot, query, settings.api_max_rows)
+            return fetch_comparisons(runner, snapshot, query, settings.api_max_rows)
 
         def fetch() -> Result:
             # The queries of two formats are one result.
             key = (chosen.name, tuple((name, value) for name, value in items if name != "format"))
-            table = cache.get(
-                snapshot.build_id, key, lambda: fetch_comparisons(runner, snapshot, query, settings.api_max_rows)
-            )
+            table = cache.get(snapshot.build_id, key, compute)
             envelope = {
                 "build_id": snapshot.build_id,
                 "metric": chosen.name,
                 "dataset": dataset.name,
-                "factor": query.factor.name,
+                "factor": query.factor if isinstance(query, ShareQuery) else query.factor.name,
                 "baseline": query.baseline,
                 "excluded": treatment,
             }

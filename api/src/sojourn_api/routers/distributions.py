@@ -17,6 +17,7 @@ from sojourn_api.queries.distributions import (
     BINS_PER_OCTAVE,
     DEFAULT_QUANTILES,
     STATISTICS,
+    dataset_for,
     dimensions,
     distribution_query,
     fetch_distribution,
@@ -96,10 +97,10 @@ _EXAMPLE = {
     openapi_extra=openapi_parameters(PARAMETERS, FILTERS),
 )
 def distribution(request: Request, metric: str) -> Response:
-    """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n` (packets) and `runs`.
+    """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n`: packets, connections or hosts.
 
-    Histogram counts are added up over the group, so every packet weighs the same. Bins are at most 1/64 of
-    their lower edge wide: each quantile is within 1 %, and the edges of its bin are given.
+    Histogram counts are added up over the group, so every packet, connection or host weighs the same. Bins are at
+    most 1/64 of their lower edge wide: each quantile is within 1 %, and the edges of its bin are given.
     """
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store
@@ -108,7 +109,7 @@ def distribution(request: Request, metric: str) -> Response:
     chosen = metric_of(metric)
     with store.acquire() as served:
         snapshot = served.snapshot
-        dataset = snapshot.catalogue.dataset(chosen.dataset)
+        dataset = dataset_for(chosen, snapshot.catalogue, items, _NAMES)
         columns = dimensions(dataset)
         filters = parse_filters(items, columns, _NAMES)
         format_name = negotiate(items, request.headers.get("accept"))

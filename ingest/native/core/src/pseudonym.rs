@@ -54,8 +54,9 @@ impl Hmac {
         let inner = self.inner.clone().chain_update(message).finalize();
         let digest = self.outer.clone().chain_update(inner).finalize();
         for byte in digest.iter().take(PSEUDONYM_BYTES) {
-            // Writing to a String cannot fail.
-            let _ = write!(into, "{byte:02x}");
+            for digit in [byte >> 4, byte & 15] {
+                into.push(char::from_digit(u32::from(digit), 16).unwrap_or_default());
+            }
         }
     }
 }

@@ -56,7 +56,7 @@ fuzz_target!(|input: &[u8]| {
         // Small bounds, so that small inputs reach them; long intervals, so that a gap is not thousands of rows.
         batch_rows: 3,
         interval_ms: 60_000,
-        ..QueueLogOptions::default()
+        longest_silence_ms: 600_000,
     };
     let Ok(mut decoder) = QueueLogDecoder::over(content, &QueueLogForm::Qmon, options) else {
         return;

@@ -29,7 +29,7 @@ fuzz_target!(|input: &[u8]| {
     let options = QueueLogOptions {
         batch_rows: 3,
         interval_ms: 60_000,
-        ..QueueLogOptions::default()
+        longest_silence_ms: 600_000,
     };
     let Ok(mut decoder) = QueueLogDecoder::over(content.to_vec(), &form, options) else {
         return;

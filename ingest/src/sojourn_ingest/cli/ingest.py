@@ -136,7 +136,7 @@ def ingest(
     except FileNotFoundError as error:
         raise typer.BadParameter(str(error), param_hint="PATH") from error
     # What Sojourn itself generated is not input, even when the folder around it is given.
-    files = [path for path in files if paths.var not in path.parents]
+    files = [path for path in files if paths.var not in path.parents or paths.generated in path.parents]
     if not files:
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
     # A dry run writes no address, and no key either.

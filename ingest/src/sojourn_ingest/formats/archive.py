@@ -143,7 +143,12 @@ class SnapshotArchive(SnapshotFormat):
                 raise InputError("unrecognised_format", "no reader of snapshots knows it")
             inner = Reading()
             try:
-                yield from chosen.read(source, context, inner)
+                for name, batch in chosen.read(source, context, inner):
+                    if name == TABLE:
+                        yield name, batch
+                    else:
+                        # Other tables tell their rows apart by the file, which an archive is not.
+                        reading.refuse(f"{name}: not read in an archive", batch.num_rows)
             finally:
                 reading.records_read += inner.records_read
                 for reason, count in inner.refused.items():

@@ -27,6 +27,7 @@ from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.ss_text import SsText
 from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
+from sojourn_ingest.formats.synthetic_snapshots import SyntheticSnapshots
 from sojourn_ingest.formats.tc_polls import TcPolls
 from sojourn_ingest.formats.tcp_info import TcpInfo
 from sojourn_ingest.formats.web100 import SideStream
@@ -54,7 +55,7 @@ class Registry:
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
         self.studies = list(own.values())
-        tables = snapshot_tables_of(list(snapshots.values()))
+        self._snapshot_tables = tables = snapshot_tables_of(list(snapshots.values()))
         members: Sequence[Format] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
             Capture(packets=packets),
@@ -68,6 +69,7 @@ class Registry:
             QueueLogDescriptionFile(),
             *queue_log_tables(queue_logs),
             SsText(),
+            SyntheticSnapshots(),
             TcpInfo(),
             SnapshotDescriptionFile(),
             SnapshotArchive(members),
@@ -106,6 +108,11 @@ class Registry:
         hint = header_hint(header, self.studies)
         if hint is not None:
             return f"a table like {hint}, but its header differs; describe it in a study description ({MARKER})"
+        for table in self._snapshot_tables:
+            missing = sorted(table.mapping.columns_used - set(header))
+            if len(missing) < len(table.mapping.columns_used) - 1:
+                lacks = f"lacks {', '.join(missing)}" if missing else "has others too; list them under header"
+                return f"a table like {table.name}, but it {lacks}: adapt its description"
         return "text that no reader knows"
 
 

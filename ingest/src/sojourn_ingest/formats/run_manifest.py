@@ -244,7 +244,7 @@ class RunManifest:
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-3"
+    version = "run-manifest-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""

@@ -245,8 +245,10 @@ class SsPolls(SnapshotFormat):
                         poll = _poll(line)
                     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                         reading.refuse("malformed_line")
+                        # The text of an error may quote the line, which holds addresses.
+                        what = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
                         reading.fault = reading.fault or InputError(
-                            "corrupt_record", f"line at byte {offset} is not a poll of ss: {error}", offset
+                            "corrupt_record", f"line at byte {offset} is not a poll of ss: {what}", offset
                         )
                     else:
                         yield from sockets.take(poll)

@@ -75,9 +75,9 @@ class SideStream(SnapshotFormat):
                     reading.records_read += batch.num_rows
                     yield TABLE, rows.complete(given, batch.num_rows)
             except pa.ArrowInvalid as error:
-                fault = InputError(
-                    "corrupt_record", f"damaged after connection {reading.records_read}: {one_line(error)}"
-                )
+                # Arrow may quote the line at fault, which holds an address.
+                what = one_line(error).partition(": ")[0]
+                fault = InputError("corrupt_record", f"damaged after connection {reading.records_read}: {what}")
                 if reading.records_read == 0:
                     raise fault from error
                 reading.fault = fault

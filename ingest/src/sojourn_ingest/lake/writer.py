@@ -25,6 +25,8 @@ from sojourn_ingest.lake.storage import Storage, open_storage
 from sojourn_ingest.schema import table
 
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
+#: Rows of a wide table wait for their group in memory, and are there once more while it is written.
+ROW_GROUP_BYTES = 32 * 2**20
 
 
 class FactWriter:
@@ -50,6 +52,7 @@ class FactWriter:
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
         self._pending_rows: dict[str, int] = {}
+        self._pending_bytes: dict[str, int] = {}
         self._paths: dict[str, Path] = {}
         self._objects: dict[str, str] = {}
         self._rows: dict[str, int] = {}
@@ -85,7 +88,8 @@ class FactWriter:
             return
         self._pending.setdefault(name, []).append(rows)
         self._pending_rows[name] = self._pending_rows.get(name, 0) + rows.num_rows
-        if self._pending_rows[name] >= ROW_GROUP_ROWS:
+        self._pending_bytes[name] = self._pending_bytes.get(name, 0) + rows.nbytes
+        if self._pending_rows[name] >= ROW_GROUP_ROWS or self._pending_bytes[name] >= ROW_GROUP_BYTES:
             self._flush(name)
 
     def _complete(self, name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -142,7 +146,7 @@ class FactWriter:
             self._writers[name] = pq.ParquetWriter(self._paths[name], table(name).arrow_schema(), compression="zstd")
         rows = pa.Table.from_batches(self._pending.pop(name), schema=table(name).arrow_schema())
         self._rows[name] = self._rows.get(name, 0) + rows.num_rows
-        self._pending_rows[name] = 0
+        self._pending_rows[name] = self._pending_bytes[name] = 0
         self._writers[name].write_table(rows, row_group_size=ROW_GROUP_ROWS)
 
     def _file_tag(self) -> str:

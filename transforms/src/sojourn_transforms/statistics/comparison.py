@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,18 @@ class Comparison:
     test: SignificanceTest
     dominance: Estimate
     equivalence: SignificanceTest | None
+
+
+class Finding(Protocol):
+    """What a verdict needs to know of a comparison."""
+
+    @property
+    def shift(self) -> Estimate:
+        """The effect."""
+
+    @property
+    def test(self) -> SignificanceTest:
+        """The test of no effect."""
 
 
 def compare(
@@ -93,7 +106,7 @@ def _number(value: float, decimals: int) -> str:
 
 
 def verdict(
-    comparison: Comparison,
+    comparison: Finding,
     unit: str | None,
     p_corrected: float | None,
     equivalence_p_corrected: float | None = None,
@@ -103,7 +116,7 @@ def verdict(
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Finding
     unit : str or None
         Unit of the effect; none is written for None and for ratios.
     p_corrected, equivalence_p_corrected : float or None

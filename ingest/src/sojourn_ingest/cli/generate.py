@@ -1,0 +1,65 @@
+"""``sojourn generate``: made-up measurements with a known truth."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn_ingest.synthetic.snapshot_files import GeneratedFile, dataset_of, truth_path, write_world
+from sojourn_ingest.synthetic.snapshot_world import HOSTS_PUBLISHED, SnapshotWorld
+
+MOST_ROWS = 10 * HOSTS_PUBLISHED
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``generate`` to the command line."""
+    group = typer.Typer(no_args_is_help=True, help="Make up measurements whose truth is known, labelled synthetic.")
+
+    @group.callback()
+    def generate_options() -> None:
+        """Make up measurements whose truth is known, labelled synthetic in every row and in all that is served."""
+
+    group.command("snapshots")(snapshots)
+    app.add_typer(group, name="generate")
+
+
+def snapshots(
+    out: Annotated[Path, typer.Option(help="Folder to write to: one Parquet file a day; the truth goes beside it.")],
+    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed is another world.")] = 1,
+    days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections spread.")] = 28,
+    workers: Annotated[int, typer.Option(min=1, help="Days written at a time; each uses one core.")] = os.cpu_count()
+    or 1,
+) -> None:
+    """Generate smoothed-RTT snapshots of connections, calibrated to the shares that IMC'14 published.
+
+    The same rows, seed and days give the same bytes. The folder then goes to `sojourn ingest`. OUT.truth.json holds
+    what is true of the world: shares, quantiles and host shares, computed and not drawn.
+
+    Examples
+    --------
+      sojourn generate snapshots --rows 1000000 --seed 7 --out world
+
+      sojourn ingest world && sojourn build
+    """
+    world = SnapshotWorld(rows, seed)
+    if rows < days:
+        raise typer.BadParameter(f"{rows} connections do not spread over {days} days", param_hint="--days")
+    clock = time.perf_counter()
+    done = 0
+
+    def tell(file: GeneratedFile) -> None:
+        nonlocal done
+        done += file.rows
+        typer.echo(f"{file.path.name}: {file.rows:,} connections, {done:,} of {rows:,}", err=True)
+
+    write_world(world, days, out.resolve(), workers, tell)
+    seconds = time.perf_counter() - clock
+    typer.echo(
+        f"{rows:,} synthetic connections of {dataset_of(world)} in {out}, {rows / seconds:,.0f} a second; "
+        f"what is true of them stands in {truth_path(out.resolve())}"
+    )

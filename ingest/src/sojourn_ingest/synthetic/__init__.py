@@ -1,0 +1,1 @@
+"""Made-up measurements whose truth is known, labelled synthetic in every row."""

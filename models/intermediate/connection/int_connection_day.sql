@@ -1,0 +1,18 @@
+with
+
+source_days as (
+    select * from {{ ref('int_connection_source_day') }}
+),
+
+-- A sum has no order, so the same sources give the same mark. Small terms, so that it does not overflow.
+final as (
+    select
+        start_date,
+        {{ month_of('start_date') }} as start_month,
+        cast(sum({{ shift_right(key_hash('source_hash, decoder_version, connections'), 23) }}) as bigint) as inputs_mark,
+        cast(sum(connections) as bigint) as connections
+    from source_days
+    group by start_date
+)
+
+select * from final

@@ -1,0 +1,15 @@
+with
+
+days as (
+    select * from {{ ref('int_connection_day') }}
+),
+
+final as (
+    select
+        start_month,
+        cast(sum({{ shift_right(key_hash('start_date, inputs_mark'), 23) }}) as bigint) as inputs_mark
+    from days
+    group by start_month
+)
+
+select * from final

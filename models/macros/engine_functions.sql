@@ -1,0 +1,37 @@
+{#- Functions that engines spell differently and compute alike. -#}
+
+{#- Date, in UTC, of a time in nanoseconds since 1970. -#}
+{% macro utc_date(time_ns) -%}
+    {{ adapter.dispatch('utc_date', 'sojourn')(time_ns) }}
+{%- endmacro %}
+
+{% macro default__utc_date(time_ns) -%}
+    (cast('1970-01-01' as date) + cast({{ time_ns }} // 86400000000000 as integer))
+{%- endmacro %}
+
+{% macro spark__utc_date(time_ns) -%}
+    date_add(cast('1970-01-01' as date), cast({{ time_ns }} div 86400000000000 as int))
+{%- endmacro %}
+
+
+{#- First day of a date's month, as a date. -#}
+{% macro month_of(day) -%}
+    cast(date_trunc('month', {{ day }}) as date)
+{%- endmacro %}
+
+
+{#-
+    63 bits of a hash of columns. Engines, and their releases, have hashes of their own: it may tell values apart, and must never be
+    part of a figure.
+-#}
+{% macro key_hash(columns) -%}
+    {{ adapter.dispatch('key_hash', 'sojourn')(columns) }}
+{%- endmacro %}
+
+{% macro default__key_hash(columns) -%}
+    cast(hash({{ columns }}) >> 1 as bigint)
+{%- endmacro %}
+
+{% macro spark__key_hash(columns) -%}
+    shiftrightunsigned(xxhash64({{ columns }}), 1)
+{%- endmacro %}

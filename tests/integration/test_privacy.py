@@ -1,0 +1,130 @@
+"""Public addresses and reverse-DNS names reach no byte of lake, warehouse, snapshot or log."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.lake import Lake
+
+SOJOURN = Path(sys.executable).parent / "sojourn"
+HOSTS = {
+    "93.184.215.14": "dns-93-184-215-14.adsl.example.net",
+    "185.199.110.153": "c-185-199-110-153.hsd1.ca.comcast.net",
+    "2606:2800:21f:cb07:6820:80da:af6b:8b2c": "six.ftth.example.net",
+}
+V4 = next(iter(HOSTS))
+
+
+def _forms() -> list[bytes]:
+    forms: list[bytes] = []
+    for address, name in HOSTS.items():
+        parsed = ipaddress.ip_address(address)
+        forms += [address.encode(), parsed.exploded.encode(), name.encode()]
+        # Four bytes may stand anywhere by chance; sixteen do not.
+        forms += [parsed.packed] if parsed.version == 6 else []
+    return forms
+
+
+def _tcp_info(address: str) -> str:
+    packed = ipaddress.ip_address(address).packed
+    message = struct.pack("<BBBB", 2, 1, 0, 0) + struct.pack("!HH", 443, 4000) + bytes(16) + packed + bytes(12)
+    info = bytearray(232)
+    struct.pack_into("<I", info, 68, 20_000)
+    parts = [None, None, base64.b64encode(info).decode()]
+    record = {
+        "Timestamp": "2026-01-01T00:00:00Z",
+        "RawIDM": base64.b64encode(message + bytes(32)).decode(),
+        "Attributes": parts,
+    }
+    return json.dumps(record, separators=(",", ":")) + "\n"
+
+
+def _write_inputs(folder: Path) -> None:
+    """Write one source of each kind that holds addresses, with good and damaged records."""
+    folder.mkdir()
+    (folder / "d.yaml").write_text(
+        "sojourn_snapshots: 1\ndataset: made-up\ntitle: t\nlicence: CC0-1.0\nsynthetic: true\ntables:\n"
+        "  - name: t\n    rtt_basis: smoothed\n    sample_basis: rtt_samples\n    fields:\n"
+        "      start_ns: { from: start, unit: s }\n      client_address: { from: ip }\n"
+        "      client_name: { from: name }\n      rtt_max_us: { from: rtt, unit: ms }\n"
+    )
+    lines = [f"1700000000,{address},{name},20" for address, name in HOSTS.items()]
+    # Rows that are refused hold addresses too: too few columns, an address and a number that are none.
+    bad = [f"1700000000,{V4}", f"1700000000,{V4}x,{HOSTS[V4]},5", f"1700000000,{V4},{HOSTS[V4]},{V4}"]
+    (folder / "t.csv").write_text("\n".join(["start,ip,name,rtt", *lines, *bad]) + "\n")
+    (folder / "cut.csv").write_bytes(f"start,ip,name,rtt\n1700000000,{V4},\xff,1\n".encode("latin-1"))
+    rows = [{"start": 1_700_000_000, "ip": ip, "name": name, "rtt": 20} for ip, name in HOSTS.items()]
+    (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + f'{{"ip": "{V4}", \n')
+    (folder / "polls.jsonl").write_text(_tcp_info(V4) + f'{{"Timestamp":"{V4}\n')
+    socket = f"ESTAB 0 0 {V4}:443 185.199.110.153:999\n\t cubic rtt:20/1\n"
+    (folder / "ss.txt").write_text(f"1700000000.5\n{socket}ESTAB 0 0 {V4}:x y\n1700000001\n{socket}")
+    measured = {"ClientIP": V4, "StartTime": "2026-01-01T00:00:00Z", "ServerMeasurements": [{"TCPInfo": {"RTT": 9}}]}
+    result = {"GitShortCommit": "x", "ClientIP": V4, "Download": measured}
+    (folder / "ndt7.json").write_text(json.dumps(result, separators=(",", ":")))
+    (folder / "ndt7-cut.json").write_text(json.dumps(result, separators=(",", ":"))[:-20])
+    (folder / "t.web100").write_text(
+        "K: RemAddress StartTimeSec StartTimeUsec Duration MinRTT MaxRTT SumRTT CountRTT ThruBytesAcked "
+        f"ThruBytesReceived PktsRetrans\nC: {V4} 1700000000 1 1 1 2 3 2 1 1 1\nC: {V4} 17\n"
+    )
+    (folder / "unknown.txt").write_text(f"{V4} {HOSTS[V4]}\n")
+
+
+@pytest.mark.integration
+def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(tmp_path: Path) -> None:
+    folder, var = tmp_path / "inputs", tmp_path / "var"
+    _write_inputs(folder)
+    prefixes = tmp_path / "prefixes.csv"
+    prefixes.write_text("prefix,asn,country\n93.184.0.0/16,64500,US\n2606:2800::/32,64501,DE\n")
+    printed = b""
+    for arguments in (["ingest", "--prefix-table", str(prefixes), str(folder)], ["build"]):
+        done = subprocess.run(
+            [str(SOJOURN), *arguments, "--var", str(var)], capture_output=True, check=False, env={**os.environ}
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        printed += done.stdout + done.stderr
+    lake = Lake(var / "lake")
+    key = Pseudonymiser(_key(var)).keys(V4)[0]
+    rows = [row for path in lake.files("srtt_connection") for row in pq.read_table(path).to_pylist()]
+    # The search below would find nothing either if nothing had been read.
+    datasets = {"made-up", "m-lab-tcp-info", "m-lab-ndt7", "m-lab-sidestream", "ss"}
+    assert {row["dataset"] for row in rows} == datasets
+    assert {row["dataset"] for row in rows if row["client_host_key"] == key} == datasets - {"ss"}
+    mine = [row for row in rows if row["client_host_key"] == key and row["dataset"] == "made-up"]
+    assert {(row["asn"], row["country"], row["access_technology"]) for row in mine} == {(64500, "US", "adsl")}
+    forms = _forms()
+    assert not [form for form in forms if form in printed]
+    searched = 0
+    for path in var.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            searched += 1
+            assert not [form for form in forms if form in content], path
+            if path.suffix == ".parquet":
+                # Pages are compressed: what stands in them is searched as well.
+                text = "\n".join(map(str, pq.read_table(path).to_pylist())).encode()
+                assert not [form for form in forms if form in text], path
+    assert searched > 20
+    with duckdb.connect(str(var / "warehouse" / "warehouse.duckdb"), read_only=True) as warehouse:
+        tables = warehouse.sql(
+            "select table_schema, table_name from information_schema.tables where table_type = 'BASE TABLE'"
+        ).fetchall()
+        for schema, name in tables:
+            text = "\n".join(map(str, warehouse.sql(f'select * from "{schema}"."{name}"').fetchall())).encode()
+            assert not [form for form in forms if form in text], name
+
+
+def _key(var: Path) -> bytes:
+    settings = dict(line.split("=", 1) for line in (var / "secrets.env").read_text().splitlines() if "=" in line)
+    return settings["SOJOURN_ADDRESS_KEY"].encode()
