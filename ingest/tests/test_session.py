@@ -162,7 +162,10 @@ def test_a_readers_own_bug_is_recorded_not_raised(
     (inputs / "notes.txt").write_text("hello\n")
     attempts = ingest(tmp_path, inputs)
     assert attempts["a.pcap"].commit.reason == "internal_error"
-    assert "ZeroDivisionError: planted" in str(attempts["a.pcap"].commit.message)
+    message = str(attempts["a.pcap"].commit.message)
+    assert "ZeroDivisionError" in message
+    # The text of an error may hold an address of the input.
+    assert "planted" not in message
     assert attempts["notes.txt"].commit.reason == "unrecognised_format"
 
 
