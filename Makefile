@@ -112,6 +112,8 @@ test-integration: ## From real files to HTTP answers, against figures computed i
 .PHONY: test-long
 test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
 	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
+	@echo "==> planted truth of 10 million connections"
+	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/test_connection_marts_truth.py
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
