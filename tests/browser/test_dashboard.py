@@ -402,8 +402,8 @@ def test_every_share_of_hosts_in_the_wild_is_the_apis(wild: Dashboard) -> None:
     expected = {
         (
             f"{row['threshold_ms']:4g} ms",
-            f"{row['access_technology']}{', SYNTHETIC' if row['synthetic'] else ''}\n"
-            f"{row['dataset']}\n({row['rtt_basis']}, {row['sample_basis']})",
+            f"{row['access_technology']}{', SYNTHETIC' if row['synthetic'] else ''}, "
+            f"{row['dataset']} ({row['rtt_basis']}, {row['sample_basis']})",
         ): row["host_share_above_ratio"]
         for row in rows
     }
