@@ -14,6 +14,8 @@ SUPERSET_PORT ?= 8088
 SHARED ?= ../shared
 # duckdb: this machine; spark: this machine or, with SOJOURN_SPARK_MASTER, a cluster.
 ENGINE ?= duckdb
+# Rows of make bench-spark.
+ROWS ?= 50000000
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
 # Connections that make bench-snapshots generates; SCALE=full is as many as IMC'14 had.
@@ -171,6 +173,10 @@ validation: setup ## Hold the testbed's runs against figures computed without So
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
+
+.PHONY: bench-spark
+bench-spark: setup-spark ## The same counting job on DuckDB and on Spark, ROWS (50000000) rows (3 GB of disk)
+	@.venv/bin/python transforms/benchmarks/spark_speed.py --rows $(ROWS) --folder $(SOJOURN_VAR)/bench-spark
 
 .PHONY: bench-models
 bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs

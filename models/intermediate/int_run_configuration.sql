@@ -22,25 +22,29 @@ final as (
         || '/start_order=' || start_order
         || case when aqm_parameters is null then '' else '/aqm_parameters=' || aqm_parameters end
         || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end as configuration_id,
-        row_number() over (
-            partition by
-                study_id,
-                workload,
-                direction,
-                bandwidth_bps,
-                rtt_ms,
-                aqm,
-                aqm_parameters,
-                bandwidth_programme,
-                queue_size_bdp,
-                queue_size_bytes,
-                congestion_control,
-                application,
-                start_order
-            order by
-                case when start_ns is null then 1 else 0 end,
-                start_ns,
-                run_id
+        cast(
+            row_number()
+                over (
+                    partition by
+                        study_id,
+                        workload,
+                        direction,
+                        bandwidth_bps,
+                        rtt_ms,
+                        aqm,
+                        aqm_parameters,
+                        bandwidth_programme,
+                        queue_size_bdp,
+                        queue_size_bytes,
+                        congestion_control,
+                        application,
+                        start_order
+                    order by
+                        case when start_ns is null then 1 else 0 end,
+                        start_ns,
+                        run_id
+                )
+            as bigint
         ) as run_number,
         workload,
         direction,
