@@ -191,7 +191,7 @@ def grouping_times_ms(warehouse: Path) -> dict[str, float]:
             taken = []
             for _ in range(5):
                 started = time.perf_counter()
-                connection.execute(
+                connection.sql(
                     f"select {group}, bin_index, sum(connections) "
                     "from marts.connection_queuing_delay_histogram group by all"
                 ).to_arrow_table()
