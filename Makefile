@@ -18,6 +18,9 @@ ENGINE ?= duckdb
 ROWS ?= 50000000
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
+# Connections that make bench-snapshots generates; SCALE=full is as many as IMC'14 had.
+ROWS ?= 100000000
+SCALE ?=
 
 SAMPLE := ingest/sample/runs
 # A small made-up world of connections, which the sample has none of; labelled synthetic wherever it shows.
@@ -114,6 +117,8 @@ test-integration: ## From real files to HTTP answers, against figures computed i
 .PHONY: test-long
 test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
 	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
+	@echo "==> planted truth of 10 million connections"
+	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/test_connection_marts_truth.py
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
@@ -133,6 +138,13 @@ bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captur
 .PHONY: bench-queue
 bench-queue: setup ## Queue logs of 10 million events into Parquet, binary and text (10 minutes, 2 GB of disk)
 	@.venv/bin/python ingest/benchmarks/queue_log_speed.py
+
+.PHONY: bench-snapshots
+bench-snapshots: setup ## Connections in the wild against plain SQL, Polars and pandas: ROWS (100 million), or SCALE=full (430 million)
+	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
+	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
+	@.venv/bin/python transforms/benchmarks/connection_speed.py --var $(SOJOURN_VAR)/bench-snapshots \
+		--rows $(if $(filter full,$(SCALE)),430000000,$(ROWS)) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
 .PHONY: format
 format: ## Format Python, Rust and SQL

@@ -70,7 +70,7 @@ impl<'r, R> Columns<'r, R> {
     pub(crate) fn optional_string<S: AsRef<str>>(
         &mut self,
         name: impl Into<String>,
-        value: impl Fn(&'r R) -> Option<S>,
+        value: impl FnMut(&'r R) -> Option<S>,
     ) {
         let array: StringArray = self.rows.iter().map(value).collect();
         self.push(name.into(), DataType::Utf8, true, Arc::new(array));

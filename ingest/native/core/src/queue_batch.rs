@@ -1,8 +1,10 @@
 //! Arrow batches of the tables `queue_event`, `queue_interval`, `queue` and `queue_log`.
 
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use arrow_array::RecordBatch;
+use hashbrown::HashMap;
 
 use crate::columns::Columns;
 use crate::fault::Fault;
@@ -92,7 +94,7 @@ pub(crate) fn queue_events(
     clock: &'static str,
 ) -> Result<RecordBatch, Fault> {
     let drop_of =
-        |packet: &QueuedPacket, of: fn(&PacketDrop) -> Option<i64>| packet.drop.as_ref().and_then(of);
+        |packet: &QueuedPacket, of: fn(&PacketDrop) -> Option<i64>| packet.drop.as_deref().and_then(of);
     let queue_of = |packet: &QueuedPacket| queues.get(packet.queue as usize).map(|queue| queue.id);
     let mut columns = Columns::over(rows);
     columns.int64("packet_index", |packet| packet.index);
@@ -154,8 +156,11 @@ fn endpoint(
     prefix: &str,
     end: impl Fn(&NetworkFields) -> (IpAddr, Option<u16>),
 ) {
+    let mut texts: HashMap<IpAddr, Rc<str>> = HashMap::new();
     columns.optional_string(format!("{prefix}_address"), |packet| {
-        packet.network.as_ref().map(|network| end(network).0.to_string())
+        let address = end(packet.network.as_ref()?).0;
+        let text = texts.entry(address).or_insert_with(|| address.to_string().into());
+        Some(Rc::clone(text))
     });
     columns.optional_int32(format!("{prefix}_port"), |packet| {
         end(packet.network.as_ref()?).1.map(i32::from)

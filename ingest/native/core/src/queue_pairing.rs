@@ -22,6 +22,7 @@
 
 use std::collections::VecDeque;
 
+use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
 use crate::loss_spans::LossSpans;
@@ -88,7 +89,8 @@ pub(crate) struct QueuedPacket {
     pub(crate) fate: Fate,
     pub(crate) enqueue: Option<QueueState>,
     pub(crate) dequeue: Option<QueueState>,
-    pub(crate) drop: Option<PacketDrop>,
+    /// Apart, since most packets are not dropped and many of them wait.
+    pub(crate) drop: Option<Box<PacketDrop>>,
     pub(crate) sojourn_ns: Option<i64>,
     pub(crate) packet_bytes: Option<i32>,
     pub(crate) ethertype: Option<u16>,
@@ -141,16 +143,16 @@ impl QueuedPacket {
     fn dropped(&mut self, fate: Fate, event: &mut QueueEvent) {
         self.open = false;
         self.fate = fate;
-        self.drop = Some(PacketDrop {
+        self.drop = Some(Box::new(PacketDrop {
             state: QueueState::of(event),
             cause: std::mem::take(&mut event.cause),
-        });
+        }));
     }
 
     fn dropped_unseen(&mut self, time_ns: i64) {
         self.open = false;
         self.fate = Fate::DroppedInQueue;
-        self.drop = Some(PacketDrop {
+        self.drop = Some(Box::new(PacketDrop {
             state: QueueState {
                 time_ns,
                 packets: None,
@@ -158,7 +160,7 @@ impl QueuedPacket {
                 ecn_ce: None,
             },
             cause: DropCause::default(),
-        });
+        }));
     }
 
     /// What the probe prints of the packet's own fields, where it does, is the same at both ends of its stay.
@@ -455,20 +457,25 @@ impl QueuePairing {
         let Some(flow) = network.map(|network| flow_key(queue, network)) else {
             return;
         };
-        let Some(mut packets) = self.flows.remove(&flow) else {
+        let Entry::Occupied(mut packets) = self.flows.entry(flow) else {
             return;
         };
-        while let Some(first) = packets.front().copied() {
+        // Nearly always empty, and then without memory of its own.
+        let mut gone = Vec::new();
+        while let Some(first) = packets.get().front().copied() {
             if first.index > index {
                 break;
             }
-            packets.pop_front();
+            packets.get_mut().pop_front();
             if first.index < index && self.open.get(&first.key) == Some(&first.index) {
-                self.mark_gone(first, now_ns);
+                gone.push(first);
             }
         }
-        if !packets.is_empty() {
-            self.flows.insert(flow, packets);
+        if packets.get().is_empty() {
+            packets.remove();
+        }
+        for packet in gone {
+            self.mark_gone(packet, now_ns);
         }
     }
 

@@ -1,16 +1,25 @@
 //! Events of several processors brought into the order of time.
 //!
 //! A probe hands over each processor's buffer in turn, so a log is only roughly in order. An event is held until one
-//! that is later by the window's length was read, or until too many are held. What comes in order, which nearly
-//! everything does, waits in a queue; the rest in a heap beside it.
+//! that is later by the window's length was read, or until too many are held. Each buffer is in order by itself, so
+//! events wait in as few runs as there are buffers, which are merged; a heap of whole events would move each of them
+//! many times. What fits none of the runs, which only damage brings about, waits in a heap beside them.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Events may be so far apart from their place.
 pub(crate) const WINDOW_NS: i64 = 1_000_000_000;
 /// Bounds the memory at high rates.
 const MOST_HELD: usize = 1 << 18;
+/// More than the processors of any host whose queues are watched.
+const MOST_RUNS: usize = 256;
+/// A run that once was long gives its memory back, so that many runs cannot keep that of many windows.
+const LEAST_SHRUNK: usize = 1024;
+
+/// By time, then rank, then the order of reading.
+type Order = (i64, u8, u64);
 
 #[derive(Debug)]
 struct Held<T> {
@@ -22,7 +31,7 @@ struct Held<T> {
 }
 
 impl<T> Held<T> {
-    fn order(&self) -> (i64, u8, u64) {
+    fn order(&self) -> Order {
         (self.time_ns, self.rank, self.number)
     }
 }
@@ -54,8 +63,13 @@ pub(crate) struct TooLate;
 
 #[derive(Debug)]
 pub(crate) struct SortWindow<T> {
-    in_order: VecDeque<Held<T>>,
+    /// Each is in order, and the last of each is earlier than the last of the one before it: so a run is found by
+    /// bisection, and it is always the hindmost that becomes empty.
+    runs: Vec<VecDeque<Held<T>>>,
+    /// The first of each run.
+    firsts: BinaryHeap<Reverse<(Order, usize)>>,
     out_of_order: BinaryHeap<Held<T>>,
+    held: usize,
     newest_ns: Option<i64>,
     released_ns: Option<i64>,
     read: u64,
@@ -64,8 +78,10 @@ pub(crate) struct SortWindow<T> {
 impl<T> Default for SortWindow<T> {
     fn default() -> Self {
         Self {
-            in_order: VecDeque::new(),
+            runs: Vec::new(),
+            firsts: BinaryHeap::new(),
             out_of_order: BinaryHeap::new(),
+            held: 0,
             newest_ns: None,
             released_ns: None,
             read: 0,
@@ -92,12 +108,16 @@ impl<T> SortWindow<T> {
             item,
         };
         self.read += 1;
-        if self
-            .in_order
-            .back()
-            .is_none_or(|last| last.order() <= held.order())
-        {
-            self.in_order.push_back(held);
+        self.held += 1;
+        let order = held.order();
+        let place = self
+            .runs
+            .partition_point(|run| run.back().is_some_and(|last| last.order() > order));
+        if let Some(run) = self.runs.get_mut(place) {
+            run.push_back(held);
+        } else if place < MOST_RUNS {
+            self.runs.push(VecDeque::from([held]));
+            self.firsts.push(Reverse((order, place)));
         } else {
             self.out_of_order.push(held);
         }
@@ -107,13 +127,13 @@ impl<T> SortWindow<T> {
     /// The earliest event, once nothing earlier can come any more.
     pub(crate) fn pop_due(&mut self) -> Option<T> {
         let newest_ns = self.newest_ns?;
-        let earliest_ns = match (self.in_order.front(), self.out_of_order.peek()) {
-            (Some(one), Some(other)) => one.time_ns.min(other.time_ns),
-            (Some(one), None) | (None, Some(one)) => one.time_ns,
-            (None, None) => return None,
+        let of_runs = self.firsts.peek().map(|Reverse(((time_ns, ..), _))| *time_ns);
+        let of_rest = self.out_of_order.peek().map(|held| held.time_ns);
+        let earliest_ns = match (of_runs, of_rest) {
+            (Some(one), Some(other)) => one.min(other),
+            (one, other) => one.or(other)?,
         };
-        let full = self.in_order.len() + self.out_of_order.len() > MOST_HELD;
-        if full || newest_ns.saturating_sub(earliest_ns) > WINDOW_NS {
+        if self.held > MOST_HELD || newest_ns.saturating_sub(earliest_ns) > WINDOW_NS {
             return self.pop();
         }
         None
@@ -121,18 +141,36 @@ impl<T> SortWindow<T> {
 
     /// The earliest event, whatever may still come.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let from_heap = match (self.in_order.front(), self.out_of_order.peek()) {
-            (Some(one), Some(other)) => other.order() < one.order(),
+        let from_heap = match (self.firsts.peek(), self.out_of_order.peek()) {
+            (Some(Reverse((first, _))), Some(other)) => other.order() < *first,
             (None, Some(_)) => true,
             _ => false,
         };
         let held = if from_heap {
             self.out_of_order.pop()
         } else {
-            self.in_order.pop_front()
+            self.pop_of_runs()
         }?;
+        self.held -= 1;
         self.released_ns = Some(held.time_ns);
         Some(held.item)
+    }
+
+    fn pop_of_runs(&mut self) -> Option<Held<T>> {
+        let mut first = self.firsts.peek_mut()?;
+        let Reverse((order, place)) = &mut *first;
+        let run = self.runs.get_mut(*place)?;
+        let held = run.pop_front()?;
+        if let Some(next) = run.front() {
+            *order = next.order();
+            if run.capacity() > LEAST_SHRUNK && run.capacity() / 8 > run.len() {
+                run.shrink_to(run.len() * 2);
+            }
+        } else {
+            PeekMut::pop(first);
+            self.runs.pop();
+        }
+        Some(held)
     }
 }
 
@@ -174,6 +212,57 @@ mod tests {
             window.push(7, rank, item).unwrap();
         }
         assert_eq!(drain(&mut window), [20, 21, 10, 11]);
+    }
+
+    #[test]
+    fn any_order_comes_out_as_sorted() {
+        // Linear congruential numbers, 1000 within the window: far more runs than processors, so the heap works too.
+        for spread in [1, 4, 300, 100_000] {
+            let mut window = SortWindow::default();
+            let mut state = 12345_u64;
+            let mut times: Vec<i64> = (0..5000)
+                .map(|number| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    number - (state >> 33) as i64 % spread
+                })
+                .collect();
+            let mut found = Vec::new();
+            for (number, time) in times.iter().enumerate() {
+                window.push(*time, 0, *time).unwrap();
+                if spread < 1000 && number % 3 > 0 && number > 1000 {
+                    found.extend(window.pop());
+                }
+            }
+            found.extend(drain(&mut window));
+            times.sort_unstable();
+            assert_eq!(found, times);
+            assert_eq!((window.held, window.runs.len()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn more_runs_than_are_kept_wait_in_the_heap() {
+        let mut window = SortWindow::default();
+        for time in (0..1000).rev() {
+            window.push(time, 0, time).unwrap();
+        }
+        assert_eq!(
+            (window.runs.len(), window.out_of_order.len()),
+            (MOST_RUNS, 1000 - MOST_RUNS)
+        );
+        assert!(drain(&mut window).is_sorted());
+    }
+
+    #[test]
+    fn a_run_that_was_long_gives_memory_back() {
+        let mut window = SortWindow::default();
+        for time in 0..100_000 {
+            window.push(time, 0, time).unwrap();
+        }
+        for _ in 0..99_999 {
+            window.pop();
+        }
+        assert!(window.runs.iter().all(|run| run.capacity() <= 2 * LEAST_SHRUNK));
     }
 
     #[test]

@@ -143,7 +143,18 @@ class FactWriter:
             attempt = f"-{self._attempt}" if self._attempt else ""
             self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}{attempt}.parquet"
             self._paths[name] = self._storage.draft(self._objects[name])
-            self._writers[name] = pq.ParquetWriter(self._paths[name], table(name).arrow_schema(), compression="zstd")
+            schema = table(name).arrow_schema()
+            self._writers[name] = pq.ParquetWriter(
+                self._paths[name],
+                schema,
+                compression="zstd",
+                # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
+                # in none. They grow steadily, so that their differences are small.
+                use_dictionary=[column.name for column in schema if pa.types.is_string(column.type)],
+                column_encoding={
+                    column.name: "DELTA_BINARY_PACKED" for column in schema if pa.types.is_integer(column.type)
+                },
+            )
         rows = pa.Table.from_batches(self._pending.pop(name), schema=table(name).arrow_schema())
         self._rows[name] = self._rows.get(name, 0) + rows.num_rows
         self._pending_rows[name] = self._pending_bytes[name] = 0

@@ -1,0 +1,188 @@
+"""Connections in the wild: distributions that pool no two bases, and shares compared between clusters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from fastapi.testclient import TestClient
+
+from sojourn_transforms.statistics import histogram
+
+TEXT, WHOLE = pa.string(), pa.int64()
+BASIS = [("dataset", TEXT), ("synthetic", pa.bool_()), ("rtt_basis", TEXT), ("sample_basis", TEXT)]
+BINS = [("bin_index", WHOLE), ("bin_lower_us", WHOLE), ("bin_upper_us", WHOLE), ("connections", WHOLE)]
+UPPER_BOUND = [("is_upper_bound", pa.bool_())]
+BY_MONTH = pa.schema([("start_month", pa.date32()), *BASIS, ("access_technology", TEXT), *BINS, *UPPER_BOUND])
+BY_SYSTEM = pa.schema(
+    [
+        ("start_month", pa.date32()),
+        *BASIS,
+        ("access_technology", TEXT),
+        ("country", TEXT),
+        ("asn", WHOLE),
+        *BINS,
+        *UPPER_BOUND,
+    ]
+)
+SUMS = ("hosts", "hosts_above", "connections", "connections_above")
+SQUARES = ("connections_squared", "connections_times_above", "connections_above_squared")
+BY_HOST = pa.schema(
+    [("period_kind", TEXT), ("period", TEXT), *BASIS, ("access_technology", TEXT), ("threshold_ms", pa.float64())]
+    + [(name, WHOLE) for name in (*SUMS, *SQUARES)]
+    + UPPER_BOUND
+)
+MADE_UP = {"dataset": "made-up", "synthetic": True, "rtt_basis": "smoothed", "sample_basis": "rtt_samples"}
+POLLED = {"dataset": "polled", "synthetic": False, "rtt_basis": "smoothed", "sample_basis": "polls"}
+SYSTEMS = {"adsl": 14, "cable": 12, "ftth": 9}
+SCALE = {"adsl": 11.0, "cable": 9.0, "ftth": 9.0}
+
+Delays = dict[tuple[str, int], list[int]]
+
+
+def drawn() -> Delays:
+    """Delays in µs of each technology in each autonomous system: those of ADSL are the longest."""
+    random = np.random.default_rng(11)
+    return {
+        (technology, 64500 + system): np.floor(random.lognormal(SCALE[technology], 0.5, 120)).astype(int).tolist()
+        for technology, systems in SYSTEMS.items()
+        for system in range(systems)
+    }
+
+
+def binned(delays_us: list[int]) -> list[dict[str, Any]]:
+    counts = Counter(histogram.bin_index(np.array(delays_us)).tolist())
+    indexes = np.array(sorted(counts))
+    edges = zip(histogram.bin_lower_us(indexes).tolist(), histogram.bin_upper_us(indexes).tolist(), strict=True)
+    return [
+        {"bin_index": index, "bin_lower_us": lower, "bin_upper_us": upper, "connections": counts[index]}
+        for index, (lower, upper) in zip(indexes.tolist(), edges, strict=True)
+    ]
+
+
+def of_hosts(technology: str, hosts: int, above: int) -> dict[str, Any]:
+    """The row of hosts with two connections each, of which one is above 100 ms at some of them."""
+    return {
+        **MADE_UP,
+        "period_kind": "all",
+        "period": "all",
+        "access_technology": technology,
+        "threshold_ms": 100.0,
+        **dict(zip(SUMS, (hosts, above, 2 * hosts, above), strict=True)),
+        **dict(zip(SQUARES, (4 * hosts, 2 * above, above), strict=True)),
+        "is_upper_bound": True,
+    }
+
+
+@pytest.fixture(scope="module")
+def delays() -> Delays:
+    return drawn()
+
+
+@pytest.fixture
+def served(publish: Any, serve: Any, build: Any, delays: Delays) -> TestClient:
+    made = type(build)()
+    month = {"start_month": date(2026, 1, 1), "is_upper_bound": True}
+    of_systems = [
+        {**month, **MADE_UP, "access_technology": technology, "country": "DE", "asn": asn, **row}
+        for (technology, asn), values in delays.items()
+        for row in binned(values)
+    ]
+    of_months = [
+        {**month, **MADE_UP, "access_technology": technology, **row}
+        for technology in SYSTEMS
+        for row in binned([value for (kind, _), values in delays.items() if kind == technology for value in values])
+    ]
+    of_months += [{**month, **POLLED, "access_technology": "adsl", **row} for row in binned([1_000_000] * 5)]
+    key = ["dataset", "access_technology"]
+    made.add("connection_queuing_delay_histogram", [*key, "bin_index"], BY_MONTH, of_months)
+    made.add("connection_queuing_delay_as_histogram", [*key, "asn", "bin_index"], BY_SYSTEM, of_systems)
+    shares = [of_hosts("adsl", 400, 160), of_hosts("all", 609, 205), of_hosts("cable", 200, 40), of_hosts("ftth", 9, 5)]
+    made.add("queuing_delay_share", [*key, "threshold_ms"], BY_HOST, shares)
+    return serve(folder=publish(made))
+
+
+def get(client: TestClient, url: str) -> list[dict[str, Any]]:
+    response = client.get(url)
+    assert response.status_code == 200, response.text
+    rows: list[dict[str, Any]] = response.json()["rows"]
+    return rows
+
+
+def of(delays: Delays, technology: str) -> Any:
+    return np.concatenate([values for (kind, _), values in delays.items() if kind == technology])
+
+
+def test_quantiles_are_those_of_the_connections_and_no_two_bases_are_pooled(served: TestClient, delays: Delays) -> None:
+    rows = get(served, "/v1/distributions/connection_queuing_delay?group=access_technology&quantiles=0.25,0.5,0.95")
+    assert len(rows) == 3 * (len(SYSTEMS) + 1)
+    for row in rows:
+        assert row["is_upper_bound"] is True
+        if row["dataset"] == "polled":
+            assert (row["n"], row["sample_basis"], row["synthetic"]) == (5, "polls", False)
+            assert row["queuing_delay_ms"] == pytest.approx(1000, rel=0.01)
+        else:
+            values = of(delays, row["access_technology"])
+            assert (row["n"], row["sample_basis"], row["synthetic"]) == (values.size, "rtt_samples", True)
+            exact = np.quantile(values, row["quantile_ratio"], method="inverted_cdf") / 1000
+            assert row["queuing_delay_ms"] == pytest.approx(exact, rel=0.01)
+
+
+def test_any_threshold_is_enclosed(served: TestClient, delays: Delays) -> None:
+    url = "/v1/distributions/connection_queuing_delay?statistic=thresholds&thresholds_ms=7.3,50,100&dataset=made-up"
+    rows = get(served, f"{url}&group=access_technology")
+    assert len(rows) == 3 * len(SYSTEMS)
+    for row in rows:
+        true = np.mean(of(delays, row["access_technology"]) > 1000 * row["threshold_ms"])
+        assert row["share_above_lower_ratio"] <= true <= row["share_above_upper_ratio"]
+
+
+def test_one_system_is_answered_from_the_dataset_that_knows_systems(served: TestClient, delays: Delays) -> None:
+    (row,) = get(
+        served,
+        "/v1/distributions/connection_queuing_delay?asn=64500&access_technology=adsl&group=access_technology&quantiles=0.5",
+    )
+    exact = np.quantile(delays["adsl", 64500], 0.5, method="inverted_cdf") / 1000
+    assert row["queuing_delay_ms"] == pytest.approx(exact, rel=0.01)
+
+
+def test_shares_by_system_are_compared_and_few_systems_are_refused(served: TestClient, delays: Delays) -> None:
+    url = "/v1/comparisons/connection_delay_share?factor=access_technology&baseline=cable&threshold_ms=20"
+    rows = {row["treatment"]: row for row in get(served, url)}
+    assert set(rows) == {"adsl", "ftth"}
+    for technology, row in rows.items():
+        limit_us = 1000 * row["effective_threshold_ms"]
+        assert 0 <= limit_us - 20_000 <= 20_000 / 64
+        shares = [np.mean(of(delays, name) > limit_us) for name in (technology, "cable")]
+        assert row["effect"] == pytest.approx(shares[0] - shares[1])
+        assert (row["treatment_n"], row["baseline_n"]) == (SYSTEMS[technology], 12)
+        assert row["replication_unit"] == "autonomous system"
+    assert rows["adsl"]["effect_lower"] > 0.8
+    assert rows["adsl"]["p_value"] < 1e-6
+    assert (rows["ftth"]["effect_lower"], rows["ftth"]["p_value"]) == (None, None)
+    assert rows["ftth"]["interval_null_reason"] == "9 clusters: an interval needs 10"
+
+
+@pytest.mark.parametrize(
+    ("metric", "effect"), [("connection_delay_share_by_host", 0.1), ("host_delay_share", 0.2)], ids=str
+)
+def test_shares_by_host_are_compared_and_few_hosts_are_refused(served: TestClient, metric: str, effect: float) -> None:
+    url = f"/v1/comparisons/{metric}?factor=access_technology&baseline=cable&threshold_ms=100"
+    rows = {row["treatment"]: row for row in get(served, url)}
+    assert set(rows) == {"adsl", "ftth"}
+    assert rows["adsl"]["effect"] == pytest.approx(effect)
+    assert rows["adsl"]["effect_lower"] > 0
+    assert (rows["adsl"]["treatment_n"], rows["adsl"]["replication_unit"]) == (400, "host")
+    assert rows["ftth"]["interval_null_reason"] == "9 clusters: an interval needs 10"
+    assert rows["ftth"]["p_value"] is None
+
+
+def test_a_threshold_that_hosts_were_not_counted_at_is_refused(served: TestClient) -> None:
+    url = "/v1/comparisons/host_delay_share?factor=access_technology&baseline=cable&threshold_ms=123"
+    response = served.get(url)
+    assert response.status_code == 422
+    assert "queuing_delay_share" in response.text

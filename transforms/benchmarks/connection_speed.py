@@ -1,0 +1,273 @@
+"""How long connections in the wild take: ingest, marts, and the plainest SQL for the same figures in the same run.
+
+``python transforms/benchmarks/connection_speed.py --var FOLDER --rows N`` generates a world, labelled synthetic, and
+prints the tables of docs/performance.md. Each step is a process of its own, whose seconds, CPU seconds and peak memory
+are told. What it writes to FOLDER is removed at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.synthetic.snapshot_rows import rows_of_day
+from sojourn_transforms.warehouse import register_lake
+
+ROOT = Path(__file__).resolve().parents[2]
+SOJOURN = str(Path(sys.executable).parent / "sojourn")
+PANDAS_BYTES_A_ROW = 400
+"""What pandas may need at most; it is left out where that is not there."""
+GROUPINGS = (
+    "start_date", "country", "access_technology", "ip_version", "proximity_class", "transfer_size_class",
+    "access_technology, proximity_class", "start_month, country", "country, access_technology, ip_version",
+)  # fmt: skip
+
+PLAIN_SQL = """
+create table measured as
+    select dataset, rtt_basis, sample_basis, make_timestamp_ns(start_ns)::date as day, country, asn, access_technology,
+        ip_version, client_host_key as host, rtt_min_us, floor(rtt_avg_us)::bigint as rtt_mean_us, rtt_max_us,
+        rtt_max_us - rtt_min_us as delay_us,
+        case when rtt_min_us <= 20000 then 1 when rtt_min_us <= 100000 then 2 when rtt_min_us <= 200000 then 3
+            else 4 end as proximity,
+        case when sent_bytes <= 10000 then 1 when sent_bytes <= 100000 then 2 when sent_bytes <= 1000000 then 3
+            else 4 end as transfer_size,
+        rtt_samples >= 10 and rtt_min_us is not null as counted
+    from read_parquet('{files}');
+create macro log_bin(us) as case when us < 64 then us else
+    64 * (length(bin(us)) - 6) + (us >> (length(bin(us)) - 7)) - 64 end;
+create table counts as select day, counted, count(*) as connections from measured group by all;
+create table cube as
+    select day, country, access_technology, ip_version, proximity, transfer_size, log_bin(delay_us) as bin_index,
+        count(*) as connections from measured where counted group by all;
+create table cube_hosts as
+    select day, country, access_technology, ip_version, proximity, transfer_size, count(distinct host) as hosts
+    from measured where counted group by all;
+create table systems as
+    select date_trunc('month', day) as start_month, asn, country, access_technology, log_bin(delay_us) as bin_index,
+        count(*) as connections from measured where counted group by all;
+create table systems_hosts as
+    select date_trunc('month', day) as start_month, asn, country, access_technology, count(distinct host) as hosts
+    from measured where counted group by all;
+create table rtt as
+    select day, access_technology, 'minimum' as statistic, log_bin(rtt_min_us) as bin_index, count(*) as connections
+    from measured where counted group by all
+    union all
+    select day, access_technology, 'mean', log_bin(rtt_mean_us), count(*) from measured where counted group by all
+    union all
+    select day, access_technology, 'maximum', log_bin(rtt_max_us), count(*) from measured where counted group by all;
+create table rtt_2d as
+    select date_trunc('month', day) as start_month, log_bin(rtt_min_us) // 8 as minimum,
+        log_bin(rtt_max_us) // 8 as maximum, count(*) as connections from measured where counted group by all;
+create table host_day as
+    select day, asn, country, access_technology, host, count(*) as connections, max(delay_us) as maximum_us,
+        count(*) filter (where delay_us > 100000) as above_1, count(*) filter (where delay_us > 500000) as above_2,
+        count(*) filter (where delay_us > 1000000) as above_3
+    from measured where counted group by all;
+create table shares as
+    with hosts as (
+        select day::varchar as period, access_technology, host, max(maximum_us) as maximum_us,
+            sum(connections) as connections, sum(above_1) as a1, sum(above_2) as a2, sum(above_3) as a3
+        from host_day group by all
+        union all
+        select strftime(day, '%Y-%m'), access_technology, host, max(maximum_us), sum(connections), sum(above_1),
+            sum(above_2), sum(above_3)
+        from host_day group by all
+        union all
+        select 'all', access_technology, host, max(maximum_us), sum(connections), sum(above_1), sum(above_2),
+            sum(above_3)
+        from host_day group by all
+    )
+    select period, access_technology, log_bin(maximum_us) as bin_index, count(*) as hosts,
+        sum(connections) as connections, count(*) filter (where a1 > 0) as hosts_1,
+        count(*) filter (where a2 > 0) as hosts_2,
+        count(*) filter (where a3 > 0) as hosts_3, sum(a1) as above_1, sum(a2) as above_2, sum(a3) as above_3
+    from hosts group by all;
+"""
+
+PLAIN = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute(sys.argv[2])
+"""
+
+POLARS = """
+import sys, polars as pl
+delay = pl.col('rtt_max_us') - pl.col('rtt_min_us')
+rows = (
+    pl.scan_parquet(sys.argv[1])
+    .filter(pl.col('rtt_samples') >= 10, pl.col('rtt_min_us').is_not_null())
+    .select('start_ns', 'country', 'access_technology', 'ip_version', 'client_host_key', delay.alias('delay_us'))
+    .with_columns((pl.col('start_ns') // 86400000000000).alias('day'))
+)
+log = pl.col('delay_us').clip(1).log(2).mul(64).floor().cast(pl.Int32).alias('bin')
+cube = rows.group_by('day', 'country', 'access_technology', 'ip_version', log).len()
+hosts = rows.group_by('day', 'access_technology', 'client_host_key').agg(pl.col('delay_us').max(), pl.len())
+print(cube.collect(engine='streaming').height, hosts.collect(engine='streaming').height)
+"""
+
+PANDAS = """
+import sys, numpy as np, pandas as pd
+columns = ['start_ns', 'country', 'access_technology', 'ip_version', 'client_host_key', 'rtt_samples', 'rtt_min_us']
+rows = pd.read_parquet(sys.argv[1], columns=[*columns, 'rtt_max_us'], dtype_backend='pyarrow')
+rows = rows[(rows.rtt_samples >= 10) & rows.rtt_min_us.notna()]
+rows['day'] = rows.start_ns // 86400000000000
+rows['delay_us'] = rows.rtt_max_us - rows.rtt_min_us
+rows['bin'] = np.floor(64 * np.log2(rows.delay_us.clip(lower=1).astype('float64'))).astype('int32')
+cube = rows.groupby(['day', 'country', 'access_technology', 'ip_version', 'bin']).size()
+hosts = rows.groupby(['day', 'access_technology', 'client_host_key']).delay_us.agg(['max', 'size'])
+print(len(cube), len(hosts))
+"""
+
+MARTS = """
+import sys
+from pathlib import Path
+from sojourn_transforms.dbt_build import run_dbt
+run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
+    full_refresh=sys.argv[4] == 'full', select='+path:marts/connection')
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a process took."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: int
+
+    def row(self, name: str, per_second_of: int = 0) -> str:
+        """Return a row of a table."""
+        rate = f"{per_second_of / self.seconds:,.0f}" if per_second_of else ""
+        return f"| {name} | {self.seconds:.1f} | {self.cpu_seconds:.1f} | {self.peak_mb:,} | {rate} |"
+
+
+def measured(command: Sequence[str]) -> Measured:
+    """Run a command and tell what it took; stop where it fails."""
+    started = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"failed: {' '.join(command)[:200]}")
+    return Measured(time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
+
+
+def python(script: str, *arguments: str | Path, interpreter: Path | None = None) -> Measured:
+    """Run Python code as a process of its own."""
+    return measured([str(interpreter or sys.executable), "-c", script, *map(str, arguments)])
+
+
+def available_bytes() -> int:
+    """Return the memory that is free now."""
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def totals(warehouse: Path, plain: Path) -> tuple[int, int]:
+    """Return the connections counted by the marts and by the plain SQL, which must be the same."""
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        (ours,) = connection.execute(
+            "select sum(connections)::bigint from marts.connection_count where outcome = 'counted'"
+        ).fetchone() or (0,)
+    with duckdb.connect(str(plain), read_only=True) as connection:
+        (theirs,) = connection.execute("select sum(connections)::bigint from cube").fetchone() or (0,)
+    return int(ours), int(theirs)
+
+
+def grouping_times_ms(warehouse: Path) -> dict[str, float]:
+    """Return the median of five runs of each grouping of the full cube by bin."""
+    times = {}
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        for group in GROUPINGS:
+            taken = []
+            for _ in range(5):
+                started = time.perf_counter()
+                connection.sql(
+                    f"select {group}, bin_index, sum(connections) "
+                    "from marts.connection_queuing_delay_histogram group by all"
+                ).to_arrow_table()
+                taken.append(1000 * (time.perf_counter() - started))
+            times[group] = statistics.median(taken)
+    return times
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--var", type=Path, required=True, help="folder to work in, removed afterwards")
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--days", type=int, default=28)
+    parser.add_argument("--polars-python", type=Path, help="Python that has Polars; without it Polars is left out")
+    arguments = parser.parse_args()
+    if arguments.rows < arguments.days + 1:
+        parser.error("give --rows at least one connection a day")
+    shutil.rmtree(arguments.var, ignore_errors=True)
+    try:
+        compare(arguments.var.resolve(), arguments.rows, arguments.days, arguments.polars_python)
+    finally:
+        shutil.rmtree(arguments.var, ignore_errors=True)
+
+
+def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
+    """Measure each step below ``var``."""
+    # The last day is kept back, to come as the next day's data.
+    world, last = var / "world", var / "last"
+    generated = measured(
+        [SOJOURN, "generate", "snapshots", "--rows", str(rows), "--days", str(days), "--out", str(world)]
+    )
+    last.mkdir()
+    newest = max(world.iterdir())
+    newest.rename(last / newest.name)
+    last_rows = rows_of_day(rows, days, days - 1)
+    print(f"{rows:,} synthetic connections over {days} days, {rows / generated.seconds:,.0f} generated a second\n")
+    print("| step | seconds | CPU seconds | peak MB | rows a second |\n|---|---|---|---|---|", flush=True)
+
+    home, warehouse, plain = var / "var", var / "warehouse.duckdb", var / "plain.duckdb"
+
+    def say(name: str, found: Measured, of: int = 0) -> Measured:
+        print(found.row(name, of), flush=True)
+        return found
+
+    def marts(mode: str) -> Measured:
+        register_lake(warehouse, Lake(home / "lake"))
+        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode)
+
+    say("ingest", measured([SOJOURN, "ingest", "--var", str(home), str(world)]), rows - last_rows)
+    say(f"marts of {days - 1} days, with their tests", marts("full"), rows - last_rows)
+    say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
+    say("one day more: marts", marts("incremental"), last_rows)
+    full = say("all marts anew, with their tests", marts("full"), rows)
+    lake = f"{home}/lake/data/srtt_connection/*.parquet"
+    baseline = say("plain SQL", python(PLAIN, plain, PLAIN_SQL.replace("{files}", lake)), rows)
+    ours, theirs = totals(warehouse, plain)
+    if ours != theirs:
+        raise SystemExit(f"the marts count {ours:,} connections, the plain SQL {theirs:,}")
+    smaller = "a smaller cube and the hosts of a day"
+    if polars is None:
+        print("| Polars | not given | | | |")
+    else:
+        say(f"Polars, {smaller}", python(POLARS, lake, interpreter=polars), rows)
+    if available_bytes() < PANDAS_BYTES_A_ROW * rows:
+        print("| pandas | not enough memory | | | |")
+    else:
+        say(f"pandas, {smaller}", python(PANDAS, home / "lake" / "data" / "srtt_connection"), rows)
+    print(f"\nAll marts took {full.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), ")
+    print(f"{full.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time; both count {ours:,} connections.\n")
+    print("| grouping of the full cube, by bin | ms |\n|---|---|")
+    for group, taken in grouping_times_ms(warehouse).items():
+        print(f"| {group} | {taken:.0f} |")
+    of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
+    print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse.stat().st_size // 2**20:,} MiB.")
+
+
+if __name__ == "__main__":
+    main()
