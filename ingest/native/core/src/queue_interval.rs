@@ -32,6 +32,8 @@ impl Tally {
 pub(crate) struct QueueInterval {
     pub(crate) queue: u32,
     pub(crate) start_ns: i64,
+    /// How many more intervals like this one follow it: a long silence waits as one row.
+    repeats: i64,
     pub(crate) observed_ns: i64,
     pub(crate) arrived: Tally,
     pub(crate) departed: Tally,
@@ -52,6 +54,7 @@ impl QueueInterval {
         Self {
             queue,
             start_ns,
+            repeats: 0,
             observed_ns: 0,
             arrived: Tally::default(),
             departed: Tally::default(),
@@ -123,8 +126,17 @@ impl Account {
             }
             row.span(end_ns - self.until_ns, self.length);
             self.until_ns = end_ns;
+            // The last intervals of a silence stand apart, since a drop may still be counted there.
+            let silent = now_ns.saturating_sub(end_ns) / interval_ns - (HOLD_NS / interval_ns + 2);
+            if silent > 1 {
+                let mut silence = QueueInterval::new(queue, end_ns, self.length);
+                silence.span(interval_ns, self.length);
+                silence.repeats = silent - 1;
+                self.rows.push_back(silence);
+                self.until_ns = end_ns + silent * interval_ns;
+            }
             self.rows
-                .push_back(QueueInterval::new(queue, end_ns, self.length));
+                .push_back(QueueInterval::new(queue, self.until_ns, self.length));
         }
     }
 }
@@ -278,10 +290,17 @@ impl QueueIntervals {
                 if !due {
                     break;
                 }
-                let Some(row) = account.rows.pop_front() else {
-                    break;
-                };
-                taken.push(row);
+                match account.rows.front_mut() {
+                    Some(silence) if silence.repeats > 0 => {
+                        let mut row = silence.clone();
+                        row.repeats = 0;
+                        taken.push(row);
+                        silence.repeats -= 1;
+                        silence.start_ns += self.interval_ns;
+                    }
+                    Some(_) => taken.extend(account.rows.pop_front()),
+                    None => break,
+                }
             }
         }
         taken
@@ -292,7 +311,8 @@ impl QueueIntervals {
         self.accounts
             .iter()
             .flatten()
-            .map(|account| account.rows.len())
+            .flat_map(|account| &account.rows)
+            .map(|row| 1 + usize::try_from(row.repeats).unwrap_or(0))
             .sum()
     }
 }
@@ -369,6 +389,39 @@ mod tests {
             .map(|row| (row.start_ns / MS, row.dropped.packets, row.dropped.bytes()))
             .collect();
         assert_eq!(dropped, [(300, 1, None), (400, 1, None), (900, 1, None)]);
+    }
+
+    #[test]
+    fn a_long_silence_waits_as_one_row_and_is_handed_out_as_all_its_intervals() {
+        let mut intervals = QueueIntervals::new(100 * MS);
+        intervals.set_length(0, 50 * MS, length(2));
+        intervals.set_length(0, 86_400_050 * MS, length(0));
+        assert!(
+            intervals.accounts[0]
+                .as_ref()
+                .is_some_and(|account| account.rows.len() < 60)
+        );
+        assert_eq!(intervals.waiting(), 864_001);
+        intervals.dropped_in_queue(0, 86_395_150 * MS, None);
+        intervals.close();
+        let mut rows = Vec::new();
+        while let taken @ [_, ..] = intervals.take(1000, true).as_slice() {
+            rows.extend_from_slice(taken);
+        }
+        assert_eq!(rows.len(), 864_001);
+        assert!(
+            (0..)
+                .zip(&rows)
+                .all(|(place, row)| row.start_ns == place * 100 * MS)
+        );
+        let silent = &rows[1..864_000];
+        assert!(silent.iter().all(|row| row.observed_ns == 100 * MS
+            && row.mean_packets() == Some(2.0)
+            && row.busy_ratio() == Some(1.0)
+            && row.most_packets == 2));
+        let dropped: Vec<_> = rows.iter().filter(|row| row.dropped_in_queue > 0).collect();
+        assert_eq!(dropped.len(), 1);
+        assert_eq!(dropped[0].start_ns, 86_395_100 * MS);
     }
 
     #[test]
