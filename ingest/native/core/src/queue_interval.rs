@@ -116,7 +116,15 @@ struct Account {
 }
 
 impl Account {
-    fn advance(&mut self, queue: u32, now_ns: i64, interval_ns: i64) {
+    fn advance(&mut self, queue: u32, now_ns: i64, interval_ns: i64, longest_silence_ns: i64) {
+        if now_ns.saturating_sub(self.until_ns) > longest_silence_ns {
+            // One of the two times is wrong, or nobody watched: of the time between them nothing is known.
+            self.until_ns = now_ns;
+            let start_ns = now_ns.div_euclid(interval_ns) * interval_ns;
+            self.rows
+                .push_back(QueueInterval::new(queue, start_ns, self.length));
+            return;
+        }
         while let Some(row) = self.rows.back_mut() {
             let end_ns = row.start_ns.saturating_add(interval_ns);
             if now_ns < end_ns {
@@ -145,15 +153,17 @@ impl Account {
 #[derive(Debug)]
 pub(crate) struct QueueIntervals {
     interval_ns: i64,
+    longest_silence_ns: i64,
     accounts: Vec<Option<Account>>,
     lost_before_first: i64,
     now_ns: i64,
 }
 
 impl QueueIntervals {
-    pub(crate) fn new(interval_ns: i64) -> Self {
+    pub(crate) fn new(interval_ns: i64, longest_silence_ns: i64) -> Self {
         Self {
             interval_ns: interval_ns.max(1),
+            longest_silence_ns,
             accounts: Vec::new(),
             lost_before_first: 0,
             now_ns: i64::MIN,
@@ -167,7 +177,7 @@ impl QueueIntervals {
             self.accounts.resize_with(place + 1, || None);
         }
         self.now_ns = self.now_ns.max(now_ns);
-        let interval_ns = self.interval_ns;
+        let (interval_ns, longest_silence_ns) = (self.interval_ns, self.longest_silence_ns);
         let lost_before_first = &mut self.lost_before_first;
         let account = self.accounts.get_mut(place)?.get_or_insert_with(|| {
             let start_ns = now_ns.div_euclid(interval_ns) * interval_ns;
@@ -185,7 +195,7 @@ impl QueueIntervals {
                 rows: VecDeque::from([row]),
             }
         });
-        account.advance(queue, now_ns, interval_ns);
+        account.advance(queue, now_ns, interval_ns, longest_silence_ns);
         account.rows.back_mut().map(|row| (row, &mut account.length))
     }
 
@@ -256,8 +266,8 @@ impl QueueIntervals {
     pub(crate) fn lost(&mut self, events: i64) {
         match self.accounts.first_mut() {
             Some(Some(account)) => {
-                let (now_ns, interval_ns) = (self.now_ns, self.interval_ns);
-                account.advance(0, now_ns.max(account.until_ns), interval_ns);
+                let now_ns = self.now_ns.max(account.until_ns);
+                account.advance(0, now_ns, self.interval_ns, self.longest_silence_ns);
                 if let Some(row) = account.rows.back_mut() {
                     row.lost_events = row.lost_events.saturating_add(events);
                 }
@@ -270,7 +280,8 @@ impl QueueIntervals {
     pub(crate) fn close(&mut self) {
         for (queue, account) in (0..).zip(&mut self.accounts) {
             if let Some(account) = account {
-                account.advance(queue, self.now_ns.max(account.until_ns), self.interval_ns);
+                let now_ns = self.now_ns.max(account.until_ns);
+                account.advance(queue, now_ns, self.interval_ns, self.longest_silence_ns);
             }
         }
     }
@@ -332,7 +343,7 @@ mod tests {
 
     #[test]
     fn occupancy_is_weighted_by_time_and_carried_through_silent_intervals() {
-        let mut intervals = QueueIntervals::new(100 * MS);
+        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
         // Two packets from 150 to 175 ms, one until 420 ms.
         intervals.arrived(0, 150 * MS, Some(100));
         intervals.arrived(0, 150 * MS, Some(100));
@@ -374,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_drop_known_late_counts_where_it_happened() {
-        let mut intervals = QueueIntervals::new(100 * MS);
+        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
         intervals.set_length(0, 0, length(1));
         intervals.set_length(0, 950 * MS, length(1));
         intervals.dropped_in_queue(0, 400 * MS, None);
@@ -393,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_long_silence_waits_as_one_row_and_is_handed_out_as_all_its_intervals() {
-        let mut intervals = QueueIntervals::new(100 * MS);
+        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
         intervals.set_length(0, 50 * MS, length(2));
         intervals.set_length(0, 86_400_050 * MS, length(0));
         assert!(
@@ -425,8 +436,24 @@ mod tests {
     }
 
     #[test]
+    fn time_beyond_the_longest_silence_is_in_no_interval() {
+        let mut intervals = QueueIntervals::new(100 * MS, 1000 * MS);
+        intervals.set_length(0, 50 * MS, length(2));
+        intervals.set_length(0, 90 * MS, length(1));
+        intervals.set_length(0, 86_400_050 * MS, length(1));
+        intervals.set_length(0, 86_400_060 * MS, length(0));
+        intervals.close();
+        let found: Vec<_> = intervals
+            .take(100, true)
+            .iter()
+            .map(|row| (row.start_ns / MS, row.observed_ns / MS))
+            .collect();
+        assert_eq!(found, [(0, 40), (86_400_000, 10)]);
+    }
+
+    #[test]
     fn lost_events_stand_where_they_were_reported() {
-        let mut intervals = QueueIntervals::new(100 * MS);
+        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
         intervals.lost(2);
         intervals.set_length(0, 50 * MS, length(0));
         intervals.set_length(1, 250 * MS, length(0));

@@ -190,7 +190,11 @@ impl QueueLogDecoder {
             reader,
             source,
             window: SortWindow::default(),
-            pairing: QueuePairing::new(drops_logged, i64::from(options.interval_ms) * 1_000_000),
+            pairing: QueuePairing::new(
+                drops_logged,
+                i64::from(options.interval_ms) * 1_000_000,
+                options.longest_silence_ms.saturating_mul(1_000_000),
+            ),
             numbers: HashMap::new(),
             queues: Vec::new(),
             last_queue: None,

@@ -220,7 +220,7 @@ struct BufferKeyed {
 }
 
 impl QueuePairing {
-    pub(crate) fn new(drops_logged: bool, interval_ns: i64) -> Self {
+    pub(crate) fn new(drops_logged: bool, interval_ns: i64, longest_silence_ns: i64) -> Self {
         Self {
             drops_logged,
             next_index: 0,
@@ -237,7 +237,7 @@ impl QueuePairing {
             abandoned_all: true,
             unseen_enqueues: 0,
             queues: 0,
-            intervals: QueueIntervals::new(interval_ns),
+            intervals: QueueIntervals::new(interval_ns, longest_silence_ns),
             losses: LossSpans::default(),
         }
     }
@@ -662,7 +662,7 @@ mod tests {
     }
 
     fn paired(drops_logged: bool, events: impl IntoIterator<Item = QueueEvent>) -> Vec<QueuedPacket> {
-        let mut pairing = QueuePairing::new(drops_logged, 100_000_000);
+        let mut pairing = QueuePairing::new(drops_logged, 100_000_000, 86_400_000_000_000);
         for event in events {
             pairing.event(0, event);
         }
@@ -818,7 +818,7 @@ mod tests {
 
     #[test]
     fn where_events_were_lost_meanwhile_no_drop_is_made_up() {
-        let mut pairing = QueuePairing::new(false, 100_000_000);
+        let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
         pairing.losses().report(Some(110));
         pairing.losses().event_read(120);
         for event in [
@@ -839,7 +839,7 @@ mod tests {
 
     #[test]
     fn full_batches_wait_for_the_packets_before_them_but_not_for_ever() {
-        let mut pairing = QueuePairing::new(true, 100_000_000);
+        let mut pairing = QueuePairing::new(true, 100_000_000, 86_400_000_000_000);
         pairing.event(0, event(Enqueue, 0, 99, None));
         for n in 0..3 {
             pairing.event(0, event(Dequeue, 100 + n, 1, None));
