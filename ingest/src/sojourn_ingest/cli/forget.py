@@ -74,6 +74,8 @@ def forget(
         return
     try:
         with lake.writing():
+            if lake.is_read():
+                raise LakeBusyError(f"a build reads {lake.storage.uri} and would keep the host; wait for it to end")
             found = find(lake, host_keys)
             # The list first: whatever happens next, the host does not come back.
             mark = None if marked is None else pseudonymiser.forget_mark(marked)
