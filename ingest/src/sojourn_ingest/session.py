@@ -48,6 +48,14 @@ class Attempt:
     refused: int = 0
 
 
+@dataclass(frozen=True)
+class RecordingAttempt:
+    """What became of a planned recording: its attempt and those of its files, and the files to be tried alone."""
+
+    attempts: list[Attempt]
+    alone: tuple[Path, ...]
+
+
 def files_below(paths: Iterable[Path]) -> list[Path]:
     """Return every regular file below the paths, sorted, each once; hidden files and folders are left out.
 
@@ -120,11 +128,14 @@ class IngestSession:
                 on_done(attempt)
 
         # Recordings first, so that a copy of one of their files is known to be one.
-        for found in self._in_parallel(self._attempt_recording, self._plan.recordings):
-            for attempt in found:
+        alone: set[Path] = set()
+        for found in self._try_recordings(self._plan.recordings):
+            for attempt in found.attempts:
                 note(attempt)
+            alone |= set(found.alone)
         parts = self._plan.parts
-        for attempt in self._try_all([*(path for path in files if path not in parts), *sorted(self._plan.also)]):
+        single = [path for path in files if path not in parts]
+        for attempt in self._try_all([*single, *sorted((self._plan.also | alone) - set(single))]):
             note(attempt)
         self._restate(attempts)
         ordered = [attempts[path] for path in files]
@@ -132,6 +143,9 @@ class IngestSession:
         manifests = [attempt for attempt in ordered if attempt.commit.format == RunManifest.name]
         ordered += self._pair_all([attempt for attempt in manifests if attempt.commit.status != "rejected"])
         return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _try_recordings(self, recordings: list[PlannedRecording]) -> Iterator[RecordingAttempt]:
+        return self._in_parallel(self.attempt_recording, recordings)
 
     def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
         return self._in_parallel(self.attempt, files)
@@ -157,18 +171,18 @@ class IngestSession:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _attempt_recording(self, planned: PlannedRecording) -> list[Attempt]:
-        """Try the files of a recording as one; where that cannot be, each alone."""
+    def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
+        """Try the files of a recording as one; those that cannot be part of it are to be tried alone."""
         started_ns, clock = time.time_ns(), time.perf_counter()
         path = CaptureRecording.path_of(planned.parts)
         draft = _Draft(path, 0, 0, started_ns, clock, format=CaptureRecording.name)
         fault = planned.fault()
         if fault is not None:
-            return [self._reject(draft, fault), *(self.attempt(part) for part in planned.parts)]
+            return RecordingAttempt([self._reject(draft, fault)], planned.parts)
         try:
             parts = [self._draft_of_part(part, started_ns, clock) for part in planned.parts]
         except (OSError, InputError):
-            return [self.attempt(part) for part in planned.parts]  # which says what is wrong with it
+            return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
         attempts: list[Attempt] = []
         # Of two equal recordings that are tried at the same time the first is decoded.
         with self.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
@@ -181,7 +195,7 @@ class IngestSession:
         if not attempts:
             others = parts
         # What is a copy of a file held elsewhere, or in the recording itself, is so alone.
-        return attempts + [self.attempt(part.path) for part in others]
+        return RecordingAttempt(attempts, tuple(part.path for part in others))
 
     def _draft_of_part(self, path: Path, started_ns: int, clock: float) -> _Draft:
         state = path.stat()
@@ -226,7 +240,7 @@ class IngestSession:
                     (part.source_path, part.content_hash) for part in parts
                 ]
                 if same and commit.decoder_version in self._versions_as_good(reader):
-                    return _attempts_of(draft.path, commit, "unchanged")
+                    return attempts_of(draft.path, commit, "unchanged")
             contents = {part.content_hash for part in parts}
             alone = {
                 commit.name: commit
@@ -247,7 +261,7 @@ class IngestSession:
             superseded = {**overlapping, **alone}
             commit = self._commit(draft.read(reading), files, None, tuple(outcomes), superseded)
             refused = sum(reading.refused.values())
-            return _attempts_of(draft.path, commit, "new", refused)
+            return attempts_of(draft.path, commit, "new", refused)
 
     def _commit(
         self,
@@ -610,7 +624,7 @@ def _contents(commit: Commit) -> set[str]:
     return {part.content_hash for part in commit.parts} or {commit.content_hash}
 
 
-def _attempts_of(
+def attempts_of(
     path: Path, commit: Commit, disposition: Literal["new", "unchanged"], refused: int = 0
 ) -> list[Attempt]:
     """Return a recording's attempt, and those of its parts."""

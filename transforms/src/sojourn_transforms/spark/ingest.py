@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,10 +22,10 @@ import pyarrow as pa
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
-from sojourn_ingest.ingest_plan import Plan
+from sojourn_ingest.ingest_plan import Plan, PlannedRecording
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.session import Attempt, IngestSession
+from sojourn_ingest.session import Attempt, IngestSession, RecordingAttempt, attempts_of
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ReportingLake(Lake):
 
     def __init__(self, uri: str, live: Iterable[Commit]) -> None:
         self._given = list(live)
-        self.reported: tuple[Outcome, tuple[DataFile, ...], str | None, tuple[str, ...]] | None = None
+        self.reported: dict[str, dict[str, Any]] = {}
         super().__init__(uri)
         self.attempt = uuid.uuid4().hex[:12]
 
@@ -64,9 +64,16 @@ class ReportingLake(Lake):
         part_outcomes: tuple[Outcome, ...] = (),
         supersedes: Iterable[str] = (),
     ) -> Commit:
-        """Keep what would be committed; nothing becomes visible. Recordings in several files are the driver's."""
-        self.reported = (outcome, files, subject, tuple(supersedes))
-        return self.draft(outcome, files, subject, part_outcomes)
+        """Keep what would be committed; nothing becomes visible."""
+        draft = self.draft(outcome, files, subject, part_outcomes)
+        self.reported[draft.name] = {
+            "outcome": asdict(outcome),
+            "files": [asdict(file) for file in files],
+            "subject": subject,
+            "parts": [asdict(part) for part in part_outcomes],
+            "supersedes": tuple(supersedes),
+        }
+        return draft
 
 
 @dataclass(frozen=True)
@@ -92,14 +99,38 @@ class TaskSettings:
         return session, lake
 
 
-def _report(attempt: Attempt, lake: ReportingLake) -> str:
-    reported, lake.reported = lake.reported, None
-    report: dict[str, Any] = {"path": os.fsencode(attempt.path).hex(), "refused": attempt.refused}
-    if attempt.disposition == "unchanged" or reported is None:
-        return json.dumps({**report, "unchanged": attempt.commit.name})
-    outcome, files, subject, supersedes = reported
-    told = {"outcome": asdict(outcome), "files": [asdict(f) for f in files], "subject": subject}
-    return json.dumps({**report, **told, "supersedes": supersedes})
+#: What a task does with one item; none where there is nothing to report.
+Work = Callable[[IngestSession, ReportingLake, Path], dict[str, Any] | None]
+
+
+def _hex(path: Path) -> str:
+    return os.fsencode(path).hex()
+
+
+def _path(text: str) -> Path:
+    return Path(os.fsdecode(bytes.fromhex(text)))
+
+
+def _report(attempt: Attempt, lake: ReportingLake) -> dict[str, Any]:
+    report = {"path": _hex(attempt.path), "refused": attempt.refused}
+    made = lake.reported.pop(attempt.commit.name, None)
+    return {**report, **(made or {"unchanged": attempt.commit.name})}
+
+
+def _try_file(session: IngestSession, lake: ReportingLake, path: Path) -> dict[str, Any]:
+    return _report(session.attempt(path), lake)
+
+
+def _try_pair(session: IngestSession, lake: ReportingLake, path: Path, manifest: Commit) -> dict[str, Any] | None:
+    attempt = session.pair(Attempt(path, manifest, "unchanged"))
+    return None if attempt is None else _report(attempt, lake)
+
+
+def _try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedRecording) -> dict[str, Any]:
+    found = session.attempt_recording(planned)
+    # The first attempt is the recording's; those of its files follow from its commit.
+    whole = [_report(attempt, lake) for attempt in found.attempts[:1]]
+    return {"path": _hex(planned.parts[0]), "whole": whole, "alone": [_hex(path) for path in found.alone]}
 
 
 class SparkIngestSession(IngestSession):
@@ -133,17 +164,47 @@ class SparkIngestSession(IngestSession):
                 for report in reports:
                     yield self._committed(report)
 
+    def _try_recordings(self, recordings: list[PlannedRecording]) -> Iterator[RecordingAttempt]:
+        planned = {recording.parts[0]: recording for recording in recordings}
+        known = {commit.name for commit in self.lake.live()}
+
+        def work(session: IngestSession, lake: ReportingLake, path: Path) -> dict[str, Any]:
+            return _try_recording(session, lake, planned[path])
+
+        for report in self._run_tasks(list(planned), work, {path: planned[path].parts for path in planned}):
+            attempts = [found for told in report["whole"] for found in self._committed_recording(told, known)]
+            if report["whole"] and not attempts:
+                yield self.attempt_recording(planned[_path(report["path"])])
+            else:
+                yield RecordingAttempt(attempts, tuple(_path(path) for path in report["alone"]))
+
+    def _committed_recording(self, told: dict[str, Any], known: set[str]) -> list[Attempt]:
+        """Return the attempts of a recording; none where another task has meanwhile read one of its contents."""
+        for part in told.get("parts", ()):
+            if any(commit.name not in known for commit in self.lake.holding_facts(part["content_hash"])):
+                for file in told["files"]:
+                    self.lake.storage.delete(file["path"])
+                return []
+        attempt = self._committed(told)
+        return attempts_of(attempt.path, attempt.commit, attempt.disposition, attempt.refused)
+
     def _pair_all(self, manifests: list[Attempt]) -> list[Attempt]:
-        if not manifests:
-            return []
-        known = {attempt.path: attempt for attempt in manifests}
-        reports = self._run_tasks(list(known), pairs={path: attempt.commit for path, attempt in known.items()})
-        return [self._committed(report) for report in reports]
+        known = {attempt.path: attempt.commit for attempt in manifests}
+
+        def work(session: IngestSession, lake: ReportingLake, path: Path) -> dict[str, Any] | None:
+            return _try_pair(session, lake, path, known[path])
+
+        return [self._committed(report) for report in self._run_tasks(list(known), work)]
 
     def _decode(self, files: list[Path]) -> list[dict[str, Any]]:
-        return self._run_tasks(files, pairs=None)
+        return self._run_tasks(files, _try_file)
 
-    def _run_tasks(self, files: list[Path], pairs: dict[Path, Commit] | None) -> list[dict[str, Any]]:
+    def _run_tasks(
+        self, items: list[Path], work: Work, parts: Mapping[Path, tuple[Path, ...]] | None = None
+    ) -> list[dict[str, Any]]:
+        """Do ``work`` for each item in a task, and return the reports in their order; ``parts``: files of an item."""
+        if not items:
+            return []
         context = self._spark.sparkContext
         # Paths of files are most of a commit, and no task needs them.
         live = context.broadcast([replace(commit, files=()) for commit in self.lake.live()])
@@ -163,16 +224,11 @@ class SparkIngestSession(IngestSession):
             for batch in batches:
                 for listed in batch.column("paths").to_pylist():
                     for raw in listed:
-                        path = Path(os.fsdecode(raw))
-                        attempt: Attempt | None
-                        if pairs is None:
-                            attempt = session.attempt(path)
-                        else:
-                            attempt = session.pair(Attempt(path, pairs[path], "unchanged"))
-                        if attempt is not None:
-                            yield pa.RecordBatch.from_pydict({"report": [_report(attempt, lake)]})
+                        report = work(session, lake, Path(os.fsdecode(raw)))
+                        if report is not None:
+                            yield pa.RecordBatch.from_pydict({"report": [json.dumps(report)]})
 
-        tasks = _balanced(files, TASKS_A_CORE * context.defaultParallelism)
+        tasks = _balanced(items, TASKS_A_CORE * context.defaultParallelism, parts or {})
         rows = context.parallelize([(task,) for task in tasks], len(tasks))
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
@@ -187,23 +243,24 @@ class SparkIngestSession(IngestSession):
             raise SparkError(text) from error
         finally:
             live.unpersist()
-        places = {os.fsencode(path).hex(): place for place, path in enumerate(files)}
+        places = {_hex(path): place for place, path in enumerate(items)}
         return sorted(reports, key=lambda report: places.get(report["path"], len(places)))
 
     def _committed(self, report: dict[str, Any]) -> Attempt:
-        path = Path(os.fsdecode(bytes.fromhex(report["path"])))
+        path = _path(report["path"])
         if "unchanged" in report:
             return Attempt(path, self.lake.named(report["unchanged"]), "unchanged", report["refused"])
         outcome = Outcome(**report["outcome"])
         files = tuple(DataFile(**item) for item in report["files"])
+        parts = tuple(Outcome(**part) for part in report["parts"])
         superseded = {commit.name: commit for commit in self.lake.live() if commit.name in report["supersedes"]}
-        holder = self.lake.facts_of(outcome.content_hash, outcome.decoder_version) if files else None
+        holder = self.lake.facts_of(outcome.content_hash, outcome.decoder_version) if files and not parts else None
         if holder is not None:
             # Another task decoded the same content from another path at the same time: one copy is kept.
             for file in files:
                 self.lake.storage.delete(file.path)
             return Attempt(path, self._commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
-        commit = self._commit(outcome, files, report["subject"], superseded=superseded)
+        commit = self._commit(outcome, files, report["subject"], parts, superseded)
         return Attempt(path, commit, "new", report["refused"])
 
 
@@ -221,12 +278,12 @@ def duplicate_of(holder: Commit, outcome: Outcome) -> Outcome:
     )
 
 
-def _balanced(files: list[Path], tasks: int) -> list[list[bytes]]:
+def _balanced(files: list[Path], tasks: int, parts: Mapping[Path, tuple[Path, ...]]) -> list[list[bytes]]:
     """Return the files in at most ``tasks`` groups of about equal size, the largest files first."""
 
     def size(path: Path) -> int:
         try:
-            return path.stat().st_size
+            return sum(part.stat().st_size for part in parts.get(path, (path,)))
         except OSError:
             # Its own attempt records why it cannot be read.
             return 0
