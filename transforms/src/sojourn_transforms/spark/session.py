@@ -80,6 +80,17 @@ def _defaults(paths: Paths) -> dict[str, str]:
     }
 
 
+def _local_defaults() -> dict[str, str]:
+    """On one machine a task costs more than what is in most tables, so few are made: small ones are read by one."""
+    return {
+        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 1)),
+        "spark.sql.files.minPartitionNum": "1",
+        "spark.sql.files.maxPartitionBytes": "32m",
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+    }
+
+
 def _is_submitted() -> bool:
     # spark-submit hands its settings over by a gateway whose port it names here.
     return "PYSPARK_GATEWAY_PORT" in os.environ
@@ -134,9 +145,9 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
     elif not conf.contains("spark.master"):
         conf.setMaster(LOCAL_MASTER)
     if conf.get("spark.master", "").startswith("local"):
-        # Few partitions on one machine: each costs a file and a task, and adaptive execution never splits them.
-        if not conf.contains("spark.sql.shuffle.partitions"):
-            conf.set("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
+        for key, value in _local_defaults().items():
+            if not conf.contains(key):
+                conf.set(key, value)
         # The machine's own name may resolve to an address that nothing listens on.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     Path(paths.spark / "local").mkdir(parents=True, exist_ok=True)
