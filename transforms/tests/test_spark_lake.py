@@ -236,7 +236,8 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
     session: SparkSession, bucket: str, sample: Path, repository: Path, tmp_path: Path
 ) -> None:
     lake = Lake(bucket, tmp_path / "cache")
-    ingest(lake, session, sample)
+    runs = [folder for folder in sorted(sample.iterdir()) if folder.is_dir()][:2]
+    ingest(lake, session, *runs)
     marts, project = ("run_queuing_delay", "ingest_outcome"), repository / "models"
     select = " ".join(f"+{name}" for name in marts)
     with lake.reading():
@@ -254,4 +255,4 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
         relation = Relation(name, f"select * from '{left}'", f"select * from '{right}'", keys[name])
         compared = compare_relations([relation])
         assert compared.differences == []
-        assert compared.rows[name] > 10
+        assert compared.rows[name] > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -75,7 +76,7 @@ def _defaults(paths: Paths) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.speculation.task.duration.threshold": "10min",
-        "spark.local.dir": str(scratch / "local"),
+        "spark.local.dir": str(_scratch(paths)),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
 
@@ -89,6 +90,20 @@ def _local_defaults() -> dict[str, str]:
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
     }
+
+
+def _scratch(paths: Paths) -> Path:
+    """Return the folder of this process's shuffles and spills."""
+    return paths.spark / "local" / f"{os.uname().nodename}-{os.getpid()}"
+
+
+def _remove_abandoned_scratch(paths: Paths) -> None:
+    """Remove what sessions of killed processes of this machine left behind."""
+    here = os.uname().nodename
+    for folder in (paths.spark / "local").glob(f"{here}-*"):
+        process = folder.name.removeprefix(f"{here}-")
+        if process.isdigit() and not Path(f"/proc/{process}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_submitted() -> bool:
@@ -150,10 +165,12 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
                 conf.set(key, value)
         # The machine's own name may resolve to an address that nothing listens on.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    Path(paths.spark / "local").mkdir(parents=True, exist_ok=True)
+    _remove_abandoned_scratch(paths)
+    _scratch(paths).mkdir(parents=True, exist_ok=True)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:
         yield session
     finally:
         _end(session)
+        shutil.rmtree(_scratch(paths), ignore_errors=True)
