@@ -24,6 +24,7 @@ from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
 from sojourn_transforms.dbt_build import run_dbt
 from sojourn_transforms.maintenance import compact, plan_compaction
+from sojourn_transforms.spark import ingest as spark_ingest
 from sojourn_transforms.spark.compaction import write_groups_on_spark
 from sojourn_transforms.spark.ingest import SparkIngestSession
 from sojourn_transforms.spark.lake_views import lake_frame, register_lake
@@ -33,6 +34,7 @@ from sojourn_transforms.warehouse import register_lake as register_lake_in_duckd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
 from captures import udp_frame, write_pcap
+from connection_tables import write_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -224,10 +226,49 @@ def test_recordings_copies_and_damage_are_the_same_in_tasks(session: SparkSessio
     assert {str(path.relative_to(both.root)) for path in (both.root / "data").rglob("*.parquet")} == names
 
 
-def as_rows(lake: Lake, select: str, name: str) -> list[dict[str, Any]]:
+def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_ingest, "PART_BYTES", 20_000)
+    folder = tmp_path / "tables"
+    (folder / "damaged").mkdir(parents=True)
+    for path in write_tables(tmp_path / "long", 250_000):
+        if path.name == "damaged.csv":
+            path.rename(folder / "damaged" / path.name)
+    for path in write_tables(folder, 4_000):
+        if path.name == "damaged.csv":
+            path.unlink()
+    threads, tasks = Lake(tmp_path / "threads"), Lake(tmp_path / "tasks")
+    with monkeypatch.context() as patch:
+        ingest(threads, None, folder / "in-parts.yaml", *folder.glob("t.*"))
+        ingest(tasks, session, folder / "in-parts.yaml", *folder.glob("t.*"))
+        assert differences(threads, tasks) == []
+        written = {
+            c.source_path: len(c.files) for c in tasks.live() if c.format == "snapshot_table:in-parts/connections"
+        }
+        # A part of each task, and the outcome.
+        assert len(written) == 3
+        assert min(written.values()) >= 4
+        patch.setattr(spark_ingest, "PART_BYTES", 2_000_000)
+        ingest(threads, None, folder)
+        ingest(tasks, session, folder)
+    (one,), (other,) = (
+        as_rows(
+            lake, "select status, reason, records_read > 0 as read", "ingest_outcome", "source_path like '%damaged%'"
+        )
+        for lake in (threads, tasks)
+    )
+    assert one == other == {"status": "partial", "reason": "corrupt_record", "read": True}
+    names = {tasks.place_of(file) for commit in tasks.live() for file in commit.files}
+    assert {str(path.relative_to(tasks.root)) for path in (tasks.root / "data").rglob("*.parquet")} == names
+
+
+def as_rows(lake: Lake, select: str, name: str, condition: str = "true") -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         rows: list[dict[str, Any]] = (
-            connection.sql(f"{select} from ({lake_view_body(table(name), lake)})").to_arrow_table().to_pylist()
+            connection.sql(f"{select} from ({lake_view_body(table(name), lake)}) where {condition}")
+            .to_arrow_table()
+            .to_pylist()
         )
     return rows
 

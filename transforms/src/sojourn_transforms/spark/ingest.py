@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,12 @@ import pyarrow as pa
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.formats.file_parts import FilePart, SplittableFormat
+from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.session import Attempt, IngestSession, RecordingAttempt, attempts_of
+from sojourn_ingest.session import INTERNAL_ERROR, Attempt, Draft, IngestSession, RecordingAttempt, attempts_of
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 FILES_A_CORE = 16
 #: Tasks of one job for each core; more than one, so that a slow file does not keep the others waiting.
 TASKS_A_CORE = 4
+#: A table of connections of at least two parts is shared by several tasks, each of which reads about so many bytes.
+PART_BYTES = 256 * 2**20
 #: Jobs under way at a time: while one waits for its slowest file, the next uses the cores.
 JOBS_AT_A_TIME = 2
 
@@ -133,6 +138,47 @@ def _try_recording(session: IngestSession, lake: ReportingLake, planned: Planned
     return {"path": _hex(planned.parts[0]), "whole": whole, "alone": [_hex(path) for path in found.alone]}
 
 
+def _read_part(
+    session: IngestSession,
+    lake: ReportingLake,
+    source: Source,
+    name: str,
+    part: FilePart,
+    content_hash: str,
+    version: str,
+    item: Path,
+) -> dict[str, Any]:
+    # A task may read several parts of one source: their files have names of their own.
+    attempt = lake.attempt
+    lake.attempt = f"{attempt}-{item.name}"
+    try:
+        files, reading = session.read_part(source, name, part, content_hash, version)
+        fault = reading.fault
+    except InputError as error:
+        files, reading, fault = (), Reading(), error
+    finally:
+        lake.attempt = attempt
+    return {
+        "path": _hex(item),
+        "files": [asdict(file) for file in files],
+        "records_read": reading.records_read,
+        "refused": reading.refused,
+        "fault": None if fault is None else (fault.reason, fault.message, fault.offset),
+    }
+
+
+def _part_item(place: int) -> Path:
+    return Path(f"part{place}")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        # Its own attempt records why it cannot be read.
+        return 0
+
+
 class SparkIngestSession(IngestSession):
     """An ingest whose files are decoded by Spark's tasks. Paths must mean the same on every worker."""
 
@@ -152,8 +198,10 @@ class SparkIngestSession(IngestSession):
         self._packets_wanted = packets
 
     def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
+        large = [path for path in files if _size(path) >= 2 * PART_BYTES and self.splittable(path) is not None]
+        whole = [path for path in files if path not in set(large)]
         wave = FILES_A_CORE * self._spark.sparkContext.defaultParallelism
-        waves = [files[start : start + wave] for start in range(0, len(files), wave)]
+        waves = [whole[start : start + wave] for start in range(0, len(whole), wave)]
         with ThreadPoolExecutor(max_workers=JOBS_AT_A_TIME, thread_name_prefix="spark-job") as pool:
             # Submitted a few ahead only: what the driver knows is sent along with each job.
             running = [pool.submit(self._decode, chosen) for chosen in waves[:JOBS_AT_A_TIME]]
@@ -163,6 +211,57 @@ class SparkIngestSession(IngestSession):
                     running.append(pool.submit(self._decode, waves[len(running)]))
                 for report in reports:
                     yield self._committed(report)
+        # The driver tries a large file itself, and leaves the reading of it to tasks: see _decoded.
+        yield from map(self.attempt, large)
+
+    def _decoded(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+        large = source.plain_bytes >= 2 * PART_BYTES
+        parts = chosen.parts(source, PART_BYTES) if large and isinstance(chosen, SplittableFormat) else []
+        if len(parts) < 2:
+            return super()._decoded(draft, source, chosen, reading)
+        parts = self._with_rows_before(source, chosen.name, parts)
+        files: list[DataFile] = []
+        for told in self._read_parts(source, chosen.name, parts, draft.content_hash, draft.version):
+            found = [DataFile(**item) for item in told["files"]]
+            if reading.fault is not None:
+                # One machine stops at damage: what stands behind it is not read.
+                for file in found:
+                    self.lake.storage.delete(file.path)
+                continue
+            files += found
+            reading.records_read += told["records_read"]
+            for reason, count in told["refused"].items():
+                reading.refuse(reason, count)
+            if told["fault"] is not None:
+                reading.fault = InputError(*told["fault"])
+        fault = reading.fault
+        if fault is not None and (fault.reason == INTERNAL_ERROR or reading.records_read == 0):
+            for file in files:
+                self.lake.storage.delete(file.path)
+            raise fault
+        return tuple(files)
+
+    def _with_rows_before(self, source: Source, name: str, parts: list[FilePart]) -> list[FilePart]:
+        if all(part.first_row is not None for part in parts):
+            return parts
+        by_item = {_part_item(place): part for place, part in enumerate(parts)}
+
+        def work(session: IngestSession, lake: ReportingLake, item: Path) -> dict[str, Any]:
+            return {"path": _hex(item), "rows": session.rows_in_part(source, name, by_item[item])}
+
+        counted = self._run_tasks(list(by_item), work)
+        before = accumulate((told["rows"] for told in counted), initial=0)
+        return [replace(part, first_row=rows) for part, rows in zip(parts, before, strict=False)]
+
+    def _read_parts(
+        self, source: Source, name: str, parts: list[FilePart], content_hash: str, version: str
+    ) -> list[dict[str, Any]]:
+        by_item = {_part_item(place): part for place, part in enumerate(parts)}
+
+        def work(session: IngestSession, lake: ReportingLake, item: Path) -> dict[str, Any]:
+            return _read_part(session, lake, source, name, by_item[item], content_hash, version, item)
+
+        return self._run_tasks(list(by_item), work)
 
     def _try_recordings(self, recordings: list[PlannedRecording]) -> Iterator[RecordingAttempt]:
         planned = {recording.parts[0]: recording for recording in recordings}
@@ -282,11 +381,7 @@ def _balanced(files: list[Path], tasks: int, parts: Mapping[Path, tuple[Path, ..
     """Return the files in at most ``tasks`` groups of about equal size, the largest files first."""
 
     def size(path: Path) -> int:
-        try:
-            return sum(part.stat().st_size for part in parts.get(path, (path,)))
-        except OSError:
-            # Its own attempt records why it cannot be read.
-            return 0
+        return sum(_size(part) for part in parts.get(path, (path,)))
 
     groups: list[tuple[int, int, list[bytes]]] = [(0, place, []) for place in range(min(tasks, len(files)))]
     for path in sorted(files, key=size, reverse=True):
