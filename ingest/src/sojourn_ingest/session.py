@@ -20,13 +20,10 @@ from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.capture_recording import CaptureRecording
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
-from sojourn_ingest.formats.queue_log_table import is_queue_log_description
-from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.formats.registry import Registry, is_description
 from sojourn_ingest.formats.rotation import recording_hash
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
-from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
-from sojourn_ingest.formats.study_description import MAX_BYTES, is_marked
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 
@@ -69,15 +66,6 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
             if not hidden and item.is_file():
                 found.add(item)
     return sorted(found)
-
-
-def _description_files(files: Iterable[Path]) -> Iterator[Path]:
-    for path in files:
-        if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            described = is_snapshot_description(path) or is_queue_log_description(path)
-            if is_marked(text[:4096]) or described:
-                yield path
 
 
 class IngestSession:
@@ -319,7 +307,7 @@ class IngestSession:
 
     def _described(self, files: list[Path]) -> list[Path]:
         described = []
-        for path in _description_files(files):
+        for path in filter(is_description, files):
             try:
                 Registry([path])
             except InputError as error:
