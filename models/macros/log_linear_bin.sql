@@ -13,8 +13,8 @@
         when {{ value_us }} < 0 then null
         when {{ value_us }} < 64 then cast({{ value_us }} as bigint)
         else
-            64 * ({{ binary_length(value_us) }} - 6)
-            + {{ shift_right(value_us, 'greatest(' ~ binary_length(value_us) ~ ' - 7, 0)') }}
+            64 * (length(bin({{ value_us }})) - 6)
+            + {{ shift_right(value_us, 'greatest(length(bin(' ~ value_us ~ ')) - 7, 0)') }}
             - 64
     end
 {%- endmacro %}

@@ -40,7 +40,7 @@ SYNTHETIC = """
 """
 DUCKDB = "DuckDB, 2 threads"
 LOCAL = "Spark `local[2]`"
-#: Integer arithmetic only; the bin is that of the macro log_linear_bin.
+#: Portable: integer arithmetic only; the bin is that of the macro log_linear_bin.
 JOB = """
     with delays as (
         select dataset, asn, {day} as day, srtt_max_us - srtt_min_us as delay_us
@@ -52,7 +52,8 @@ JOB = """
             dataset, asn, day,
             case
                 when delay_us < 64 then delay_us
-                else 64 * ({digits} - 6) + {shift} - 64
+                else 64 * (length(bin(delay_us)) - 6)
+                    + {shift} - 64
             end as bin_index
         from delays
     )
@@ -60,22 +61,10 @@ JOB = """
     from binned
     group by dataset, asn, day, bin_index
 """
-DUCKDB_DIGITS = "length(bin(delay_us))"
-DUCKDB_PARTS = {
-    "day": "start_ns // 86400000000000",
-    "digits": DUCKDB_DIGITS,
-    "shift": f"(delay_us >> greatest({DUCKDB_DIGITS} - 7, 0))",
-}
-LOWER_DIGITS = "4 * (length(hex(delay_us)) - 1)"
-HIGHEST_DIGIT = f"shiftright(delay_us, {LOWER_DIGITS})"
-SPARK_DIGITS = (
-    f"({LOWER_DIGITS} + case when {HIGHEST_DIGIT} < 2 then 1 when {HIGHEST_DIGIT} < 4 then 2 "
-    f"when {HIGHEST_DIGIT} < 8 then 3 else 4 end)"
-)
+DUCKDB_PARTS = {"day": "start_ns // 86400000000000", "shift": "(delay_us >> greatest(length(bin(delay_us)) - 7, 0))"}
 SPARK_PARTS = {
     "day": "start_ns div 86400000000000",
-    "digits": SPARK_DIGITS,
-    "shift": f"shiftright(delay_us, cast(greatest({SPARK_DIGITS} - 7, 0) as int))",
+    "shift": "shiftright(delay_us, cast(greatest(length(bin(delay_us)) - 7, 0) as int))",
 }
 
 
