@@ -211,8 +211,8 @@ def write_bpftrace(path: Path, wanted: int) -> int:
 def write_json(path: Path, wanted: int) -> int:
     """Write the same as the testbed's JSON Lines; return the number of events."""
     flows = [
-        f'"netns":4026532205,"ifindex":3,"ethertype":"0x0800","proto":{17 if flow >= TCP_FLOWS else 6},"src":"10.0.0.1",'
-        f'"sport":{10_240 + flow},"dst":"10.0.0.2","dport":5004'
+        f'"netns":4026532205,"ifindex":3,"ethertype":"0x0800","proto":{17 if flow >= TCP_FLOWS else 6},'
+        f'"src":"10.0.0.1","sport":{10_240 + flow},"dst":"10.0.0.2","dport":5004'
         for flow in range(FLOWS)
     ]
 

@@ -239,7 +239,17 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         return "not compared" if number is None else f"{number:.3f}".rstrip("0").rstrip(".")
 
     yield from _table(
-        ("quantity", "unit", "runs", "agree", "disagree", "log, captures", "of its bound", "log, counters", "captures, counters"),
+        (
+            "quantity",
+            "unit",
+            "runs",
+            "agree",
+            "disagree",
+            "log, captures",
+            "of its bound",
+            "log, counters",
+            "captures, counters",
+        ),
         (
             (
                 row["quantity"],

@@ -188,7 +188,8 @@ class FactWriter:
         schema = self._schemas[name]
         batches = [
             pa.RecordBatch.from_arrays(
-                [_of_type(array, wanted) for array, wanted in zip(batch.columns, schema.types, strict=True)], schema=schema
+                [_of_type(array, wanted) for array, wanted in zip(batch.columns, schema.types, strict=True)],
+                schema=schema,
             )
             for batch in pending
         ]
