@@ -14,12 +14,11 @@ SUPERSET_PORT ?= 8088
 SHARED ?= ../shared
 # duckdb: this machine; spark: this machine or, with SOJOURN_SPARK_MASTER, a cluster.
 ENGINE ?= duckdb
-# Rows of make bench-spark.
-ROWS ?= 50000000
+# Rows of make bench-spark (50 million) and make bench-snapshots (100 million).
+ROWS ?=
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
-# Connections that make bench-snapshots generates; SCALE=full is as many as IMC'14 had.
-ROWS ?= 100000000
+# SCALE=full: make bench-snapshots generates as many connections as IMC'14 had.
 SCALE ?=
 
 SAMPLE := ingest/sample/runs
@@ -144,7 +143,7 @@ bench-snapshots: setup ## Connections in the wild against plain SQL, Polars and 
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
 	@.venv/bin/python transforms/benchmarks/connection_speed.py --var $(SOJOURN_VAR)/bench-snapshots \
-		--rows $(if $(filter full,$(SCALE)),430000000,$(ROWS)) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+		--rows $(if $(filter full,$(SCALE)),430000000,$(or $(ROWS),100000000)) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
 .PHONY: format
 format: ## Format Python, Rust and SQL
@@ -176,7 +175,7 @@ bench-coverage: ## Simulate how often the intervals contain the truth; writes th
 
 .PHONY: bench-spark
 bench-spark: setup-spark ## The same counting job on DuckDB and on Spark, ROWS (50000000) rows (3 GB of disk)
-	@.venv/bin/python transforms/benchmarks/spark_speed.py --rows $(ROWS) --folder $(SOJOURN_VAR)/bench-spark
+	@.venv/bin/python transforms/benchmarks/spark_speed.py --rows $(or $(ROWS),50000000) --folder $(SOJOURN_VAR)/bench-spark
 
 .PHONY: bench-models
 bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs
