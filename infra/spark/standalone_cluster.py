@@ -60,6 +60,11 @@ class StandaloneCluster:
         )  # fmt: skip
         self._find(name, r"(Successfully registered with master)")
 
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """The leaders of the sessions of master and workers."""
+        return tuple(process.pid for process in self._processes.values())
+
     def kill_worker(self, number: int) -> None:
         """Send SIGKILL to a worker, its executors and their Python processes."""
         process = self._processes.pop(f"worker-{number}")

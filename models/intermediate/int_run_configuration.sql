@@ -5,10 +5,9 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
-final as (
+named as (
     select
-        study_id,
-        run_id,
+        *,
         study_id
         || '/' || coalesce(application, 'tcp')
         || '/workload=' || workload
@@ -21,24 +20,19 @@ final as (
         || '/congestion_control=' || coalesce(congestion_control, 'none')
         || '/start_order=' || start_order
         || case when aqm_parameters is null then '' else '/aqm_parameters=' || aqm_parameters end
-        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end as configuration_id,
+        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end as configuration_id
+    from runs
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        configuration_id,
         cast(
             row_number()
                 over (
-                    partition by
-                        study_id,
-                        workload,
-                        direction,
-                        bandwidth_bps,
-                        rtt_ms,
-                        aqm,
-                        aqm_parameters,
-                        bandwidth_programme,
-                        queue_size_bdp,
-                        queue_size_bytes,
-                        congestion_control,
-                        application,
-                        start_order
+                    partition by configuration_id
                     order by
                         case when start_ns is null then 1 else 0 end,
                         start_ns,
@@ -60,7 +54,7 @@ final as (
         synthetic,
         aqm_parameters,
         bandwidth_programme
-    from runs
+    from named
 )
 
 select * from final

@@ -8,6 +8,20 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
+counted as (
+    select
+        configurations.configuration_id,
+        count(case when runs.exclusion_reason is null then 1 end) as runs,
+        count(runs.exclusion_reason) as excluded_runs
+    from configurations
+    inner join runs
+        on
+            configurations.study_id = runs.study_id
+            and configurations.run_id = runs.run_id
+    group by configurations.configuration_id
+),
+
+-- Runs of one configuration differ in none of these: the first run tells them.
 final as (
     select
         configurations.configuration_id,
@@ -26,30 +40,12 @@ final as (
         configurations.application,
         configurations.start_order,
         configurations.synthetic,
-        count(case when runs.exclusion_reason is null then 1 end) as runs,
-        count(runs.exclusion_reason) as excluded_runs
+        counted.runs,
+        counted.excluded_runs
     from configurations
-    inner join runs
-        on
-            configurations.study_id = runs.study_id
-            and configurations.run_id = runs.run_id
-    group by
-        configurations.configuration_id,
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_size_bdp,
-        configurations.queue_size_bytes,
-        configurations.queue_label,
-        configurations.aqm_parameters,
-        configurations.bandwidth_programme,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.start_order,
-        configurations.synthetic
+    inner join counted
+        on configurations.configuration_id = counted.configuration_id
+    where configurations.run_number = 1
 )
 
 select * from final

@@ -1,6 +1,10 @@
 with
 
 configurations as (
+    select * from {{ ref('configuration') }}
+),
+
+run_configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
 
@@ -18,20 +22,7 @@ student_t_quantiles as (
 
 run_means as (
     select
-        configurations.configuration_id,
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_size_bdp,
-        configurations.queue_size_bytes,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.start_order,
-        configurations.synthetic,
+        run_configurations.configuration_id,
         verdicts.role,
         verdicts.delay_basis,
         verdicts.exclusion_reason is null as is_counted,
@@ -44,28 +35,15 @@ run_means as (
         cast(round(verdicts.mean_ms * 1000000) as bigint) as mean_ns,
         cast(round(verdicts.mean_ms * 1000) as bigint) as mean_us
     from verdicts
-    inner join configurations
+    inner join run_configurations
         on
-            verdicts.study_id = configurations.study_id
-            and verdicts.run_id = configurations.run_id
+            verdicts.study_id = run_configurations.study_id
+            and verdicts.run_id = run_configurations.run_id
 ),
 
 summarised as (
     select
         configuration_id,
-        study_id,
-        workload,
-        direction,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_label,
-        congestion_control,
-        application,
-        start_order,
-        synthetic,
         role,
         delay_basis,
         count(case when is_counted then 1 end) as runs,
@@ -83,19 +61,6 @@ summarised as (
     from run_means
     group by
         configuration_id,
-        study_id,
-        workload,
-        direction,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_label,
-        congestion_control,
-        application,
-        start_order,
-        synthetic,
         role,
         delay_basis
 ),
@@ -116,19 +81,19 @@ final as (
         estimated.configuration_id,
         estimated.role,
         estimated.delay_basis,
-        estimated.study_id,
-        estimated.workload,
-        estimated.direction,
-        estimated.bandwidth_bps,
-        estimated.rtt_ms,
-        estimated.aqm,
-        estimated.queue_size_bdp,
-        estimated.queue_size_bytes,
-        estimated.queue_label,
-        estimated.congestion_control,
-        estimated.application,
-        estimated.start_order,
-        estimated.synthetic,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
         estimated.runs,
         estimated.excluded_runs,
         estimated.disagreeing_runs,
@@ -147,18 +112,20 @@ final as (
         case when estimated.runs >= 2 then estimated.mean_q3_ms end as mean_q3_ms,
         estimated.maximum_delay_ms,
         estimated.mean_ms / estimated.maximum_delay_ms as mean_share_of_maximum_ratio,
-        estimated.rtt_ms / 2 + estimated.mean_ms as one_way_delay_ms,
+        configurations.rtt_ms / 2 + estimated.mean_ms as one_way_delay_ms,
         delay_classes.delay_class,
         delay_classes.mapping_id as delay_class_mapping_id,
         delay_classes.mapping_version as delay_class_mapping_version
     from estimated
+    inner join configurations
+        on estimated.configuration_id = configurations.configuration_id
     left join student_t_quantiles
         -- Beyond the table's end, its last row is a little wider than needed.
         on student_t_quantiles.degrees_of_freedom = least(estimated.runs - 1, 200)
     left join delay_classes
         on
-            estimated.rtt_ms / 2 + estimated.mean_ms > coalesce(delay_classes.above_ms, -1)
-            and (estimated.rtt_ms / 2 + estimated.mean_ms <= delay_classes.at_most_ms or delay_classes.at_most_ms is null)
+            configurations.rtt_ms / 2 + estimated.mean_ms > coalesce(delay_classes.above_ms, -1)
+            and (configurations.rtt_ms / 2 + estimated.mean_ms <= delay_classes.at_most_ms or delay_classes.at_most_ms is null)
 )
 
 select * from final

@@ -1,6 +1,10 @@
 with
 
 configurations as (
+    select * from {{ ref('configuration') }}
+),
+
+run_configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
 
@@ -11,21 +15,8 @@ profiles as (
 
 binned as (
     select
-        configurations.configuration_id,
-        configurations.study_id,
-        configurations.run_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_size_bdp,
-        configurations.queue_size_bytes,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.start_order,
-        configurations.synthetic,
+        run_configurations.configuration_id,
+        profiles.run_id,
         profiles.utilisation_basis,
         profiles.exclusion_reason is null as is_counted,
         profiles.reconciliation_verdict = 'disagree' as disagrees,
@@ -34,28 +25,15 @@ binned as (
         profiles.lost_events,
         case when profiles.exclusion_reason is null then profiles.utilisation_ratio end as utilisation_ratio
     from profiles
-    inner join configurations
+    inner join run_configurations
         on
-            profiles.study_id = configurations.study_id
-            and profiles.run_id = configurations.run_id
+            profiles.study_id = run_configurations.study_id
+            and profiles.run_id = run_configurations.run_id
 ),
 
 summarised as (
     select
         configuration_id,
-        study_id,
-        workload,
-        direction,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_label,
-        congestion_control,
-        application,
-        start_order,
-        synthetic,
         utilisation_basis,
         count(distinct case when is_counted then run_id end) as runs,
         count(distinct case when not is_counted then run_id end) as excluded_runs,
@@ -72,51 +50,40 @@ summarised as (
     from binned
     group by
         configuration_id,
-        study_id,
-        workload,
-        direction,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_label,
-        congestion_control,
-        application,
-        start_order,
-        synthetic,
         utilisation_basis
 ),
 
 final as (
     select
-        configuration_id,
-        utilisation_basis,
-        study_id,
-        workload,
-        direction,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_label,
-        congestion_control,
-        application,
-        start_order,
-        synthetic,
-        runs,
-        excluded_runs,
-        disagreeing_runs,
-        seconds,
-        lost_events,
-        bytes_sum * 8 / nullif(seconds, 0) / bandwidth_bps as utilisation_mean_ratio,
-        utilisation_min_ratio,
-        utilisation_q1_ratio,
-        utilisation_median_ratio,
-        utilisation_q3_ratio,
-        utilisation_max_ratio
+        summarised.configuration_id,
+        summarised.utilisation_basis,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_size_bdp,
+        configurations.queue_size_bytes,
+        configurations.queue_label,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        summarised.runs,
+        summarised.excluded_runs,
+        summarised.disagreeing_runs,
+        summarised.seconds,
+        summarised.lost_events,
+        summarised.bytes_sum * 8 / nullif(summarised.seconds, 0) / configurations.bandwidth_bps as utilisation_mean_ratio,
+        summarised.utilisation_min_ratio,
+        summarised.utilisation_q1_ratio,
+        summarised.utilisation_median_ratio,
+        summarised.utilisation_q3_ratio,
+        summarised.utilisation_max_ratio
     from summarised
+    inner join configurations
+        on summarised.configuration_id = configurations.configuration_id
 )
 
 select * from final

@@ -1,17 +1,19 @@
 """How long the models take: over the sample with the reference data, and over a generated lake of many flows.
 
-``python transforms/benchmarks/model_speed.py --shared FOLDER`` prints seconds, CPU seconds and peak
-memory: the table of docs/performance.md. Each build is a process of its own, `sojourn build` as anyone runs it.
+``python transforms/benchmarks/model_speed.py --shared FOLDER`` prints seconds, CPU seconds and peak memory, and what
+took longest: the tables of docs/performance.md. Each build is a process of its own, `sojourn build` as anyone runs it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from synthetic_lake import generate
@@ -25,19 +27,44 @@ INPUTS = (
 )
 
 
-def measured_build(var: Path) -> tuple[float, float, int]:
-    """Return wall seconds, CPU seconds and peak memory in MB of a build below ``var``."""
+SLOWEST = 15
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one build took: seconds of the whole, of dbt in it and of all threads' CPU, and the most memory in MB."""
+
+    wall: float
+    dbt: float
+    cpu: float
+    peak_mb: int
+    load: float
+    slowest: list[tuple[float, str]]
+
+
+def measured_build(var: Path) -> Measured:
+    """Build below ``var`` and return what it took; ``load`` is the machine's load average of the last minute of it."""
     started = time.monotonic()
     process = subprocess.Popen([SOJOURN, "build", "--var", str(var)], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.monotonic() - started
     if status:
         raise SystemExit(f"sojourn build --var {var} failed")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024
+    results = json.loads((var / "dbt" / "target" / "run_results.json").read_text(encoding="utf-8"))
+    # model.sojourn.NAME, test.sojourn.NAME.HASH
+    nodes = [(one["execution_time"], " ".join(one["unique_id"].split(".")[0:3:2])) for one in results["results"]]
+    return Measured(
+        wall=wall,
+        dbt=results["elapsed_time"],
+        cpu=usage.ru_utime + usage.ru_stime,
+        peak_mb=usage.ru_maxrss // 1024,
+        load=os.getloadavg()[0],
+        slowest=sorted(nodes, reverse=True)[:SLOWEST],
+    )
 
 
 def main() -> None:
-    """Measure, and print a row for each lake."""
+    """Measure, and print a row for each lake, then the slowest models and tests of the last."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shared", type=Path, help="folder of reference data; without it only the generated lake")
     parser.add_argument("--var", type=Path, required=True, help="folder for the lakes, removed afterwards")
@@ -46,7 +73,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.flows >= 2 * arguments.runs > 0:
         parser.error("a run has two flows at least: give --flows twice --runs or more")
-    print("| lake | seconds | CPU seconds | peak MB |\n| --- | --- | --- | --- |", flush=True)
+    print(
+        "| lake | seconds | of them dbt | CPU seconds | peak MB | load |\n| --- | --- | --- | --- | --- | --- |",
+        flush=True,
+    )
     shutil.rmtree(arguments.var, ignore_errors=True)
     try:
         if arguments.shared:
@@ -56,14 +86,21 @@ def main() -> None:
             _print("sample, testbed and TMA'23", measured_build(studies))
         generated = arguments.var / "generated"
         generate(generated / "lake", arguments.runs, arguments.flows)
-        _print(f"generated: {arguments.flows:,} flows in {arguments.runs:,} runs", measured_build(generated))
+        measured = measured_build(generated)
+        _print(f"generated: {arguments.flows:,} flows in {arguments.runs:,} runs", measured)
+        print(f"\n| of the generated lake, the slowest {SLOWEST} | seconds |\n| --- | --- |")
+        for seconds, name in measured.slowest:
+            print(f"| {name} | {seconds:.1f} |")
     finally:
         shutil.rmtree(arguments.var, ignore_errors=True)
 
 
-def _print(name: str, measured: tuple[float, float, int]) -> None:
-    wall, cpu, memory = measured
-    print(f"| {name} | {wall:.0f} | {cpu:.0f} | {memory:,} |", flush=True)
+def _print(name: str, measured: Measured) -> None:
+    print(
+        f"| {name} | {measured.wall:.0f} | {measured.dbt:.0f} | {measured.cpu:.0f} | {measured.peak_mb:,} "
+        f"| {measured.load:.1f} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The same counting job on DuckDB, on Spark in one process, and on one and two workers of a standalone cluster.
 
 The job is what dominates a build over many connections: the log-linear histogram of queuing delay by data set, AS
-and day, over the lake table ``srtt_connection``, here made of synthetic rows. Writes a table for docs/performance.md::
+and day, over the lake table ``srtt_connection``, here made of synthetic rows. Every engine has two cores. Prints, as
+Markdown for docs/performance.md, the table, what dominates, and Spark's plan::
 
     python transforms/benchmarks/spark_speed.py --rows 50000000
 """
@@ -12,10 +13,11 @@ import argparse
 import importlib.util
 import json
 import os
-import resource
+import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -23,16 +25,21 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).resolve().parents[2]
+#: AS numbers and delays are skewed as measured ones are: a few networks have most connections, most delays are short.
 SYNTHETIC = """
     select
-        'synthetic-' || (i % 4) as dataset,
-        (i * 7919) % 500 as asn,
-        cast(1700000000000000000 + (i % 30) * 86400000000000 as bigint) as start_ns,
-        cast(5000 + (i * 104729) % 80000 as bigint) as srtt_min_us,
-        cast(5000 + (i * 104729) % 80000 + (i * 15485863) % 3000000 as bigint) as srtt_max_us,
-        cast(10 + i % 90 as bigint) as rtt_samples
+        'synthetic-' || (i % 2) as dataset,
+        cast(exp(ln(500) * (hash(i, 1) % 1000003) / 1000003.0) as bigint) as asn,
+        cast(1700000000000000000 + (i % 7) * 86400000000000 + hash(i, 2) % 86400000000000 as bigint) as start_ns,
+        cast(5000 + hash(i, 3) % 80000 as bigint) as srtt_min_us,
+        srtt_min_us + cast(
+            exp(4 + 9 * (hash(i, 4) % 1000003) / 1000003.0 * (hash(i, 5) % 1000003) / 1000003.0) as bigint
+        ) as srtt_max_us,
+        cast(5 + hash(i, 6) % 90 as bigint) as rtt_samples
     from {numbers}
 """
+DUCKDB = "DuckDB, 2 threads"
+LOCAL = "Spark `local[2]`"
 #: Portable: integer arithmetic only; the bin is that of the macro log_linear_bin.
 JOB = """
     with delays as (
@@ -82,23 +89,31 @@ def run_duckdb(folder: Path, output: Path) -> dict[str, Any]:
         connection.execute("set threads = 2")
         connection.execute(f"create view connections as select * from read_parquet('{folder}/*.parquet')")
         connection.execute(f"copy ({JOB.format(**DUCKDB_PARTS)}) to '{output}' (format parquet, compression zstd)")
-    seconds = time.perf_counter() - started
-    memory_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"job_s": seconds, "memory_mib": memory_mib, "shuffle_bytes": 0}
+    return {"job_s": time.perf_counter() - started}
 
 
-def _metrics(session: Any) -> dict[str, float]:
+def _metrics(session: Any) -> dict[str, Any]:
     # Spark's own REST interface, which its web interface stands on.
     base = f"{session.sparkContext.uiWebUrl}/api/v1/applications/{session.sparkContext.applicationId}"
     with httpx.Client(timeout=30) as client:
-        stages = client.get(f"{base}/stages").json()
-        executors = client.get(f"{base}/executors").json()
-    peak = sum((item.get("peakMemoryMetrics") or {}).get("JVMHeapMemory", 0) for item in executors)
+        stages = client.get(f"{base}/stages", params={"status": "complete"}).json()
+    described = [
+        {
+            "name": f"stage {stage['stageId']}",
+            "tasks": stage["numCompleteTasks"],
+            "run_s": stage["executorRunTime"] / 1000,
+            "cpu_s": stage["executorCpuTime"] / 1e9,
+            "gc_s": stage["jvmGcTime"] / 1000,
+            "read_mib": stage["inputBytes"] / 2**20,
+            "shuffled_in_mib": stage["shuffleReadBytes"] / 2**20,
+            "shuffled_out_mib": stage["shuffleWriteBytes"] / 2**20,
+        }
+        for stage in sorted(stages, key=lambda stage: stage["stageId"])
+    ]
     return {
         "shuffle_bytes": sum(stage["shuffleWriteBytes"] for stage in stages),
         "spilled_bytes": sum(stage["diskBytesSpilled"] for stage in stages),
-        "executor_s": sum(stage["executorRunTime"] for stage in stages) / 1000,
-        "memory_mib": peak / 2**20,
+        "stages": described,
     }
 
 
@@ -109,7 +124,7 @@ def run_spark(folder: Path, output: Path, master: str, plan: Path) -> dict[str, 
 
     conf = {
         "spark.ui.enabled": "true", "spark.ui.port": "0", "spark.sql.shuffle.partitions": "4",
-        "spark.driver.memory": "2g", "spark.executor.memory": "1g", "spark.executor.processTreeMetrics.enabled": "true",
+        "spark.driver.memory": "2g", "spark.executor.memory": "1g",
     }  # fmt: skip
     started = time.perf_counter()
     with spark_session(Paths(output.parent / "var"), SparkSettings(master, conf)) as session:
@@ -123,7 +138,47 @@ def run_spark(folder: Path, output: Path, master: str, plan: Path) -> dict[str, 
         return {"session_s": session_s, "job_s": job_s, **_metrics(session)}
 
 
-def _cluster(folder: Path, workers: int) -> Any:
+class ProcessWatch:
+    """Peak memory and processor time of some sessions of processes, looked at several times a second."""
+
+    def __init__(self) -> None:
+        self.sessions: set[int] = set()
+        self.peak_mib = 0.0
+        self._cpu_ticks: dict[int, int] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> ProcessWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of every process seen, up to when it was last seen."""
+        return sum(self._cpu_ticks.values()) / os.sysconf("SC_CLK_TCK")
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.1):
+            self._look()
+
+    def _look(self) -> None:
+        pages = 0
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(") ")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[3]) in self.sessions:
+                self._cpu_ticks[int(path.parent.name)] = int(fields[11]) + int(fields[12])
+                pages += int(fields[21])
+        self.peak_mib = max(self.peak_mib, pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+
+
+def _cluster(folder: Path, workers: int, cores: int) -> Any:
     path = ROOT / "infra" / "spark" / "standalone_cluster.py"
     spec = importlib.util.spec_from_file_location("standalone_cluster", path)
     assert spec is not None
@@ -131,7 +186,7 @@ def _cluster(folder: Path, workers: int) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module.StandaloneCluster(folder, workers=workers, cores=1)
+    return module.StandaloneCluster(folder, workers=workers, cores=cores)
 
 
 def check_equal(left: Path, right: Path) -> int:
@@ -166,32 +221,62 @@ def main() -> None:
     if not rows.exists():
         make_rows(rows, options.rows)
 
-    def child(name: str, master: str = "") -> dict[str, Any]:
+    def child(name: str, master: str = "", sessions: tuple[int, ...] = ()) -> dict[str, Any]:
         command = [sys.executable, __file__, "--engine", name, "--master", master]
         arguments = ["--rows", str(options.rows), "--folder", str(folder)]
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
-        done = subprocess.run([*command, *arguments], env=environment, check=True, stdout=subprocess.PIPE, text=True)
-        return dict(json.loads(done.stdout.splitlines()[-1]))
-
-    results = {"DuckDB, 2 threads": child("duckdb"), "Spark local[2]": child("local", "local[2]")}
-    check_equal(folder / "duckdb.parquet", folder / "local")
-    for workers in (1, 2):
-        shutil.rmtree(folder / "cluster", ignore_errors=True)
-        with _cluster(folder / "cluster", workers) as cluster:
-            results[f"Spark, {workers} worker{'s' if workers > 1 else ''} of 1 core"] = child(
-                f"workers{workers}", cluster.master_url
+        with ProcessWatch() as watch:
+            process = subprocess.Popen(
+                [*command, *arguments], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
             )
-        counted = check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
-    print(f"{options.rows:,} rows into {counted:,} bins; load of the machine at the end {os.getloadavg()[0]:.1f}\n")
-    print("| engine | job | against DuckDB | session start | memory | shuffled | spilled |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    base = results["DuckDB, 2 threads"]["job_s"]
+            watch.sessions = {process.pid, *sessions}
+            printed, _ = process.communicate()
+        if process.returncode:
+            raise RuntimeError(f"{name} ended with status {process.returncode}")
+        return {**json.loads(printed.splitlines()[-1]), "memory_mib": watch.peak_mib, "cpu_s": watch.cpu_s}
+
+    results = {DUCKDB: child("duckdb"), LOCAL: child("local", "local[2]")}
+    counted = check_equal(folder / "duckdb.parquet", folder / "local")
+    for workers, cores in ((1, 2), (2, 1)):
+        shutil.rmtree(folder / "cluster", ignore_errors=True)
+        name = f"{workers} worker{'s' if workers > 1 else ''} of {cores} core{'s' if cores > 1 else ''}"
+        with _cluster(folder / "cluster", workers, cores) as cluster:
+            results[f"Spark, {name}"] = child(f"workers{workers}", cluster.master_url, cluster.process_ids)
+        check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
+    print_results(options.rows, counted, results, (folder / "local.plan").read_text())
+    shutil.rmtree(rows)
+
+
+def print_results(rows: int, counted: int, results: dict[str, dict[str, Any]], plan: str) -> None:
+    """Print the Markdown."""
+    load = f"load of the machine at the end {os.getloadavg()[0]:.1f}"
+    print(f"{rows:,} rows into {counted:,} bins, the same rows from every engine; {load}.\n")
+    print(
+        "| engine | job | CPU with its start | against DuckDB (job, CPU) | session start | peak memory "
+        "| shuffled | spilled |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    base = results[DUCKDB]
     for name, found in results.items():
+        against = f"{found['job_s'] / base['job_s']:.1f}, {found['cpu_s'] / base['cpu_s']:.1f}"
         print(
-            f"| {name} | {found['job_s']:.1f} s | {found['job_s'] / base:.1f} | {found.get('session_s', 0):.1f} s "
-            f"| {found['memory_mib']:,.0f} MiB | {found['shuffle_bytes'] / 2**20:,.1f} MiB "
+            f"| {name} | {found['job_s']:.1f} s | {found['cpu_s']:.1f} s | {against} "
+            f"| {found.get('session_s', 0):.1f} s | {found['memory_mib']:,.0f} MiB "
+            f"| {found.get('shuffle_bytes', 0) / 2**20:,.1f} MiB "
             f"| {found.get('spilled_bytes', 0) / 2**20:,.1f} MiB |"
         )
+    print(f"\nWhat dominates in {LOCAL}:\n")
+    print("| stage | tasks | running | CPU | garbage collection | read | shuffled in | shuffled out |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for stage in results[LOCAL]["stages"]:
+        print(
+            f"| {stage['name']} | {stage['tasks']} | {stage['run_s']:.1f} s | {stage['cpu_s']:.1f} s "
+            f"| {stage['gc_s']:.1f} s | {stage['read_mib']:,.1f} MiB | {stage['shuffled_in_mib']:,.1f} MiB "
+            f"| {stage['shuffled_out_mib']:,.1f} MiB |"
+        )
+    final = plan.partition("== Initial Plan ==")[0].splitlines()
+    operators = [re.sub(r"#\d+L?", "", line).rstrip()[:118] for line in final if line.strip(" +-:*()")]
+    print("\nThe plan:\n\n```text\n" + "\n".join(operators) + "\n```")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """A generated lake for measuring the models: many runs of made-up flows, labelled synthetic in the study and its name.
 
-Nothing in it was measured. Each run has a capture with one application flow and one TCP flow, of which the first starts
-at 0 s and the other at 5 s of 30, and flows of others beside them; a tenth of the runs is solo.
+Nothing in it was measured. Each run has a capture with one application flow and one TCP flow of 30 s, of which a row
+for every 100 ms and direction with packets; a tenth of the runs is solo. Beside them the capture holds short flows of
+others, half of them from the server that sends the data. Every run of an application has a quality score; one run in 97
+has a queue log with every packet that the link can carry.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ STUDY = "synthetic-benchmark"
 VERSION = "synthetic-1"
 RUNS_A_CHUNK = 2_000
 SECONDS = 30
+INTERVALS_A_SECOND = 10
+INTERVAL_NS = 10**9 // INTERVALS_A_SECOND
+LOGGED_EVERY = 97  # a prime, so that runs with a queue log are of every configuration
+PACKET_BYTES = 1000
 START_NS = 1_700_000_000 * 10**9
 QUEUES = (
     ("tail-drop", "bfifo", 2.0),
@@ -28,6 +34,9 @@ QUEUES = (
     ("fq_codel", "fq_codel", None),
 )
 NS = 10**9
+SERVER, CLIENT, OTHER_SERVER, OTHER_CLIENT = "10.0.0.1", "10.0.1.1", "10.0.2.1", "10.0.3.1"
+PORTS = {"app": 5004, "tcp": 5201}
+PROTOCOLS = {"app": "udp", "tcp": "tcp"}
 
 
 class _Tables:
@@ -124,36 +133,54 @@ def _chunk(tables: _Tables, numbers: np.ndarray, flows_a_run: int, random: np.ra
          "window_start_ns": START_NS + 10 * NS, "window_end_ns": START_NS + SECONDS * NS, "monotonic_offset_ns": 0},
         n,
     )  # fmt: skip
+    logged = numbers % LOGGED_EVERY == 0
+    log_hashes = [f"{number:063x}q" for number in numbers]
+    for measurement, file_name, contents, present in (
+        ("capture_after", "after.pcap", hashes, np.ones(n, dtype=bool)),
+        ("queue_log", "queue.jsonl", log_hashes, logged),
+    ):
+        chosen = np.flatnonzero(present)
+        found = [contents[i] for i in chosen]
+        tables.write(
+            "run_source",
+            {"decoder_version": VERSION, "study_id": STUDY, "run_id": [names[i] for i in chosen],
+             "source_hash": [manifests[i] for i in chosen], "measurement": measurement, "file_name": file_name,
+             "measurement_hash": found},
+            len(chosen),
+        )  # fmt: skip
+        tables.write(
+            "ingest_outcome",
+            {"source_path": [f"synthetic/{names[i]}/{file_name}" for i in chosen], "content_hash": found,
+             "source_hash": found, "decoder_version": VERSION, "size_bytes": 1, "modified_ns": 1,
+             "compression": "none", "format": "synthetic", "status": "ok", "records_read": flows_a_run,
+             "records_refused": 0, "refused_by_reason": "{}", "started_ns": START_NS, "duration_ms": 1.0},
+            len(chosen),
+        )  # fmt: skip
+    scored = np.flatnonzero(has_app)
     tables.write(
-        "run_source",
-        {**keys, "source_hash": manifests, "measurement": "capture_after", "file_name": "after.pcap",
-         "measurement_hash": hashes},
-        n,
+        "qoe_score",
+        {"decoder_version": VERSION, "study_id": STUDY, "source_hash": [manifests[i] for i in scored],
+         "scored": [f"call-{numbers[i]:06d}" for i in scored], "run_id": [names[i] for i in scored],
+         "metric": "brisque", "score": random.uniform(20, 80, len(scored))},
+        len(scored),
     )  # fmt: skip
-    tables.write(
-        "ingest_outcome",
-        {"source_path": [f"synthetic/{name}/after.pcap" for name in names], "content_hash": hashes,
-         "source_hash": hashes, "decoder_version": VERSION, "size_bytes": 1, "modified_ns": 1, "compression": "none",
-         "format": "synthetic", "status": "ok", "records_read": flows_a_run, "records_refused": 0,
-         "refused_by_reason": "{}", "started_ns": START_NS, "duration_ms": 1.0},
-        n,
-    )  # fmt: skip
-    for number, role, protocol, port, present in (
-        (0, "app", "udp", 5004, has_app), (1, "tcp", "tcp", 5201, has_tcp),
-    ):  # fmt: skip
+    for flow_id, (role, present) in enumerate((("app", has_app), ("tcp", has_tcp))):
         chosen = np.flatnonzero(present)
         tables.write(
             "run_flow",
             {"decoder_version": VERSION, "study_id": STUDY, "run_id": [names[i] for i in chosen],
-             "source_hash": [manifests[i] for i in chosen], "flow_number": number, "role": role, "protocol": protocol,
-             "source_host_key": "10.0.0.1", "source_port": port, "destination_host_key": "10.0.1.1",
-             "destination_port": port},
+             "source_hash": [manifests[i] for i in chosen], "flow_number": flow_id, "role": role,
+             "protocol": PROTOCOLS[role], "source_host_key": SERVER, "source_port": PORTS[role],
+             "destination_host_key": CLIENT, "destination_port": PORTS[role]},
             len(chosen),
         )  # fmt: skip
         # Sharing halves the rate, more or less; alone an application takes half of the link and TCP all of it.
         share = np.where(solo, 0.5 if role == "app" else 0.97, random.beta(8, 8, n))[chosen]
-        _declared_flow(tables, [hashes[i] for i in chosen], number, protocol, port, rate[chosen] * share / 8, random)
+        _declared_flow(tables, [hashes[i] for i in chosen], flow_id, role, rate[chosen] * share / 8, random)
     _other_flows(tables, hashes, flows_a_run - 2, random)
+    for i in np.flatnonzero(logged):
+        roles = [role for role, there in (("app", has_app[i]), ("tcp", has_tcp[i])) if there]
+        _queue_log(tables, log_hashes[i], roles, int(rate[i]), random)
 
 
 def _flow(columns: dict[str, object]) -> dict[str, object]:
@@ -166,29 +193,44 @@ def _flow(columns: dict[str, object]) -> dict[str, object]:
 
 
 def _declared_flow(
-    tables: _Tables, hashes: list[str], flow_id: int, protocol: str, port: int, bytes_a_second: np.ndarray,
+    tables: _Tables, hashes: list[str], flow_id: int, role: str, bytes_a_second: np.ndarray,
     random: np.random.Generator,
 ) -> None:  # fmt: skip
-    n = len(hashes)
-    seconds = np.maximum(bytes_a_second[:, None] * random.normal(1, 0.05, (n, SECONDS)), 0).astype(np.int64)
-    tables.write(
-        "flow",
-        _flow(
-            {"source_hash": hashes, "flow_id": flow_id, "protocol": protocol, "initiator_host_key": "10.0.0.1",
-             "initiator_port": port, "responder_host_key": "10.0.1.1", "responder_port": port,
-             "first_packet_ns": START_NS, "last_packet_ns": START_NS + (SECONDS + 1) * NS,
-             "fwd_packets": seconds.sum(axis=1) // 1000, "fwd_bytes": seconds.sum(axis=1)}
-        ),
-        n,
-    )  # fmt: skip
-    tables.write(
-        "flow_interval",
-        {"decoder_version": VERSION, "source_hash": pa.array(hashes).take(np.repeat(np.arange(n), SECONDS)),
-         "flow_id": flow_id, "direction": "fwd", "interval_ms": 100,
-         "interval_start_ns": np.tile(START_NS + np.arange(SECONDS) * NS, n),
-         "packets": seconds.ravel() // 1000, "bytes": seconds.ravel()},
-        n * SECONDS,
-    )  # fmt: skip
+    """Write flows with data in every interval; those of TCP are acknowledged, every other packet of 60 bytes."""
+    n, intervals = len(hashes), SECONDS * INTERVALS_A_SECOND
+    mean = bytes_a_second[:, None] / INTERVALS_A_SECOND
+    data = np.maximum(mean * random.normal(1, 0.15, (n, intervals)), PACKET_BYTES).astype(np.int64)
+    packets = -(-data // PACKET_BYTES)
+    acknowledgements = (packets + 1) // 2
+    columns: dict[str, object] = {
+        "source_hash": hashes, "flow_id": flow_id, "protocol": PROTOCOLS[role], "initiator_host_key": SERVER,
+        "initiator_port": PORTS[role], "responder_host_key": CLIENT, "responder_port": PORTS[role],
+        "first_packet_ns": START_NS, "last_packet_ns": START_NS + SECONDS * NS - 1,
+        "fwd_packets": packets.sum(axis=1), "fwd_bytes": data.sum(axis=1), "fwd_active_intervals": intervals,
+    }  # fmt: skip
+    if role == "tcp":
+        rtt = random.uniform(50_000, 90_000, n)
+        columns |= {
+            "rev_packets": acknowledgements.sum(axis=1), "rev_bytes": acknowledgements.sum(axis=1) * 60,
+            "rev_active_intervals": intervals, "handshake_rtt_us": 50_000, "fwd_retransmitted_packets": 3,
+            "fwd_rtt_samples": acknowledgements.sum(axis=1), "fwd_rtt_min_us": 50_000, "fwd_rtt_avg_us": rtt,
+            "fwd_rtt_max_us": (2 * rtt).astype(np.int64), "fwd_srtt_min_us": 50_000.0, "fwd_srtt_avg_us": rtt,
+            "fwd_srtt_max_us": 2 * rtt,
+        }  # fmt: skip
+    tables.write("flow", _flow(columns), n)
+    both = [("fwd", packets, data)]
+    if role == "tcp":
+        both.append(("rev", acknowledgements, acknowledgements * 60))
+    source = pa.array(hashes).take(np.repeat(np.arange(n), intervals))
+    starts = np.tile(START_NS + np.arange(intervals) * INTERVAL_NS, n)
+    for direction, counted, size in both:
+        tables.write(
+            "flow_interval",
+            {"decoder_version": VERSION, "source_hash": source, "flow_id": flow_id, "direction": direction,
+             "interval_ms": INTERVAL_NS // 10**6, "interval_start_ns": starts, "packets": counted.ravel(),
+             "bytes": size.ravel()},
+            n * intervals,
+        )  # fmt: skip
 
 
 def _other_flows(tables: _Tables, hashes: list[str], each: int, random: np.random.Generator) -> None:
@@ -198,19 +240,81 @@ def _other_flows(tables: _Tables, hashes: list[str], each: int, random: np.rando
     source = pa.array(hashes).take(np.repeat(np.arange(len(hashes)), each))
     flow_id = np.tile(np.arange(2, each + 2), len(hashes))
     size = random.integers(100, 20_000, n)
-    start = START_NS + random.integers(0, SECONDS * 10, n) * (NS // 10)
+    start = START_NS + random.integers(0, SECONDS * INTERVALS_A_SECOND, n) * INTERVAL_NS
+    hosts = pa.array([SERVER, OTHER_SERVER]).take(flow_id % 2)
     tables.write(
         "flow",
         _flow(
-            {"source_hash": source, "flow_id": flow_id, "protocol": "udp", "initiator_host_key": "10.0.2.1",
-             "initiator_port": flow_id % 60_000 + 1024, "responder_host_key": "10.0.3.1", "responder_port": 53,
-             "first_packet_ns": start, "last_packet_ns": start, "fwd_packets": size // 1000 + 1, "fwd_bytes": size}
+            {"source_hash": source, "flow_id": flow_id, "protocol": "udp", "initiator_host_key": hosts,
+             "initiator_port": flow_id % 60_000 + 1024, "responder_host_key": OTHER_CLIENT, "responder_port": 53,
+             "first_packet_ns": start, "last_packet_ns": start, "fwd_packets": size // PACKET_BYTES + 1,
+             "fwd_bytes": size, "fwd_active_intervals": 1}
         ),
         n,
     )  # fmt: skip
     tables.write(
         "flow_interval",
         {"decoder_version": VERSION, "source_hash": source, "flow_id": flow_id, "direction": "fwd",
-         "interval_ms": 100, "interval_start_ns": start, "packets": size // 1000 + 1, "bytes": size},
+         "interval_ms": INTERVAL_NS // 10**6, "interval_start_ns": start, "packets": size // PACKET_BYTES + 1,
+         "bytes": size},
         n,
+    )  # fmt: skip
+
+
+def _queue_log(tables: _Tables, log_hash: str, roles: list[str], rate: int, random: np.random.Generator) -> None:
+    """Write the log of a full link: a FIFO whose delay swings around 30 ms, one packet in 50 dropped at its tail."""
+    n = rate * SECONDS // (8 * PACKET_BYTES)
+    enqueue = np.sort(random.integers(0, SECONDS * NS, n))
+    swing = 30e6 + 20e6 * np.sin(enqueue / NS) + random.normal(0, 1e6, n)
+    dequeue = np.maximum.accumulate(enqueue + swing.astype(np.int64))
+    dropped = random.random(n) < 0.02
+    role = random.integers(0, len(roles), n)
+    protocols, ports = pa.array([PROTOCOLS[name] for name in roles]), np.array([PORTS[name] for name in roles])
+    constants = {"decoder_version": VERSION, "source_hash": log_hash, "queue_number": 0, "clock": "utc"}
+    tables.write(
+        "queue_event",
+        {**constants, "packet_index": np.arange(n),
+         "fate": pa.array(["dequeued", "dropped_at_enqueue"]).take(dropped.astype(int)),
+         # A packet that the full queue refused was never in it.
+         "enqueue_ns": pa.array(START_NS + enqueue, mask=dropped),
+         "dequeue_ns": pa.array(START_NS + dequeue, mask=dropped),
+         "drop_ns": pa.array(START_NS + enqueue, mask=~dropped),
+         "sojourn_ns": pa.array(dequeue - enqueue, mask=dropped),
+         "drop_kind": pa.array(["overlimit"]).take(pa.array(np.zeros(n, dtype=int), mask=~dropped)),
+         "packet_bytes": PACKET_BYTES, "ecn_ce": False, "ecn_ce_at_enqueue": False, "ethertype": 2048,
+         "protocol": protocols.take(role), "source_host_key": SERVER, "source_port": ports[role],
+         "destination_host_key": CLIENT, "destination_port": ports[role]},
+        n,
+    )  # fmt: skip
+    intervals = SECONDS * INTERVALS_A_SECOND + INTERVALS_A_SECOND
+    kept = ~dropped
+    arrived = np.bincount(enqueue // INTERVAL_NS, minlength=intervals)
+    departed = np.bincount(dequeue[kept] // INTERVAL_NS, minlength=intervals)
+    refused = np.bincount(enqueue[dropped] // INTERVAL_NS, minlength=intervals)
+    # By Little's law, as if a packet's whole wait lay in the interval in which it leaves.
+    waited = np.bincount(dequeue[kept] // INTERVAL_NS, weights=(dequeue - enqueue)[kept], minlength=intervals)
+    waiting = waited / INTERVAL_NS
+    tables.write(
+        "queue_interval",
+        {**constants, "interval_start_ns": START_NS + np.arange(intervals) * INTERVAL_NS,
+         "interval_ms": INTERVAL_NS // 10**6, "observed_ns": INTERVAL_NS, "arrived_packets": arrived,
+         "arrived_bytes": arrived * PACKET_BYTES, "departed_packets": departed,
+         "departed_bytes": departed * PACKET_BYTES, "dropped_packets": refused,
+         "dropped_bytes": refused * PACKET_BYTES, "dropped_at_enqueue_packets": refused,
+         "dropped_in_queue_packets": 0, "occupancy_mean_packets": waiting,
+         "occupancy_mean_bytes": waiting * PACKET_BYTES, "occupancy_max_packets": np.ceil(waiting).astype(int) + 1,
+         "occupancy_max_bytes": (np.ceil(waiting).astype(int) + 1) * PACKET_BYTES,
+         "busy_ratio": np.minimum(waiting, 1.0), "lost_events": 0},
+        intervals,
+    )  # fmt: skip
+    drops = int(dropped.sum())
+    first, last = START_NS + int(enqueue[0]), START_NS + int(max(dequeue[kept][-1], enqueue[-1]))
+    counts = {"enqueue_events": n - drops, "dequeue_events": n - drops, "drop_events": drops,
+              "first_event_ns": first, "last_event_ns": last}  # fmt: skip
+    tables.write("queue", {**constants, **counts, "handle": "1:"}, 1)
+    tables.write(
+        "queue_log",
+        {**constants, **counts, "lost_events": 0, "lost_events_is_minimum": False, "probe_failed": False,
+         "open_enqueues": 0, "open_dequeues": 0},
+        1,
     )  # fmt: skip

@@ -80,3 +80,20 @@ def test_relations_have_the_columns_their_yaml_declares_in_order(empty: Built) -
     }
     assert actual == declared
     assert {schema for schema, _ in actual} == set(LAYERS)
+
+
+def test_the_key_of_a_long_table_is_tested_as_strictly_as_that_of_a_short_one(empty: Built) -> None:
+    (test,) = [
+        node
+        for node in empty.manifest["nodes"].values()
+        if node["name"].startswith("unique_key_stg_lake__queue_event_") and node["resource_type"] == "test"
+    ]
+    assert test["test_metadata"]["kwargs"]["is_long"]
+    with duckdb.connect() as connection:
+        connection.execute("attach ':memory:' as warehouse; create schema warehouse.staging")
+        connection.execute(
+            "create table warehouse.staging.stg_lake__queue_event as from (values"
+            " ('h', 1), ('h', 2), ('k', 1), ('h', 2), ('h', 2), ('k', null), (null, 7)) as t(source_hash, packet_index)"
+        )
+        found = connection.execute(test["compiled_code"]).fetchall()
+    assert sorted(found, key=str) == sorted([("h", 2, 3), ("k", None, 1), (None, 7, 1)], key=str)

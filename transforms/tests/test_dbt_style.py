@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
+from sojourn_transforms.dbt_sources import LONG
+
 PACKAGE = "sojourn"
 
 UNITS = {
@@ -151,6 +153,12 @@ def test_staging_stands_one_to_one_over_the_lake(manifest: Node, models: list[No
         if layer(model) == "staging"
     }
     assert staged == {f"stg_lake__{source['name']}": [source["name"]] for source in manifest["sources"].values()}
+
+
+def test_long_tables_of_the_lake_are_not_copied(models: list[Node]) -> None:
+    kept = {node["name"]: node["config"]["materialized"] for node in models if layer(node) == "staging"}
+    assert {name.removeprefix("stg_lake__") for name, how in kept.items() if how == "view"} == LONG
+    assert set(kept.values()) == {"view", "table"}
 
 
 def test_models_are_named_and_stored_after_their_layer(models: list[Node]) -> None:

@@ -71,7 +71,10 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
 
     def delays() -> dict[int, int]:
         rows = installation.rows(
-            "select bin_lower_us, sum(connections)::bigint as n from marts.connection_queuing_delay_histogram group by 1"
+            """
+            select bin_lower_us, sum(connections)::bigint as n
+            from marts.connection_queuing_delay_histogram group by bin_lower_us
+            """
         )
         return {row["bin_lower_us"]: row["n"] for row in rows}
 

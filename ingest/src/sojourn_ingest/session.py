@@ -18,19 +18,22 @@ from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.capture_recording import CaptureRecording
+from sojourn_ingest.formats.file_parts import FilePart, PartOfFile, SplittableFormat
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
-from sojourn_ingest.formats.queue_log_table import is_queue_log_description
-from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.formats.registry import Registry, is_description
 from sojourn_ingest.formats.rotation import recording_hash
 from sojourn_ingest.formats.run_manifest import RunManifest
 from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
-from sojourn_ingest.formats.snapshot_mapping import is_snapshot_description
-from sojourn_ingest.formats.study_description import MAX_BYTES, is_marked
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 
 logger = logging.getLogger(__name__)
+
+#: The reason where a reader itself failed: nothing that it gave is kept.
+INTERNAL_ERROR = "internal_error"
+#: What a format is told by, at most; as many bytes as the native recogniser takes.
+HEAD_BYTES = 65_536
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -46,6 +49,14 @@ class Attempt:
     commit: Commit
     disposition: Literal["new", "unchanged"]
     refused: int = 0
+
+
+@dataclass(frozen=True)
+class RecordingAttempt:
+    """What became of a planned recording: its attempt and those of its files, and the files to be tried alone."""
+
+    attempts: list[Attempt]
+    alone: tuple[Path, ...]
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
@@ -69,15 +80,6 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
             if not hidden and item.is_file():
                 found.add(item)
     return sorted(found)
-
-
-def _description_files(files: Iterable[Path]) -> Iterator[Path]:
-    for path in files:
-        if path.suffix in (".yaml", ".yml") and path.stat().st_size <= MAX_BYTES:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            described = is_snapshot_description(path) or is_queue_log_description(path)
-            if is_marked(text[:4096]) or described:
-                yield path
 
 
 class IngestSession:
@@ -120,11 +122,14 @@ class IngestSession:
                 on_done(attempt)
 
         # Recordings first, so that a copy of one of their files is known to be one.
-        for found in self._in_parallel(self._attempt_recording, self._plan.recordings):
-            for attempt in found:
+        alone: set[Path] = set()
+        for found in self._try_recordings(self._plan.recordings):
+            for attempt in found.attempts:
                 note(attempt)
+            alone |= set(found.alone)
         parts = self._plan.parts
-        for attempt in self._try_all([*(path for path in files if path not in parts), *sorted(self._plan.also)]):
+        single = [path for path in files if path not in parts]
+        for attempt in self._try_all([*single, *sorted((self._plan.also | alone) - set(single))]):
             note(attempt)
         self._restate(attempts)
         ordered = [attempts[path] for path in files]
@@ -132,6 +137,9 @@ class IngestSession:
         manifests = [attempt for attempt in ordered if attempt.commit.format == RunManifest.name]
         ordered += self._pair_all([attempt for attempt in manifests if attempt.commit.status != "rejected"])
         return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _try_recordings(self, recordings: list[PlannedRecording]) -> Iterator[RecordingAttempt]:
+        return self._in_parallel(self.attempt_recording, recordings)
 
     def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
         return self._in_parallel(self.attempt, files)
@@ -157,18 +165,18 @@ class IngestSession:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _attempt_recording(self, planned: PlannedRecording) -> list[Attempt]:
-        """Try the files of a recording as one; where that cannot be, each alone."""
+    def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
+        """Try the files of a recording as one; those that cannot be part of it are to be tried alone."""
         started_ns, clock = time.time_ns(), time.perf_counter()
         path = CaptureRecording.path_of(planned.parts)
-        draft = _Draft(path, 0, 0, started_ns, clock, format=CaptureRecording.name)
+        draft = Draft(path, 0, 0, started_ns, clock, format=CaptureRecording.name)
         fault = planned.fault()
         if fault is not None:
-            return [self._reject(draft, fault), *(self.attempt(part) for part in planned.parts)]
+            return RecordingAttempt([self._reject(draft, fault)], planned.parts)
         try:
             parts = [self._draft_of_part(part, started_ns, clock) for part in planned.parts]
         except (OSError, InputError):
-            return [self.attempt(part) for part in planned.parts]  # which says what is wrong with it
+            return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
         attempts: list[Attempt] = []
         # Of two equal recordings that are tried at the same time the first is decoded.
         with self.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
@@ -181,11 +189,11 @@ class IngestSession:
         if not attempts:
             others = parts
         # What is a copy of a file held elsewhere, or in the recording itself, is so alone.
-        return attempts + [self.attempt(part.path) for part in others]
+        return RecordingAttempt(attempts, tuple(part.path for part in others))
 
-    def _draft_of_part(self, path: Path, started_ns: int, clock: float) -> _Draft:
+    def _draft_of_part(self, path: Path, started_ns: int, clock: float) -> Draft:
         state = path.stat()
-        draft = _Draft(path, state.st_size, state.st_mtime_ns, started_ns, clock, format=Capture.name)
+        draft = Draft(path, state.st_size, state.st_mtime_ns, started_ns, clock, format=Capture.name)
         draft.content_hash = self._hash_of(path)
         return draft
 
@@ -193,11 +201,11 @@ class IngestSession:
         found = (self.lake.recording_with(path_text(path)) for path in paths)
         return {commit.name: commit for commit in found if commit is not None}
 
-    def _not_held_elsewhere(self, parts: list[_Draft], overlapping: dict[str, Commit]) -> list[_Draft]:
+    def _not_held_elsewhere(self, parts: list[Draft], overlapping: dict[str, Commit]) -> list[Draft]:
         """Return the parts whose content no other path's facts hold, but facts of these contents alone."""
         contents = {part.content_hash for part in parts}
         paths = {part.source_path for part in parts}
-        own: list[_Draft] = []
+        own: list[Draft] = []
         for part in parts:
             held = any(
                 commit.name not in overlapping
@@ -213,7 +221,7 @@ class IngestSession:
         there = [commit for commit in self.lake.holding_facts(recording) if commit.name not in overlapping]
         return [] if there and len(own) > 1 else own
 
-    def _read_recording(self, draft: _Draft, parts: list[_Draft], overlapping: dict[str, Commit]) -> list[Attempt]:
+    def _read_recording(self, draft: Draft, parts: list[Draft], overlapping: dict[str, Commit]) -> list[Attempt]:
         """Read a recording, and return what became of it and its parts; nothing where it cannot be read as one."""
         draft.content_hash = recording_hash([part.content_hash for part in parts])
         draft.size_bytes = sum(part.size_bytes for part in parts)
@@ -226,7 +234,7 @@ class IngestSession:
                     (part.source_path, part.content_hash) for part in parts
                 ]
                 if same and commit.decoder_version in self._versions_as_good(reader):
-                    return _attempts_of(draft.path, commit, "unchanged")
+                    return attempts_of(draft.path, commit, "unchanged")
             contents = {part.content_hash for part in parts}
             alone = {
                 commit.name: commit
@@ -247,7 +255,7 @@ class IngestSession:
             superseded = {**overlapping, **alone}
             commit = self._commit(draft.read(reading), files, None, tuple(outcomes), superseded)
             refused = sum(reading.refused.values())
-            return _attempts_of(draft.path, commit, "new", refused)
+            return attempts_of(draft.path, commit, "new", refused)
 
     def _commit(
         self,
@@ -286,7 +294,7 @@ class IngestSession:
     def pair(self, manifest: Attempt) -> Attempt | None:
         """Pair the two captures of a run whose manifest was read; None where it has no two."""
         started_ns, clock = time.time_ns(), time.perf_counter()
-        draft = _Draft(manifest.path.with_name("before+after"), 0, 0, started_ns, clock, format=CapturePair.name)
+        draft = Draft(manifest.path.with_name("before+after"), 0, 0, started_ns, clock, format=CapturePair.name)
         try:
             source, _, _ = self._open(manifest.path)
             pair = RunManifest.capture_pair(source, self._hash_of)
@@ -319,7 +327,7 @@ class IngestSession:
 
     def _described(self, files: list[Path]) -> list[Path]:
         described = []
-        for path in _description_files(files):
+        for path in filter(is_description, files):
             try:
                 Registry([path])
             except InputError as error:
@@ -372,9 +380,9 @@ class IngestSession:
             state = path.stat()
             size_bytes, modified_ns = state.st_size, state.st_mtime_ns
         except OSError as error:
-            draft = _Draft(path, 0, 0, started_ns, clock)
+            draft = Draft(path, 0, 0, started_ns, clock)
             return self._reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
-        draft = _Draft(path, size_bytes, modified_ns, started_ns, clock)
+        draft = Draft(path, size_bytes, modified_ns, started_ns, clock)
         found = self._unchanged(draft)
         if found is not None:
             return Attempt(path, found, "unchanged")
@@ -392,7 +400,7 @@ class IngestSession:
         with self.lake.deciding(draft.content_hash):
             return self._read(draft, source, chosen)
 
-    def _unchanged(self, draft: _Draft) -> Commit | None:
+    def _unchanged(self, draft: Draft) -> Commit | None:
         recording = self.lake.recording_with(draft.source_path)
         if recording is not None:
             part = recording.of_part(draft.source_path) if draft.path in self._plan.frozen else None
@@ -453,7 +461,7 @@ class IngestSession:
         source = Source(path=path, compression=mark.compression, head=mark.head, plain_bytes=mark.plain_bytes)
         return source, mark.sha256, None if mark.fault is None else input_error(mark.fault)
 
-    def _read(self, draft: _Draft, source: Source, chosen: Format) -> Attempt:
+    def _read(self, draft: Draft, source: Source, chosen: Format) -> Attempt:
         draft.format = chosen.name
         if type(chosen) is Capture:
             chosen = self._capture(draft.path)
@@ -486,7 +494,7 @@ class IngestSession:
         return Attempt(draft.path, commit, "new", refused)
 
     def _holder(
-        self, draft: _Draft, chosen: Format, as_good: tuple[str, ...], superseded: dict[str, Commit]
+        self, draft: Draft, chosen: Format, as_good: tuple[str, ...], superseded: dict[str, Commit]
     ) -> Commit | None:
         """Return what the lake holds of a content, so that it need not be read again."""
         for version in as_good:
@@ -506,7 +514,7 @@ class IngestSession:
                 return commit
         return None
 
-    def _decoded(self, draft: _Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+    def _decoded(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
         """Read a source into files that no commit names yet."""
         forgotten = self._context.pseudonymiser.forgotten.host_keys
         with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt, forgotten) as writer:
@@ -524,12 +532,46 @@ class IngestSession:
                 what = type(error).__name__ if chosen.holds_addresses else f"{type(error).__name__}: {error}"
                 logger.error("%s: reader %s failed: %s\n%s", draft.path, chosen.name, what, frames)  # noqa: TRY400
                 text = f"reader {chosen.name} failed: {what}; please report this"
-                raise InputError("internal_error", text) from error
+                raise InputError(INTERNAL_ERROR, text) from error
             files = writer.finish()
             reading.refuse("forgotten_host", writer.forgotten_rows)
             return files
 
-    def _reject(self, draft: _Draft, error: InputError, reading: Reading | None = None) -> Attempt:
+    def splittable(self, path: Path) -> SplittableFormat | None:
+        """Return the format of a plain file that can be read in parts, from its first bytes; None for any other."""
+        try:
+            with path.open("rb") as handle:
+                head = handle.read(HEAD_BYTES)
+            chosen = self._registry.recognise(Source(path, "none", head, path.stat().st_size))
+        except (OSError, InputError):
+            return None
+        return chosen if isinstance(chosen, SplittableFormat) else None
+
+    def rows_in_part(self, source: Source, format_name: str, part: FilePart) -> int:
+        """Return how many rows a part of a file of text has."""
+        return self._splittable_named(format_name).rows_in(source, part)
+
+    def read_part(
+        self, source: Source, format_name: str, part: FilePart, content_hash: str, version: str
+    ) -> tuple[tuple[DataFile, ...], Reading]:
+        """Read one part of a file into files that no commit names yet, as facts of the whole.
+
+        Raises
+        ------
+        InputError
+            If nothing of the first part can be read.
+        """
+        draft = Draft(source.path, 0, 0, 0, 0.0, content_hash=content_hash, format=format_name, version=version)
+        reading = Reading()
+        part_format = PartOfFile(self._splittable_named(format_name), part)
+        return self._decoded(draft, source, part_format, reading), reading
+
+    def _splittable_named(self, name: str) -> SplittableFormat:
+        return next(
+            found for found in self._registry.formats if isinstance(found, SplittableFormat) and found.name == name
+        )
+
+    def _reject(self, draft: Draft, error: InputError, reading: Reading | None = None) -> Attempt:
         outcome = draft.rejected(error, reading or Reading())
         for commit in self.lake.at_path(outcome.source_path):
             if (
@@ -545,8 +587,8 @@ class IngestSession:
 
 
 @dataclass
-class _Draft:
-    """An outcome in the making."""
+class Draft:
+    """An outcome in the making: what is known of a source before it is read."""
 
     path: Path
     size_bytes: int
@@ -587,6 +629,7 @@ class _Draft:
         )
 
     def read(self, reading: Reading, part_of: str | None = None) -> Outcome:
+        """Return the outcome of what was read, as a file of its own or as part of a recording."""
         fault = reading.fault
         nothing_read = part_of is not None and reading.records_read == 0
         status: Literal["ok", "partial", "rejected"] = (
@@ -595,12 +638,14 @@ class _Draft:
         return self._outcome(status, reading, part_of=part_of)
 
     def duplicate(self, holder: Commit) -> Outcome:
+        """Return the outcome of a content that another path holds."""
         fault = None if holder.reason is None else InputError(holder.reason, holder.message or "")
         reading = Reading(records_read=holder.records_read, fault=fault)
         status: Literal["ok", "partial"] = "ok" if holder.status == "ok" else "partial"
         return self._outcome(status, reading, duplicate_of=holder.source_path)
 
     def rejected(self, error: InputError, reading: Reading) -> Outcome:
+        """Return the outcome of what cannot be read."""
         reading.fault = error
         return self._outcome("rejected", reading)
 
@@ -610,7 +655,7 @@ def _contents(commit: Commit) -> set[str]:
     return {part.content_hash for part in commit.parts} or {commit.content_hash}
 
 
-def _attempts_of(
+def attempts_of(
     path: Path, commit: Commit, disposition: Literal["new", "unchanged"], refused: int = 0
 ) -> list[Attempt]:
     """Return a recording's attempt, and those of its parts."""

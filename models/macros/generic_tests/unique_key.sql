@@ -1,9 +1,10 @@
 {#-
-    The columns of the key are never null, those named nullable apart, and no two rows have the same. Rows are told apart by a hash of
-    the key first, which takes a part of the time and memory that wide keys of text do; only rows whose hash is not theirs alone are
-    looked at.
+    The columns of the key are never null, those named nullable apart, and no two rows have the same.
+    `is_long`: of a long table only rows whose key has the hash of another row's are compared as they are: a hash takes
+    an eighth of the memory, and rows with equal keys have equal hashes.
 -#}
-{% test unique_key(model, columns, nullable=[]) %}
+{% test unique_key(model, columns, nullable=[], is_long=false) %}
+{%- if is_long %}
 with
 
 repeated_hashes as (
@@ -13,23 +14,22 @@ repeated_hashes as (
     having count(*) > 1
 )
 
+{% endif -%}
 select
     {{ columns | join(',\n    ') }},
     count(*) as rows_with_this_key
 from {{ model }}
-where {{ key_hash(columns | join(', ')) }} in (select repeated_hashes.key_hash from repeated_hashes)
+{%- if is_long %}
+where
+    {{ key_hash(columns | join(', ')) }} in (select key_hash from repeated_hashes)
+    {%- for column in columns if column not in nullable %}
+    or {{ column }} is null
+    {%- endfor %}
+{%- endif %}
 group by
     {{ columns | join(',\n    ') }}
-having count(*) > 1
-
-union all
-
-select
-    {{ columns | join(',\n    ') }},
-    1 as rows_with_this_key
-from {{ model }}
-where
-    false
+having
+    count(*) > 1
     {%- for column in columns if column not in nullable %}
     or {{ column }} is null
     {%- endfor %}

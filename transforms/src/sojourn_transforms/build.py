@@ -93,7 +93,9 @@ def build(
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
-    with engine.running():
+    with lake.reading(), engine.running():
+        # From here on the lake is what it is now, whatever is ingested or compacted meanwhile.
+        mark = fingerprint(lake, project)
         try:
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
@@ -102,6 +104,7 @@ def build(
         engine.write_comparisons()
         on_step("correlating harm with quality")
         write_harm_qoe_correlations(engine.marts_file)
+        studies = sorted(lake.values("run", "study_id"))
     of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
     marts = sorted([*of_dbt, *STATISTICS_MARTS], key=lambda mart: mart.name)
     on_step("publishing the snapshot")
@@ -109,7 +112,7 @@ def build(
         "engine": engine.name,
         "sojourn_version": __version__,
         "fingerprint": mark,
-        "studies": sorted(lake.values("run", "study_id")),
+        "studies": studies,
         "inputs": _inputs(lake),
         "dbt": {"models": report.models, "tests_passed": report.tests_passed},
     }

@@ -94,7 +94,8 @@ def run_dbt(
         "--vars", f"{{minimum_hosts: {minimum_hosts()}}}",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
         *(["--full-refresh"] if full_refresh else []),
-        *(["--select", select] if select else []),
+        # A test that also looks at models that are not selected would find them as they were, or not at all.
+        *(["--select", select, "--indirect-selection", "cautious"] if select else []),
         *([] if select and HISTORY in select else ["--exclude", HISTORY]),
     ]  # fmt: skip
     settings = {ENGINE_VARIABLE: engine} | ({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)})

@@ -114,15 +114,27 @@ def _staging_description(table: Table) -> str:
 
 
 OF_HISTORY = frozenset({"srtt_connection"})
-"""Tables that grow by millions of rows a day: a build must neither copy nor read them whole, so DuckDB has their staging
-as views, and their data tests are left out."""
+"""Tables that grow by millions of rows a day: a build must not read them whole, so it leaves out their data tests."""
+
+
+LONG: Final = frozenset(
+    {"flow", "flow_interval", "packet", "packet_pair", "queue_event", "queue_interval", "queue_counter", "tcp_poll",
+     "srtt_connection"}
+)  # fmt: skip
+"""Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
+in each of many files and many readers, so that they are copied once."""
+
+NO_COPY: Final = "{{ 'ephemeral' if target.type == 'spark' else 'view' }}"
+"""No view of Spark's catalogue can stand on a temporary one, as the lake's are there: staging becomes part of the
+statements that select from it."""
 
 
 def _staging_model(table: Table) -> dict[str, Any]:
     key = staging_key(table)
     grain = f"{table.grain}, as one source gives it" if table.name in GIVEN_BY_SOURCE else table.grain
     history: dict[str, Any] = {"config": {"tags": ["history"]}} if table.name in OF_HISTORY else {}
-    tests: list[dict[str, Any]] = [{"unique_key": {"arguments": {"columns": key}, **history}}]
+    unique: dict[str, Any] = {"columns": key} | ({"is_long": True} if table.name in LONG else {})
+    tests: list[dict[str, Any]] = [{"unique_key": {"arguments": unique, **history}}]
     if table.name in OF_A_RUN:
         tests.append(
             {
@@ -148,12 +160,13 @@ def _staging_model(table: Table) -> dict[str, Any]:
         if column_tests:
             declared["data_tests"] = column_tests
         columns.append(declared)
-    # Spark's catalogue takes no view over the temporary ones that the lake is there.
-    view = {"materialized": "{{ 'view' if target.type == 'duckdb' else 'table' }}"} if history else {}
     return {
         "name": f"stg_lake__{table.name}",
         "description": _staging_description(table),
-        "config": {**view, "meta": {"grain": grain, "key": key}},
+        "config": {
+            "materialized": NO_COPY if table.name in LONG else "table",
+            "meta": {"grain": grain, "key": key},
+        },
         "data_tests": tests,
         "columns": columns,
     }

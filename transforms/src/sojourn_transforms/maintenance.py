@@ -1,8 +1,8 @@
 """Maintenance of a lake: compaction of small files, and retention.
 
 Both only ever make new objects visible by one conditional write, so a kill at any moment leaves the lake as it was
-or as it should be, with leftovers that the next writer removes. Run them when no build reads the lake: files that
-have been put together are removed at once.
+or as it should be, with leftovers that the next writer removes. Files that have been put together are removed at once,
+or, where a build reads the lake, by the next writer after it.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def compact_command(
 ) -> None:
     """Put small files together, sorted by what readers filter by, in the columns that are declared now.
 
-    Facts stay what they are, and so does the id of the next build. A kill at any moment loses nothing. Do not
-    run it while a build reads the lake.
+    Facts stay what they are, and so does the id of the next build. A kill at any moment loses nothing. A build that
+    reads meanwhile reads on: the files it looks at are removed by the next writer.
 
     Examples
     --------

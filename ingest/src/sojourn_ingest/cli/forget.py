@@ -15,7 +15,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
-from sojourn_ingest.lake import Forgetting, LakeBusyError, find
+from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -74,6 +74,7 @@ def forget(
         return
     try:
         with lake.writing():
+            _refuse_while_read(lake)
             found = find(lake, host_keys)
             # The list first: whatever happens next, the host does not come back.
             mark = None if marked is None else pseudonymiser.forget_mark(marked)
@@ -88,6 +89,11 @@ def forget(
     _print(found, "gone")
     typer.echo(f"kept out from now on by {paths.forgotten}")
     typer.echo("run sojourn build to make the marts without it, and remove older snapshots")
+
+
+def _refuse_while_read(lake: Lake) -> None:
+    if lake.is_read():
+        raise LakeBusyError(f"a build reads {lake.storage.uri} and would keep the host; wait for it to end")
 
 
 def _print(found: list[Forgetting], title: str) -> None:

@@ -11,18 +11,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.description_file import describes, parse_as, text_of
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import facts, input_error
-from sojourn_ingest.formats.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.plain_text import head_lines
 from sojourn_ingest.formats.queue_log import queue_log_version
-from sojourn_ingest.formats.validation import one_line
 
 MARKER = "sojourn_queue_log: 1"
-MAX_BYTES = 2**20
 
 TIME_UNITS = ("s", "ms", "us", "ns")
 BYTE_UNITS = ("bytes", "kB", "KiB")
@@ -34,11 +32,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class EventNames(_Strict):
+class EventNames(BaseModel, extra="forbid"):
     """The column that says what happened, and the words that stand for it."""
 
     column: str
@@ -48,14 +42,14 @@ class EventNames(_Strict):
     lost: list[str] = []
 
 
-class QueueField(_Strict):
+class QueueField(BaseModel, extra="forbid"):
     """How one field of an event comes from one column."""
 
     source: str = Field(alias="from")
     unit: str | None = None
 
 
-class QueueLogDescription(_Strict):
+class QueueLogDescription(BaseModel, extra="forbid"):
     """Which column of a queue log is what.
 
     ``packet`` names the columns that together tell packets in the queue apart; ``drops`` says whether the log has an
@@ -129,12 +123,7 @@ def parse_queue_log_description(text: bytes) -> QueueLogDescription:
     InputError
         If it is not valid YAML, or not a description of a queue log.
     """
-    try:
-        return QueueLogDescription.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise InputError("corrupt_record", f"queue log description is not valid YAML: {one_line(error)}") from error
-    except ValidationError as error:
-        raise InputError("corrupt_record", f"queue log description: {one_line(error)}") from error
+    return parse_as(QueueLogDescription, text, "queue log description")
 
 
 @cache
@@ -143,17 +132,6 @@ def bundled_queue_log_descriptions() -> tuple[QueueLogDescription, ...]:
     folder = resources.files("sojourn_ingest") / "queue_logs"
     paths = sorted(Path(str(item)) for item in folder.iterdir() if item.name.endswith(".yaml"))
     return tuple(parse_queue_log_description(path.read_bytes()) for path in paths)
-
-
-def _has_marker(head: bytes) -> bool:
-    text = head[:4096].decode("utf-8", errors="replace")
-    return any(line.strip() == MARKER for line in text.splitlines())
-
-
-def is_queue_log_description(path: Path) -> bool:
-    """Return whether a file carries the marker line near its start."""
-    with path.open("rb") as handle:
-        return _has_marker(handle.read(4096))
 
 
 class QueueLogDescriptionFile:
@@ -165,12 +143,11 @@ class QueueLogDescriptionFile:
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line."""
-        return source.plain_bytes <= MAX_BYTES and _has_marker(source.head)
+        return describes(source, MARKER)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Check the description."""
-        with open_plain(source) as handle:
-            described = parse_queue_log_description(handle.read(MAX_BYTES))
+        described = parse_queue_log_description(text_of(source))
         reading.records_read = 1
         reading.subject = f"queue_log:{described.name}"
         yield from ()

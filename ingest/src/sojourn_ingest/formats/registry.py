@@ -8,24 +8,27 @@ from pathlib import Path
 
 from sojourn_ingest.formats.archive import SnapshotArchive
 from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.description_file import SUFFIXES, head_of, is_marked
 from sojourn_ingest.formats.flent import Flent
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.ndt import Ndt5, Ndt7
 from sojourn_ingest.formats.plain_text import head_lines
 from sojourn_ingest.formats.queue_log import QueueLog
+from sojourn_ingest.formats.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue_log_table import (
     QueueLogDescription,
     QueueLogDescriptionFile,
-    is_queue_log_description,
     parse_queue_log_description,
     queue_log_tables,
 )
 from sojourn_ingest.formats.run_manifest import RunManifest
-from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotDescriptionFile, is_snapshot_description
+from sojourn_ingest.formats.snapshot_mapping import MARKER as SNAPSHOTS
+from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotDescriptionFile
 from sojourn_ingest.formats.snapshot_table import snapshot_tables_of
 from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.ss_text import SsText
-from sojourn_ingest.formats.study_description import MARKER, StudyDescriptionFile, bundled_description_paths
+from sojourn_ingest.formats.study_description import MARKER as STUDY
+from sojourn_ingest.formats.study_description import StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
 from sojourn_ingest.formats.synthetic_snapshots import SyntheticSnapshots
 from sojourn_ingest.formats.tc_polls import TcPolls
@@ -33,6 +36,14 @@ from sojourn_ingest.formats.tcp_info import TcpInfo
 from sojourn_ingest.formats.web100 import SideStream
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
+
+
+def is_description(path: Path) -> bool:
+    """Return whether a file describes a study, connections or a queue log, as its name and a marker line tell."""
+    if path.suffix not in SUFFIXES:
+        return False
+    head = head_of(path)
+    return any(is_marked(head, marker) for marker in (STUDY, SNAPSHOTS, QUEUE_LOG))
 
 
 class Registry:
@@ -44,10 +55,11 @@ class Registry:
         queue_logs: list[QueueLogDescription] = []
         snapshots: dict[str, KnownSnapshots] = {}
         for path in described:
-            if is_queue_log_description(path):
+            head = head_of(path)
+            if is_marked(head, QUEUE_LOG):
                 queue_logs.append(parse_queue_log_description(path.read_bytes()))
                 continue
-            if is_snapshot_description(path):
+            if is_marked(head, SNAPSHOTS):
                 known = KnownSnapshots.load(path)
                 snapshots[known.description.dataset] = known
                 continue
@@ -107,7 +119,7 @@ class Registry:
         header = next(csv.reader([lines[0].decode("utf-8", errors="replace")]), []) if lines else []
         hint = header_hint(header, self.studies)
         if hint is not None:
-            return f"a table like {hint}, but its header differs; describe it in a study description ({MARKER})"
+            return f"a table like {hint}, but its header differs; describe it in a study description ({STUDY})"
         for table in self._snapshot_tables:
             missing = sorted(table.mapping.columns_used - set(header))
             if len(missing) < len(table.mapping.columns_used) - 1:

@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.plain_text import open_plain
-from sojourn_ingest.formats.validation import one_line
+from sojourn_ingest.formats.description_file import describes, parse_as, text_of
+from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.schema import table
 
 MARKER = "sojourn_snapshots: 1"
-MAX_BYTES = 2**20
-MARKER_WITHIN_BYTES = 4096
 
 # How long, or how much, the unit is that a table states; the lake column's unit is in its declaration.
 DURATIONS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}
@@ -33,11 +29,7 @@ NOT_MAPPED = {
 MAPPED = {column.name: column for column in table("srtt_connection").columns if column.name not in NOT_MAPPED}
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class SnapshotField(_Strict):
+class SnapshotField(BaseModel, extra="forbid"):
     """How one column comes from one column of the table.
 
     ``null_when`` turns codes that mean "none" into null, ``codes`` translates (what it does not name is refused),
@@ -50,7 +42,7 @@ class SnapshotField(_Strict):
     codes: dict[str, str] | None = None
 
 
-class SnapshotTableMapping(_Strict):
+class SnapshotTableMapping(BaseModel, extra="forbid"):
     """One kind of table. CSV is recognised by its exact header, JSON Lines and Parquet by having the columns named.
 
     ``header`` is only needed for CSV that has columns which no field uses.
@@ -97,7 +89,7 @@ def units_of(name: str) -> tuple[str, ...]:
     return tuple(DURATIONS) if unit in DURATIONS else tuple(BYTES) if unit in BYTES else ()
 
 
-class SnapshotDescription(_Strict):
+class SnapshotDescription(BaseModel, extra="forbid"):
     """A data set of connections, and its tables."""
 
     sojourn_snapshots: Literal[1]
@@ -134,23 +126,7 @@ def parse_snapshot_description(text: bytes) -> SnapshotDescription:
     InputError
         If it is not valid YAML, or not a description of snapshots.
     """
-    try:
-        return SnapshotDescription.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise InputError("corrupt_record", f"snapshot description is not valid YAML: {one_line(error)}") from error
-    except ValidationError as error:
-        raise InputError("corrupt_record", f"snapshot description: {one_line(error)}") from error
-
-
-def _has_marker(head: bytes) -> bool:
-    text = head[:MARKER_WITHIN_BYTES].decode("utf-8", errors="replace")
-    return any(line.strip() == MARKER for line in text.splitlines())
-
-
-def is_snapshot_description(path: Path) -> bool:
-    """Return whether a file carries the marker line near its start."""
-    with path.open("rb") as handle:
-        return _has_marker(handle.read(MARKER_WITHIN_BYTES))
+    return parse_as(SnapshotDescription, text, "snapshot description")
 
 
 class SnapshotDescriptionFile:
@@ -162,12 +138,11 @@ class SnapshotDescriptionFile:
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line."""
-        return source.plain_bytes <= MAX_BYTES and _has_marker(source.head)
+        return describes(source, MARKER)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the data set."""
-        with open_plain(source) as handle:
-            described = parse_snapshot_description(handle.read(MAX_BYTES))
+        described = parse_snapshot_description(text_of(source))
         reading.records_read = 1
         reading.subject = f"snapshots:{described.dataset}"
         row: dict[str, Any] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
+from sojourn_ingest.formats.file_parts import FilePart, open_part, parquet_parts, text_parts
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.snapshot_connections import (
@@ -46,7 +48,7 @@ class SnapshotTable(SnapshotFormat):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"snapshot-table-1+{self.known.content_hash[:12]}"
+        return f"snapshot-table-2+{self.known.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the table's columns."""
@@ -66,14 +68,41 @@ class SnapshotTable(SnapshotFormat):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row for each connection; a row that cannot be one is refused with its reason."""
+        return self._facts(source, None, context, reading)
+
+    def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
+        """Return the parts of a plain file in order; none of a compressed one."""
+        if source.compression != "none" or source.stream is not None:
+            return []
+        try:
+            return (parquet_parts if self._is_parquet(source) else text_parts)(source.path, part_bytes)
+        except (pa.ArrowInvalid, OSError):
+            return []  # reading it as a whole says what is wrong
+
+    def rows_in(self, source: Source, part: FilePart) -> int:
+        """Return how many rows that can be told apart a part of text has, up to damage."""
+        rows = 0
+        with suppress(pa.ArrowInvalid, InputError):
+            for batch in self._batches(source, part, Reading(), sorted(self.mapping.columns_used)[:1]):
+                rows += batch.num_rows
+        return rows
+
+    def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
+        """Yield the rows of one part."""
+        return self._facts(source, part, context, reading)
+
+    def _facts(self, source: Source, part: FilePart | None, context: Context, reading: Reading) -> Facts:
         description = self.known.description
         basis = Basis(
             description.dataset, self.mapping.rtt_basis, self.mapping.sample_basis, synthetic=description.synthetic
         )
         rows = ConnectionRows(basis, context, reading)
+        # Lines that are no row have no number: Arrow meets them some blocks before it gives the rows above them.
+        number = 0 if part is None else part.first_row or 0
         try:
-            for batch in self._batches(source, reading):
-                numbers = connection_numbers(reading.records_read, batch.num_rows)
+            for batch in self._batches(source, part, reading, sorted(self.mapping.columns_used)):
+                numbers = connection_numbers(number, batch.num_rows)
+                number += batch.num_rows
                 reading.records_read += batch.num_rows
                 columns, keep = self._columns(batch, reading)
                 columns["connection_number"] = numbers
@@ -83,36 +112,45 @@ class SnapshotTable(SnapshotFormat):
             mend = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
             # Arrow quotes the line at fault, which may hold an address: what is said stops before it.
             what = one_line(error).partition(": ")[0]
-            fault = InputError("corrupt_record", f"table is damaged after row {reading.records_read}: {what}{mend}")
-            if reading.records_read == 0:
+            fault = InputError("corrupt_record", f"table is damaged after row {number}: {what}{mend}")
+            if number == 0:
                 raise fault from None
             reading.fault = fault
         except InputError as error:
-            if reading.records_read == 0:
+            if number == 0:
                 raise
             reading.fault = error
 
-    def _batches(self, source: Source, reading: Reading) -> Iterator[pa.RecordBatch]:
-        if source.head.startswith(PARQUET_MAGIC):
-            yield from self._parquet_batches(source)
+    @staticmethod
+    def _is_parquet(source: Source) -> bool:
+        return source.head.startswith(PARQUET_MAGIC)
+
+    def _batches(
+        self, source: Source, part: FilePart | None, reading: Reading, used: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        if self._is_parquet(source):
+            yield from self._parquet_batches(source, part, used)
             return
-        with open_plain(source) as handle:
+        with open_plain(source) if part is None else open_part(source.path, part) as handle:
             if source.head.lstrip().startswith(b"{"):
                 yield from _json_batches(handle, reading)
             else:
-                yield from self._csv_batches(handle, reading)
+                # Only the first part begins with the header.
+                header = None if part is None or part.start == 0 else _header(source, self.mapping.delimiter)
+                yield from self._csv_batches(handle, reading, used, header)
 
-    def _csv_batches(self, handle: BinaryIO, reading: Reading) -> Iterator[pa.RecordBatch]:
+    def _csv_batches(
+        self, handle: BinaryIO, reading: Reading, used: list[str], header: list[str] | None
+    ) -> Iterator[pa.RecordBatch]:
         def count_and_skip(row: pa_csv.InvalidRow) -> str:
             reading.records_read += 1
             reading.refuse("wrong_number_of_columns")
             return "skip"
 
-        used = sorted(self.mapping.columns_used)
         try:
             yield from pa_csv.open_csv(
                 handle,
-                read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES),
+                read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=header),
                 parse_options=pa_csv.ParseOptions(delimiter=self.mapping.delimiter, invalid_row_handler=count_and_skip),
                 convert_options=pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(used, pa.string()), include_columns=used, strings_can_be_null=False
@@ -123,10 +161,11 @@ class SnapshotTable(SnapshotFormat):
             if "Empty CSV file" not in str(error):
                 raise
 
-    def _parquet_batches(self, source: Source) -> Iterator[pa.RecordBatch]:
+    def _parquet_batches(self, source: Source, part: FilePart | None, used: list[str]) -> Iterator[pa.RecordBatch]:
+        groups = None if part is None else list(range(part.start, part.end))
         try:
             with pq.ParquetFile(source.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
-                yield from file.iter_batches(BATCH_ROWS, columns=sorted(self.mapping.columns_used), use_threads=False)
+                yield from file.iter_batches(BATCH_ROWS, groups, columns=used, use_threads=False)
         except OSError as error:
             raise InputError("corrupt_record", f"Parquet file is damaged: {one_line(error)}; copy it again") from error
 
@@ -140,6 +179,10 @@ class SnapshotTable(SnapshotFormat):
             reading.refuse(f"{name}: not convertible", pc.sum(pc.and_(keep, failed)).as_py() or 0)
             keep = pc.and_(keep, pc.invert(failed))
         return columns, keep
+
+
+def _header(source: Source, delimiter: str) -> list[str]:
+    return next(csv.reader([head_lines(source)[0].decode("utf-8-sig")], delimiter=delimiter))
 
 
 def _parquet_columns(source: Source) -> list[str]:

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.plain_text import open_plain
-from sojourn_ingest.formats.validation import one_line
+from sojourn_ingest.formats.description_file import describes, parse_as, text_of
+from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
 
 MARKER = "sojourn_study: 1"
-MAX_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,7 @@ def unit_factor(stated: str | None, column: Column) -> float:
 MAPPED_TABLES = ("run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class FieldMapping(_Strict):
+class FieldMapping(BaseModel, extra="forbid"):
     """How one lake column comes from one column of the study's table, or is constant.
 
     Applied in this order: ``pattern`` takes the first group of a regular expression, ``null_when`` turns
@@ -101,7 +94,7 @@ def _check_unit(stated: str | None, column: Column) -> None:
         raise ValueError(f"{column.name} is in {column.unit or 'no unit'}, which {stated} cannot be converted to")
 
 
-class OutputMapping(_Strict):
+class OutputMapping(BaseModel, extra="forbid"):
     """Rows of one lake table that come from each row of the study's table."""
 
     table: Literal["run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile"]
@@ -133,7 +126,7 @@ class OutputMapping(_Strict):
         return self
 
 
-class TableMapping(_Strict):
+class TableMapping(BaseModel, extra="forbid"):
     """One table of the study, recognised by its header."""
 
     name: str
@@ -152,7 +145,7 @@ class TableMapping(_Strict):
         return self
 
 
-class DemandRule(_Strict):
+class DemandRule(BaseModel, extra="forbid"):
     """Which solo runs give the demand of a role and application; see demand_rule's columns."""
 
     role: Literal["app", "tcp"]
@@ -167,14 +160,14 @@ class DemandRule(_Strict):
     workload: str = "same"
 
 
-class BandwidthStep(_Strict):
+class BandwidthStep(BaseModel, extra="forbid"):
     """One rate of a programme, and the second of the run at which it is set."""
 
     at_s: int = Field(ge=0, lt=2**31)
     bandwidth_bps: int = Field(gt=0, lt=2**53)
 
 
-class BandwidthProgramme(_Strict):
+class BandwidthProgramme(BaseModel, extra="forbid"):
     """A programme by which the bottleneck's rate changes within a run."""
 
     name: str
@@ -188,7 +181,7 @@ class BandwidthProgramme(_Strict):
         return self
 
 
-class StudyDescription(_Strict):
+class StudyDescription(BaseModel, extra="forbid"):
     """A study as its description file gives it."""
 
     sojourn_study: Literal[1]
@@ -204,11 +197,6 @@ class StudyDescription(_Strict):
     tables: list[TableMapping] = []
 
 
-def is_marked(head: str) -> bool:
-    """Return whether a line of a text is the marker of a study description, a comment behind it or not."""
-    return any(line.partition("#")[0].strip() == MARKER for line in head.splitlines())
-
-
 def parse_description(text: bytes) -> StudyDescription:
     """Return the study description in ``text``.
 
@@ -217,12 +205,7 @@ def parse_description(text: bytes) -> StudyDescription:
     InputError
         If it is not valid YAML, or not a study description.
     """
-    try:
-        return StudyDescription.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise InputError("corrupt_record", f"study description is not valid YAML: {one_line(error)}") from error
-    except ValidationError as error:
-        raise InputError("corrupt_record", f"study description: {one_line(error)}") from error
+    return parse_as(StudyDescription, text, "study description")
 
 
 @cache
@@ -241,13 +224,11 @@ class StudyDescriptionFile:
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line near its start."""
-        head = source.head[:4096].decode("utf-8", errors="replace")
-        return source.plain_bytes <= MAX_BYTES and is_marked(head)
+        return describes(source, MARKER)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the study, its demand rules and its programmes of rates."""
-        with open_plain(source) as handle:
-            study = parse_description(handle.read(MAX_BYTES))
+        study = parse_description(text_of(source))
         reading.records_read = 1 + len(study.demand) + sum(len(programme.steps) for programme in study.programmes)
         reading.subject = f"study:{study.study_id}"
         yield self._batch(

@@ -96,8 +96,9 @@ def forget(lake: Lake, found: Collection[Forgetting]) -> None:
 def _without(lake: Lake, found: Forgetting) -> Commit:
     commit = replace(found.commit, replaces=(found.commit.name,))
     files: list[DataFile] = []
-    for file in found.commit.files:
-        path = f"data/{file.table}/{found.commit.content_hash[:24]}-{commit.name}.parquet"
+    # A large source has several files of a table, written by several tasks.
+    for place, file in enumerate(found.commit.files):
+        path = f"data/{file.table}/{found.commit.content_hash[:24]}-{commit.name}-{place}.parquet"
         source, of_commit = lake.storage.local(lake.place_of(file)), _of(found.commit, file)
         draft = lake.storage.draft(path)
         if file.table == OUTCOMES:

@@ -16,20 +16,19 @@ from urllib.parse import urlsplit
 
 import pyarrow.fs as pa_fs
 
-from sojourn_ingest.lake.remote_copies import RemoteCopies
+from sojourn_ingest.lake.remote_copies import RemoteStorage
 from sojourn_ingest.lake.storage import LakeBusyError, StorageError
 
 HOLD = "held"
 
 
-class HdfsStorage:
+class HdfsStorage(RemoteStorage):
     """The files below one folder of a file system whose rename is atomic and never overwrites."""
 
     def __init__(self, uri: str, filesystem: pa_fs.FileSystem, root: str, cache: Path | None = None) -> None:
-        self._uri = uri.rstrip("/")
+        super().__init__(uri, cache)
         self._files = filesystem
         self._root = root.rstrip("/")
-        self._copies = RemoteCopies(cache)
 
     @classmethod
     def at(cls, uri: str, cache: Path | None) -> HdfsStorage:
@@ -46,11 +45,6 @@ class HdfsStorage:
             needed = "needs HADOOP_HOME and CLASSPATH of a Hadoop installation (libhdfs)"
             raise StorageError(f"{uri}: {needed}: {str(error).splitlines()[0]}") from error
         return cls(uri, filesystem, root or urlsplit(uri).path, cache)
-
-    @property
-    def uri(self) -> str:
-        """The URI as it was given."""
-        return self._uri
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
@@ -90,10 +84,6 @@ class HdfsStorage:
         if self._exists(name):
             self._files.delete_file(self._path(name))
 
-    def draft(self, name: str) -> Path:
-        """Return a local file to write into."""
-        return self._copies.draft(name)
-
     def keep(self, name: str, draft: Path) -> int:
         """Copy what was written to its place; no reader looks there before a commit names it."""
         size = draft.stat().st_size
@@ -102,15 +92,6 @@ class HdfsStorage:
             shutil.copyfileobj(source, target)
         draft.unlink()
         return size
-
-    def discard(self, name: str, draft: Path) -> None:
-        """Remove the local file and the one in its place."""
-        draft.unlink(missing_ok=True)
-        self.delete(name)
-
-    def local(self, name: str) -> Path:
-        """Return a local copy of a file."""
-        return self._copies.copy(name, self.read)
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,12 +20,15 @@ import pyarrow.parquet as pq
 from sojourn_ingest.lake.commit import Commit, DataFile, RecordingPart
 from sojourn_ingest.lake.outcome import Outcome
 from sojourn_ingest.lake.pack import Pack, Part
+from sojourn_ingest.lake.readers import holding_files, reader_names
 from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
 from sojourn_ingest.schema import TABLES
 
 PACK_SUFFIX = ".json.gz"
 #: Commits read at a time: an object store answers many requests at once.
 READERS = 16
+#: How often commits are listed anew where one was removed before it was read.
+REFRESHES = 5
 
 
 def pack_path(name: str) -> str:
@@ -80,9 +84,26 @@ class Lake:
         return self.storage.root
 
     def refresh(self) -> None:
-        """Read the commits anew; those read before have not changed, for none ever does."""
-        self._packs = self._read_packs()
+        """Read the commits anew; those read before have not changed, for none ever does.
+
+        Raises
+        ------
+        LakeDamagedError
+            If a commit is damaged, or commits vanish faster than they can be read.
+        """
+        for _ in range(REFRESHES):
+            try:
+                self._read_live()
+            except FileNotFoundError:
+                # A compaction put it into a pack, which was there before it was gone.
+                continue
+            return
+        raise LakeDamagedError(f"{self.storage.uri}: commits that are listed cannot be found; is another lake there?")
+
+    def _read_live(self) -> None:
+        # Commits are listed before packs: a pack appears before what it stands for is removed, so nothing is missed.
         names = [name for name in self.storage.names("commits") if name.endswith(".json")]
+        self._packs = self._read_packs()
         unread = [name for name in names if name not in self._seen_commits]
         with ThreadPoolExecutor(max_workers=READERS, thread_name_prefix="commits") as pool:
             self._seen_commits.update(zip(unread, pool.map(self._read_commit, unread), strict=True))
@@ -393,10 +414,32 @@ class Lake:
         with self.storage.held():
             self.refresh()
             self.remove_leftovers()
+            if self.is_read():
+                # A file that a reader looks at, and that no commit names any more, is not to be written over.
+                self.attempt = self.attempt or uuid.uuid4().hex[:12]
             yield
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold one state of the lake for reading: what is live now stays readable, whatever writers do meanwhile."""
+        with holding_files(self.storage):
+            self.refresh()
+            yield
+
+    def is_read(self) -> bool:
+        """Return whether anybody holds a state of the lake for reading."""
+        return bool(reader_names(self.storage)[0])
+
     def remove_leftovers(self) -> int:
-        """Remove every object that nothing live names, and return how many; only while the lake is held."""
+        """Remove every object that nothing live names, and return how many; only while the lake is held.
+
+        While somebody reads nothing is removed: it waits for the next writer.
+        """
+        reading, over = reader_names(self.storage)
+        for name in over:
+            self.storage.delete(name)
+        if reading:
+            return 0
         packed = {f"commits/{commit.name}.json" for pack in self._packs.values() for commit in pack.commits}
         named = {self.place_of(file) for commit in self.live() for file in commit.files}
         leftovers = [name for name in self.storage.names("commits") if name.endswith(".tmp") or name in packed]

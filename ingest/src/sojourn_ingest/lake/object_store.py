@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sojourn_ingest.lake.remote_copies import RemoteCopies
+from sojourn_ingest.lake.remote_copies import RemoteStorage
 from sojourn_ingest.lake.storage import LakeBusyError, StorageError
 
 if TYPE_CHECKING:
@@ -28,13 +28,12 @@ LEASE_S = 120.0
 RENEW_S = 30.0
 
 
-class ObjectStorage:
+class ObjectStorage(RemoteStorage):
     """The objects below one prefix of one bucket."""
 
     def __init__(self, uri: str, store: ObjectStore, cache: Path | None = None) -> None:
-        self._uri = uri.rstrip("/")
+        super().__init__(uri, cache)
         self._store = store
-        self._copies = RemoteCopies(cache)
 
     @classmethod
     def at(cls, uri: str, cache: Path | None) -> ObjectStorage:
@@ -61,11 +60,6 @@ class ObjectStorage:
         except BaseError as error:
             raise StorageError(f"{uri}: {str(error).splitlines()[0]}") from error
         return cls(uri, store, cache)
-
-    @property
-    def uri(self) -> str:
-        """The URI as it was given."""
-        return self._uri
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the objects in one folder, in order."""
@@ -98,10 +92,6 @@ class ObjectStorage:
         with suppress(FileNotFoundError):
             obstore.delete(self._store, name)
 
-    def draft(self, name: str) -> Path:
-        """Return a local file to write into."""
-        return self._copies.draft(name)
-
     def keep(self, name: str, draft: Path) -> int:
         """Upload what was written; larger files in parts, which appear as one object when the last has arrived."""
         import obstore
@@ -110,15 +100,6 @@ class ObjectStorage:
         obstore.put(self._store, name, draft)
         draft.unlink()
         return size
-
-    def discard(self, name: str, draft: Path) -> None:
-        """Remove the local file and the object."""
-        draft.unlink(missing_ok=True)
-        self.delete(name)
-
-    def local(self, name: str) -> Path:
-        """Return a local copy of an object."""
-        return self._copies.copy(name, self.read)
 
     @contextmanager
     def held(self) -> Iterator[None]:

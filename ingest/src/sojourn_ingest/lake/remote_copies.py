@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,3 +42,37 @@ class RemoteCopies:
             temporary.write_bytes(read(name))
             temporary.replace(path)
         return path
+
+
+class RemoteStorage(ABC):
+    """What a storage without local files does alike, whatever its protocol: drafts, copies, and giving them up."""
+
+    def __init__(self, uri: str, cache: Path | None) -> None:
+        self._uri = uri.rstrip("/")
+        self._copies = RemoteCopies(cache)
+
+    @property
+    def uri(self) -> str:
+        """The URI as it was given."""
+        return self._uri
+
+    @abstractmethod
+    def read(self, name: str) -> bytes:
+        """Return an object's content; raises FileNotFoundError."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove an object; it is no error that there is none."""
+
+    def draft(self, name: str) -> Path:
+        """Return a local file to write into."""
+        return self._copies.draft(name)
+
+    def discard(self, name: str, draft: Path) -> None:
+        """Remove the local file, and the object where it was put in its place."""
+        draft.unlink(missing_ok=True)
+        self.delete(name)
+
+    def local(self, name: str) -> Path:
+        """Return a local copy of an object."""
+        return self._copies.copy(name, self.read)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,12 @@ import pyarrow as pa
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
-from sojourn_ingest.ingest_plan import Plan
+from sojourn_ingest.formats.file_parts import FilePart, SplittableFormat
+from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
+from sojourn_ingest.ingest_plan import Plan, PlannedRecording
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.session import Attempt, IngestSession
+from sojourn_ingest.session import INTERNAL_ERROR, Attempt, Draft, IngestSession, RecordingAttempt, attempts_of
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 FILES_A_CORE = 16
 #: Tasks of one job for each core; more than one, so that a slow file does not keep the others waiting.
 TASKS_A_CORE = 4
+#: A table of connections of at least two parts is shared by several tasks, each of which reads about so many bytes.
+PART_BYTES = 256 * 2**20
 #: Jobs under way at a time: while one waits for its slowest file, the next uses the cores.
 JOBS_AT_A_TIME = 2
 
@@ -47,7 +52,7 @@ class ReportingLake(Lake):
 
     def __init__(self, uri: str, live: Iterable[Commit]) -> None:
         self._given = list(live)
-        self.reported: tuple[Outcome, tuple[DataFile, ...], str | None, tuple[str, ...]] | None = None
+        self.reported: dict[str, dict[str, Any]] = {}
         super().__init__(uri)
         self.attempt = uuid.uuid4().hex[:12]
 
@@ -64,9 +69,16 @@ class ReportingLake(Lake):
         part_outcomes: tuple[Outcome, ...] = (),
         supersedes: Iterable[str] = (),
     ) -> Commit:
-        """Keep what would be committed; nothing becomes visible. Recordings in several files are the driver's."""
-        self.reported = (outcome, files, subject, tuple(supersedes))
-        return self.draft(outcome, files, subject, part_outcomes)
+        """Keep what would be committed; nothing becomes visible."""
+        draft = self.draft(outcome, files, subject, part_outcomes)
+        self.reported[draft.name] = {
+            "outcome": asdict(outcome),
+            "files": [asdict(file) for file in files],
+            "subject": subject,
+            "parts": [asdict(part) for part in part_outcomes],
+            "supersedes": tuple(supersedes),
+        }
+        return draft
 
 
 @dataclass(frozen=True)
@@ -92,14 +104,79 @@ class TaskSettings:
         return session, lake
 
 
-def _report(attempt: Attempt, lake: ReportingLake) -> str:
-    reported, lake.reported = lake.reported, None
-    report: dict[str, Any] = {"path": os.fsencode(attempt.path).hex(), "refused": attempt.refused}
-    if attempt.disposition == "unchanged" or reported is None:
-        return json.dumps({**report, "unchanged": attempt.commit.name})
-    outcome, files, subject, supersedes = reported
-    told = {"outcome": asdict(outcome), "files": [asdict(f) for f in files], "subject": subject}
-    return json.dumps({**report, **told, "supersedes": supersedes})
+#: What a task does with one item; none where there is nothing to report.
+Work = Callable[[IngestSession, ReportingLake, Path], dict[str, Any] | None]
+
+
+def _hex(path: Path) -> str:
+    return os.fsencode(path).hex()
+
+
+def _path(text: str) -> Path:
+    return Path(os.fsdecode(bytes.fromhex(text)))
+
+
+def _report(attempt: Attempt, lake: ReportingLake) -> dict[str, Any]:
+    report = {"path": _hex(attempt.path), "refused": attempt.refused}
+    made = lake.reported.pop(attempt.commit.name, None)
+    return {**report, **(made or {"unchanged": attempt.commit.name})}
+
+
+def _try_file(session: IngestSession, lake: ReportingLake, path: Path) -> dict[str, Any]:
+    return _report(session.attempt(path), lake)
+
+
+def _try_pair(session: IngestSession, lake: ReportingLake, path: Path, manifest: Commit) -> dict[str, Any] | None:
+    attempt = session.pair(Attempt(path, manifest, "unchanged"))
+    return None if attempt is None else _report(attempt, lake)
+
+
+def _try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedRecording) -> dict[str, Any]:
+    found = session.attempt_recording(planned)
+    # The first attempt is the recording's; those of its files follow from its commit.
+    whole = [_report(attempt, lake) for attempt in found.attempts[:1]]
+    return {"path": _hex(planned.parts[0]), "whole": whole, "alone": [_hex(path) for path in found.alone]}
+
+
+def _read_part(
+    session: IngestSession,
+    lake: ReportingLake,
+    source: Source,
+    name: str,
+    part: FilePart,
+    content_hash: str,
+    version: str,
+    item: Path,
+) -> dict[str, Any]:
+    # A task may read several parts of one source: their files have names of their own.
+    attempt = lake.attempt
+    lake.attempt = f"{attempt}-{item.name}"
+    try:
+        files, reading = session.read_part(source, name, part, content_hash, version)
+        fault = reading.fault
+    except InputError as error:
+        files, reading, fault = (), Reading(), error
+    finally:
+        lake.attempt = attempt
+    return {
+        "path": _hex(item),
+        "files": [asdict(file) for file in files],
+        "records_read": reading.records_read,
+        "refused": reading.refused,
+        "fault": None if fault is None else (fault.reason, fault.message, fault.offset),
+    }
+
+
+def _part_item(place: int) -> Path:
+    return Path(f"part{place}")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        # Its own attempt records why it cannot be read.
+        return 0
 
 
 class SparkIngestSession(IngestSession):
@@ -121,8 +198,10 @@ class SparkIngestSession(IngestSession):
         self._packets_wanted = packets
 
     def _try_all(self, files: list[Path]) -> Iterator[Attempt]:
+        large = [path for path in files if _size(path) >= 2 * PART_BYTES and self.splittable(path) is not None]
+        whole = [path for path in files if path not in set(large)]
         wave = FILES_A_CORE * self._spark.sparkContext.defaultParallelism
-        waves = [files[start : start + wave] for start in range(0, len(files), wave)]
+        waves = [whole[start : start + wave] for start in range(0, len(whole), wave)]
         with ThreadPoolExecutor(max_workers=JOBS_AT_A_TIME, thread_name_prefix="spark-job") as pool:
             # Submitted a few ahead only: what the driver knows is sent along with each job.
             running = [pool.submit(self._decode, chosen) for chosen in waves[:JOBS_AT_A_TIME]]
@@ -132,18 +211,99 @@ class SparkIngestSession(IngestSession):
                     running.append(pool.submit(self._decode, waves[len(running)]))
                 for report in reports:
                     yield self._committed(report)
+        # The driver tries a large file itself, and leaves the reading of it to tasks: see _decoded.
+        yield from map(self.attempt, large)
+
+    def _decoded(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+        large = source.plain_bytes >= 2 * PART_BYTES
+        parts = chosen.parts(source, PART_BYTES) if large and isinstance(chosen, SplittableFormat) else []
+        if len(parts) < 2:
+            return super()._decoded(draft, source, chosen, reading)
+        parts = self._with_rows_before(source, chosen.name, parts)
+        files: list[DataFile] = []
+        for told in self._read_parts(source, chosen.name, parts, draft.content_hash, draft.version):
+            found = [DataFile(**item) for item in told["files"]]
+            if reading.fault is not None:
+                # One machine stops at damage: what stands behind it is not read.
+                for file in found:
+                    self.lake.storage.delete(file.path)
+                continue
+            files += found
+            reading.records_read += told["records_read"]
+            for reason, count in told["refused"].items():
+                reading.refuse(reason, count)
+            if told["fault"] is not None:
+                reading.fault = InputError(*told["fault"])
+        fault = reading.fault
+        if fault is not None and (fault.reason == INTERNAL_ERROR or reading.records_read == 0):
+            for file in files:
+                self.lake.storage.delete(file.path)
+            raise fault
+        return tuple(files)
+
+    def _with_rows_before(self, source: Source, name: str, parts: list[FilePart]) -> list[FilePart]:
+        if all(part.first_row is not None for part in parts):
+            return parts
+        by_item = {_part_item(place): part for place, part in enumerate(parts)}
+
+        def work(session: IngestSession, lake: ReportingLake, item: Path) -> dict[str, Any]:
+            return {"path": _hex(item), "rows": session.rows_in_part(source, name, by_item[item])}
+
+        counted = self._run_tasks(list(by_item), work)
+        before = accumulate((told["rows"] for told in counted), initial=0)
+        return [replace(part, first_row=rows) for part, rows in zip(parts, before, strict=False)]
+
+    def _read_parts(
+        self, source: Source, name: str, parts: list[FilePart], content_hash: str, version: str
+    ) -> list[dict[str, Any]]:
+        by_item = {_part_item(place): part for place, part in enumerate(parts)}
+
+        def work(session: IngestSession, lake: ReportingLake, item: Path) -> dict[str, Any]:
+            return _read_part(session, lake, source, name, by_item[item], content_hash, version, item)
+
+        return self._run_tasks(list(by_item), work)
+
+    def _try_recordings(self, recordings: list[PlannedRecording]) -> Iterator[RecordingAttempt]:
+        planned = {recording.parts[0]: recording for recording in recordings}
+        known = {commit.name for commit in self.lake.live()}
+
+        def work(session: IngestSession, lake: ReportingLake, path: Path) -> dict[str, Any]:
+            return _try_recording(session, lake, planned[path])
+
+        for report in self._run_tasks(list(planned), work, {path: planned[path].parts for path in planned}):
+            attempts = [found for told in report["whole"] for found in self._committed_recording(told, known)]
+            if report["whole"] and not attempts:
+                yield self.attempt_recording(planned[_path(report["path"])])
+            else:
+                yield RecordingAttempt(attempts, tuple(_path(path) for path in report["alone"]))
+
+    def _committed_recording(self, told: dict[str, Any], known: set[str]) -> list[Attempt]:
+        """Return the attempts of a recording; none where another task has meanwhile read one of its contents."""
+        for part in told.get("parts", ()):
+            if any(commit.name not in known for commit in self.lake.holding_facts(part["content_hash"])):
+                for file in told["files"]:
+                    self.lake.storage.delete(file["path"])
+                return []
+        attempt = self._committed(told)
+        return attempts_of(attempt.path, attempt.commit, attempt.disposition, attempt.refused)
 
     def _pair_all(self, manifests: list[Attempt]) -> list[Attempt]:
-        if not manifests:
-            return []
-        known = {attempt.path: attempt for attempt in manifests}
-        reports = self._run_tasks(list(known), pairs={path: attempt.commit for path, attempt in known.items()})
-        return [self._committed(report) for report in reports]
+        known = {attempt.path: attempt.commit for attempt in manifests}
+
+        def work(session: IngestSession, lake: ReportingLake, path: Path) -> dict[str, Any] | None:
+            return _try_pair(session, lake, path, known[path])
+
+        return [self._committed(report) for report in self._run_tasks(list(known), work)]
 
     def _decode(self, files: list[Path]) -> list[dict[str, Any]]:
-        return self._run_tasks(files, pairs=None)
+        return self._run_tasks(files, _try_file)
 
-    def _run_tasks(self, files: list[Path], pairs: dict[Path, Commit] | None) -> list[dict[str, Any]]:
+    def _run_tasks(
+        self, items: list[Path], work: Work, parts: Mapping[Path, tuple[Path, ...]] | None = None
+    ) -> list[dict[str, Any]]:
+        """Do ``work`` for each item in a task, and return the reports in their order; ``parts``: files of an item."""
+        if not items:
+            return []
         context = self._spark.sparkContext
         # Paths of files are most of a commit, and no task needs them.
         live = context.broadcast([replace(commit, files=()) for commit in self.lake.live()])
@@ -163,16 +323,11 @@ class SparkIngestSession(IngestSession):
             for batch in batches:
                 for listed in batch.column("paths").to_pylist():
                     for raw in listed:
-                        path = Path(os.fsdecode(raw))
-                        attempt: Attempt | None
-                        if pairs is None:
-                            attempt = session.attempt(path)
-                        else:
-                            attempt = session.pair(Attempt(path, pairs[path], "unchanged"))
-                        if attempt is not None:
-                            yield pa.RecordBatch.from_pydict({"report": [_report(attempt, lake)]})
+                        report = work(session, lake, Path(os.fsdecode(raw)))
+                        if report is not None:
+                            yield pa.RecordBatch.from_pydict({"report": [json.dumps(report)]})
 
-        tasks = _balanced(files, TASKS_A_CORE * context.defaultParallelism)
+        tasks = _balanced(items, TASKS_A_CORE * context.defaultParallelism, parts or {})
         rows = context.parallelize([(task,) for task in tasks], len(tasks))
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
@@ -187,23 +342,24 @@ class SparkIngestSession(IngestSession):
             raise SparkError(text) from error
         finally:
             live.unpersist()
-        places = {os.fsencode(path).hex(): place for place, path in enumerate(files)}
+        places = {_hex(path): place for place, path in enumerate(items)}
         return sorted(reports, key=lambda report: places.get(report["path"], len(places)))
 
     def _committed(self, report: dict[str, Any]) -> Attempt:
-        path = Path(os.fsdecode(bytes.fromhex(report["path"])))
+        path = _path(report["path"])
         if "unchanged" in report:
             return Attempt(path, self.lake.named(report["unchanged"]), "unchanged", report["refused"])
         outcome = Outcome(**report["outcome"])
         files = tuple(DataFile(**item) for item in report["files"])
+        parts = tuple(Outcome(**part) for part in report["parts"])
         superseded = {commit.name: commit for commit in self.lake.live() if commit.name in report["supersedes"]}
-        holder = self.lake.facts_of(outcome.content_hash, outcome.decoder_version) if files else None
+        holder = self.lake.facts_of(outcome.content_hash, outcome.decoder_version) if files and not parts else None
         if holder is not None:
             # Another task decoded the same content from another path at the same time: one copy is kept.
             for file in files:
                 self.lake.storage.delete(file.path)
             return Attempt(path, self._commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
-        commit = self._commit(outcome, files, report["subject"], superseded=superseded)
+        commit = self._commit(outcome, files, report["subject"], parts, superseded)
         return Attempt(path, commit, "new", report["refused"])
 
 
@@ -221,15 +377,11 @@ def duplicate_of(holder: Commit, outcome: Outcome) -> Outcome:
     )
 
 
-def _balanced(files: list[Path], tasks: int) -> list[list[bytes]]:
+def _balanced(files: list[Path], tasks: int, parts: Mapping[Path, tuple[Path, ...]]) -> list[list[bytes]]:
     """Return the files in at most ``tasks`` groups of about equal size, the largest files first."""
 
     def size(path: Path) -> int:
-        try:
-            return path.stat().st_size
-        except OSError:
-            # Its own attempt records why it cannot be read.
-            return 0
+        return sum(_size(part) for part in parts.get(path, (path,)))
 
     groups: list[tuple[int, int, list[bytes]]] = [(0, place, []) for place in range(min(tasks, len(files)))]
     for path in sorted(files, key=size, reverse=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -75,9 +76,34 @@ def _defaults(paths: Paths) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.speculation.task.duration.threshold": "10min",
-        "spark.local.dir": str(scratch / "local"),
+        "spark.local.dir": str(_scratch(paths)),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
+
+
+def _local_defaults() -> dict[str, str]:
+    """On one machine a task costs more than what is in most tables, so few are made: small ones are read by one."""
+    return {
+        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 1)),
+        "spark.sql.files.minPartitionNum": "1",
+        "spark.sql.files.maxPartitionBytes": "32m",
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+    }
+
+
+def _scratch(paths: Paths) -> Path:
+    """Return the folder of this process's shuffles and spills."""
+    return paths.spark / "local" / f"{os.uname().nodename}-{os.getpid()}"
+
+
+def _remove_abandoned_scratch(paths: Paths) -> None:
+    """Remove what sessions of killed processes of this machine left behind."""
+    here = os.uname().nodename
+    for folder in (paths.spark / "local").glob(f"{here}-*"):
+        process = folder.name.removeprefix(f"{here}-")
+        if process.isdigit() and not Path(f"/proc/{process}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_submitted() -> bool:
@@ -134,15 +160,17 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
     elif not conf.contains("spark.master"):
         conf.setMaster(LOCAL_MASTER)
     if conf.get("spark.master", "").startswith("local"):
-        # Few partitions on one machine: each costs a file and a task, and adaptive execution never splits them.
-        if not conf.contains("spark.sql.shuffle.partitions"):
-            conf.set("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
+        for key, value in _local_defaults().items():
+            if not conf.contains(key):
+                conf.set(key, value)
         # The machine's own name may resolve to an address that nothing listens on.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    Path(paths.spark / "local").mkdir(parents=True, exist_ok=True)
+    _remove_abandoned_scratch(paths)
+    _scratch(paths).mkdir(parents=True, exist_ok=True)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:
         yield session
     finally:
         _end(session)
+        shutil.rmtree(_scratch(paths), ignore_errors=True)

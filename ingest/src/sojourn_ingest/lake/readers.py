@@ -1,0 +1,67 @@
+"""Readers that need a lake's files to stay, such as a build: while one reads, no writer removes what it may look at.
+
+A reader makes an object whose name says until when it reads, and makes a later one in time. Storages create objects and
+never change one, so a new name is the renewal. A reader that was killed is forgotten when its time is over.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sojourn_ingest.lake.storage import Storage
+
+logger = logging.getLogger(__name__)
+
+FOLDER = "readers"
+HOLD_S = 120.0
+RENEW_S = 30.0
+
+
+def _until_s(name: str) -> float:
+    return int(name.rpartition("/")[2].partition("-")[0]) / 1000
+
+
+def reader_names(storage: Storage) -> tuple[list[str], list[str]]:
+    """Return the objects of readers whose time is not over yet, and of those whose is."""
+    now_s = time.time()
+    names = [name for name in storage.names(FOLDER) if not name.endswith(".tmp")]
+    return [name for name in names if _until_s(name) > now_s], [name for name in names if _until_s(name) <= now_s]
+
+
+@contextmanager
+def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
+    """Keep every file that is there now from being removed; look at the commits only once this holds."""
+    reader = uuid.uuid4().hex
+    ended = threading.Event()
+    held = _hold(storage, reader)
+
+    def renew() -> None:
+        nonlocal held
+        while not ended.wait(renew_s):
+            try:
+                later = _hold(storage, reader)
+                held, earlier = later, held
+                storage.delete(earlier)
+            except Exception as error:  # noqa: BLE001 - a store's client has errors of its own
+                # The time left is worth three more tries.
+                logger.warning("%s: a reader's hold could not be renewed: %s", storage.uri, error)
+
+    renewer = threading.Thread(target=renew, name="reader", daemon=True)
+    renewer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        renewer.join()
+        storage.delete(held)
+
+
+def _hold(storage: Storage, reader: str) -> str:
+    name = f"{FOLDER}/{int((time.time() + HOLD_S) * 1000)}-{reader}"
+    storage.create(name, b"")
+    return name
