@@ -45,7 +45,7 @@ observed as (
         {%- endfor %}
         hosts_of_cells.host_hash
     from {{ hosts }} as hosts_of_cells
-    {%- if target.type != 'spark' %}
+    {%- if not (target is defined and target.type == 'spark') %}
     inner join doubtful_cells
         on
         {%- for column in cell %}
@@ -135,7 +135,7 @@ details as (
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
 served as (
-    {%- if target.type != 'spark' %}
+    {%- if not (target is defined and target.type == 'spark') %}
     select
         {%- for column in kept %}
         binned.{{ column }},
@@ -187,7 +187,7 @@ served as (
         from {{ binned }} as binned
         inner join details
             on
-                details.detail_level >= {{ 0 if target.type == 'spark' else 1 }}
+                details.detail_level >= {{ 0 if target is defined and target.type == 'spark' else 1 }}
                 {%- for column in cell %}
                 and binned.{{ column }} = details.{{ column }}
                 {%- endfor %}
