@@ -60,3 +60,12 @@ def test_batch_keeps_rows_and_nulls_and_loses_address_columns() -> None:
     assert keys[0].startswith("hk-")
     assert keys[1:] == [None, "10.0.0.1"]
     assert replaced.column("source_prefix_key").to_pylist()[1:] == [None, "10.0.0.0/24"]
+
+
+def test_a_dictionary_of_addresses_stays_one_and_its_texts_differ() -> None:
+    addresses = pa.array(["10.0.0.1", "10.0.0.2", None, "10.0.0.1"]).dictionary_encode()
+    replaced = Pseudonymiser(KEY).replace_addresses(pa.RecordBatch.from_arrays([addresses], names=["source_address"]))
+    hosts, prefixes = replaced.columns
+    assert hosts.to_pylist() == ["10.0.0.1", "10.0.0.2", None, "10.0.0.1"]
+    assert prefixes.to_pylist() == ["10.0.0.0/24", "10.0.0.0/24", None, "10.0.0.0/24"]
+    assert prefixes.dictionary.to_pylist() == ["10.0.0.0/24"]

@@ -67,6 +67,40 @@ def test_wide_rows_do_not_wait_in_memory_for_a_full_row_group(tmp_path: Path) ->
     assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [3000, 3000, 3000]
 
 
+def test_texts_as_dictionaries_are_written_as_texts(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    plain = score_batch(*[1.0] * 3)
+    place = plain.schema.get_field_index("metric")
+    with FactWriter(lake.root, "c1", "v1") as writer:
+        # Each batch has a dictionary of its own, and one comes as plain text.
+        for metrics in (["vmaf", "ssim", "vmaf"], ["ssim", "pesq", "ssim"]):
+            texts = pa.array(metrics).dictionary_encode()
+            writer.write("qoe_score", plain.set_column(place, pa.field("metric", texts.type), texts))
+        writer.write("qoe_score", plain)
+        (file,) = writer.finish()
+    stored = pq.ParquetFile(lake.root / file.path)
+    assert stored.schema_arrow.equals(table("qoe_score").arrow_schema(), check_metadata=True)
+    given = plain.column("metric").to_pylist()
+    assert stored.read().column("metric").to_pylist() == ["vmaf", "ssim", "vmaf", "ssim", "pesq", "ssim", *given]
+
+
+def test_a_row_group_is_full_before_the_next_begins(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    rows = 50_000
+    batch = pa.RecordBatch.from_pydict(
+        {name: pa.repeat(value[0].as_py(), rows) if value[0].is_valid else pa.nulls(rows, value.type)
+         for name, value in zip(score_batch(1.0).schema.names, score_batch(1.0).columns, strict=True)},
+        schema=score_batch(1.0).schema,
+    )  # fmt: skip
+    with FactWriter(lake.root, "c1", "v1") as writer:
+        for _ in range(6):
+            writer.write("qoe_score", batch)
+        (file,) = writer.finish()
+    groups = pq.ParquetFile(lake.root / file.path).metadata
+    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [122_880, 122_880, 54_240]
+    assert file.rows == 300_000
+
+
 def test_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:
     def write_and_fail() -> None:
         with FactWriter(tmp_path, "c1", "v1") as writer:

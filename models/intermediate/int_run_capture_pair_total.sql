@@ -12,6 +12,10 @@ oriented_flows as (
     select * from {{ ref('int_run_flow_oriented') }}
 ),
 
+counter_spans as (
+    select * from {{ ref('int_run_queue_counter_span') }}
+),
+
 -- What the second capture ended too early to see may have passed or been dropped.
 scoped as (
     select
@@ -21,7 +25,17 @@ scoped as (
         packet_pairs.packet_bytes,
         packet_pairs.before_ns,
         packet_pairs.after_ns,
-        oriented_flows.role is not null as is_declared
+        oriented_flows.role is not null as is_declared,
+        -- In the clock of the second capture. A packet left the queue between the two, and one that was dropped stayed no
+        -- longer than those that passed.
+        coalesce(packet_pairs.before_ns + coalesce(capture_pairs.clock_offset_ns, 0), packet_pairs.after_ns) as earliest_ns,
+        coalesce(
+            packet_pairs.after_ns,
+            packet_pairs.before_ns
+            + coalesce(capture_pairs.clock_offset_ns, 0)
+            + coalesce(capture_pairs.delay_floor_ns, 0)
+            + coalesce(capture_pairs.queuing_delay_max_us, 0) * 1000
+        ) as latest_ns
     from capture_pairs
     left join packet_pairs
         on capture_pairs.source_hash = packet_pairs.source_hash
@@ -34,6 +48,27 @@ scoped as (
             and packet_pairs.source_port = oriented_flows.sender_port
             and packet_pairs.destination_host_key = oriented_flows.receiver_host_key
             and packet_pairs.destination_port = oriented_flows.receiver_port
+),
+
+-- A poll takes time, and the counters are read somewhere within it.
+polled as (
+    select
+        scoped.*,
+        coalesce(
+            scoped.earliest_ns > counter_spans.first_poll_end_ns
+            and scoped.latest_ns <= counter_spans.last_poll_start_ns,
+            false
+        ) as is_surely_polled,
+        coalesce(
+            scoped.latest_ns > counter_spans.first_poll_start_ns
+            and scoped.earliest_ns <= counter_spans.last_poll_end_ns,
+            false
+        ) as is_perhaps_polled
+    from scoped
+    left join counter_spans
+        on
+            scoped.study_id = counter_spans.study_id
+            and scoped.run_id = counter_spans.run_id
 ),
 
 final as (
@@ -56,8 +91,25 @@ final as (
         count(case when is_declared and fate = 'in_flight_at_end' then 1 end) as declared_in_flight_packets,
         cast(
             sum(case when is_declared and fate = 'in_flight_at_end' then packet_bytes else 0 end) as bigint
-        ) as declared_in_flight_bytes
-    from scoped
+        ) as declared_in_flight_bytes,
+        count(case when is_surely_polled and fate in ('delivered', 'not_seen_before') then 1 end) as polled_least_passed_packets,
+        count(
+            case when is_perhaps_polled and fate in ('delivered', 'not_seen_before', 'in_flight_at_end') then 1 end
+        ) as polled_most_passed_packets,
+        cast(
+            sum(case when is_surely_polled and fate in ('delivered', 'not_seen_before') then packet_bytes else 0 end) as bigint
+        ) as polled_least_passed_bytes,
+        cast(
+            sum(
+                case
+                    when is_perhaps_polled and fate in ('delivered', 'not_seen_before', 'in_flight_at_end') then packet_bytes
+                    else 0
+                end
+            ) as bigint
+        ) as polled_most_passed_bytes,
+        count(case when is_surely_polled and fate = 'dropped' then 1 end) as polled_least_dropped_packets,
+        count(case when is_perhaps_polled and fate in ('dropped', 'in_flight_at_end') then 1 end) as polled_most_dropped_packets
+    from polled
     group by study_id, run_id
 )
 

@@ -33,150 +33,61 @@ thresholds as (
     where threshold_id = 'full-size-frame'
 ),
 
-packets_compared as (
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'packets' as quantity,
-        'queue_log+capture_pair' as sources,
-        cast(log_totals.declared_dequeued_packets as double) as first_value,
-        cast(pair_totals.declared_passed_packets as double) as second_least_value,
-        cast(pair_totals.declared_passed_packets + pair_totals.declared_in_flight_packets as double) as second_most_value,
-        coalesce(gaps.queue_log_gap, gaps.capture_pair_gap) as gap
-    from gaps
-    left join log_totals
-        on
-            gaps.study_id = log_totals.study_id
-            and gaps.run_id = log_totals.run_id
-    left join pair_totals
-        on
-            gaps.study_id = pair_totals.study_id
-            and gaps.run_id = pair_totals.run_id
+-- Where what a capture or a log saw depends on when the counters were polled, the range is of the first source: turned
+-- round, so that the difference is of the first less the second as everywhere.
+{% for quantity, passed in [('packets', 'packets'), ('bytes', 'bytes'), ('drops', 'packets')] %}
+    {%- set counted = 'dropped_packets' if quantity == 'drops' else 'sent_' ~ passed %}
+    {%- set logged = 'dropped_packets' if quantity == 'drops' else 'dequeued_' ~ passed %}
+    {%- set paired = 'dropped_packets' if quantity == 'drops' else 'passed_' ~ passed %}
+    {{ quantity }}_compared as (
+        select
+            gaps.study_id,
+            gaps.run_id,
+            '{{ quantity }}' as quantity,
+            'queue_log+capture_pair' as sources,
+            cast(log_totals.declared_{{ logged }} as double) as first_value,
+            cast(pair_totals.declared_{{ paired }} as double) as second_least_value,
+            cast(pair_totals.declared_{{ paired }} + pair_totals.declared_in_flight_{{ passed }} as double) as second_most_value,
+            coalesce(gaps.queue_log_gap, gaps.capture_pair_gap) as gap
+        from gaps
+        left join log_totals
+            on
+                gaps.study_id = log_totals.study_id
+                and gaps.run_id = log_totals.run_id
+        left join pair_totals
+            on
+                gaps.study_id = pair_totals.study_id
+                and gaps.run_id = pair_totals.run_id
+        {% for source, totals, seen in [('queue_log', 'log_totals', logged), ('capture_pair', 'pair_totals', paired)] %}
+            union all
 
-    union all
+            select
+                gaps.study_id,
+                gaps.run_id,
+                '{{ quantity }}' as quantity,
+                '{{ source }}+queue_counters' as sources,
+                cast(
+                    greatest(
+                        least(counter_spans.{{ counted }}, {{ totals }}.polled_most_{{ seen }}),
+                        {{ totals }}.polled_least_{{ seen }}
+                    ) as double
+                ) as first_value,
+                cast(counter_spans.{{ counted }} as double) as second_least_value,
+                cast(counter_spans.{{ counted }} as double) as second_most_value,
+                coalesce(gaps.{{ source }}_gap, gaps.queue_counters_gap) as gap
+            from gaps
+            left join {{ totals }}
+                on
+                    gaps.study_id = {{ totals }}.study_id
+                    and gaps.run_id = {{ totals }}.run_id
+            left join counter_spans
+                on
+                    gaps.study_id = counter_spans.study_id
+                    and gaps.run_id = counter_spans.run_id
+        {% endfor -%}
+    ),
 
-    -- The range is the log's: turned round, so that the difference is of the first less the second as everywhere.
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'packets' as quantity,
-        'queue_log+queue_counters' as sources,
-        cast(
-            greatest(
-                least(counter_spans.sent_packets, log_totals.polled_most_dequeued_packets),
-                log_totals.polled_least_dequeued_packets
-            ) as double
-        ) as first_value,
-        cast(counter_spans.sent_packets as double) as second_least_value,
-        cast(counter_spans.sent_packets as double) as second_most_value,
-        coalesce(gaps.queue_log_gap, gaps.queue_counters_gap) as gap
-    from gaps
-    left join log_totals
-        on
-            gaps.study_id = log_totals.study_id
-            and gaps.run_id = log_totals.run_id
-    left join counter_spans
-        on
-            gaps.study_id = counter_spans.study_id
-            and gaps.run_id = counter_spans.run_id
-),
-
-bytes_compared as (
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'bytes' as quantity,
-        'queue_log+capture_pair' as sources,
-        cast(log_totals.declared_dequeued_bytes as double) as first_value,
-        cast(pair_totals.declared_passed_bytes as double) as second_least_value,
-        cast(pair_totals.declared_passed_bytes + pair_totals.declared_in_flight_bytes as double) as second_most_value,
-        coalesce(gaps.queue_log_gap, gaps.capture_pair_gap) as gap
-    from gaps
-    left join log_totals
-        on
-            gaps.study_id = log_totals.study_id
-            and gaps.run_id = log_totals.run_id
-    left join pair_totals
-        on
-            gaps.study_id = pair_totals.study_id
-            and gaps.run_id = pair_totals.run_id
-
-    union all
-
-    -- The range is the log's: turned round, so that the difference is of the first less the second as everywhere.
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'bytes' as quantity,
-        'queue_log+queue_counters' as sources,
-        cast(
-            greatest(
-                least(counter_spans.sent_bytes, log_totals.polled_most_dequeued_bytes),
-                log_totals.polled_least_dequeued_bytes
-            ) as double
-        ) as first_value,
-        cast(counter_spans.sent_bytes as double) as second_least_value,
-        cast(counter_spans.sent_bytes as double) as second_most_value,
-        coalesce(gaps.queue_log_gap, gaps.queue_counters_gap) as gap
-    from gaps
-    left join log_totals
-        on
-            gaps.study_id = log_totals.study_id
-            and gaps.run_id = log_totals.run_id
-    left join counter_spans
-        on
-            gaps.study_id = counter_spans.study_id
-            and gaps.run_id = counter_spans.run_id
-),
-
-drops_compared as (
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'drops' as quantity,
-        'queue_log+capture_pair' as sources,
-        cast(log_totals.declared_dropped_packets as double) as first_value,
-        cast(pair_totals.declared_dropped_packets as double) as second_least_value,
-        cast(pair_totals.declared_dropped_packets + pair_totals.declared_in_flight_packets as double) as second_most_value,
-        coalesce(gaps.queue_log_gap, gaps.capture_pair_gap) as gap
-    from gaps
-    left join log_totals
-        on
-            gaps.study_id = log_totals.study_id
-            and gaps.run_id = log_totals.run_id
-    left join pair_totals
-        on
-            gaps.study_id = pair_totals.study_id
-            and gaps.run_id = pair_totals.run_id
-
-    union all
-
-    -- The range is the log's: turned round, so that the difference is of the first less the second as everywhere.
-    select
-        gaps.study_id,
-        gaps.run_id,
-        'drops' as quantity,
-        'queue_log+queue_counters' as sources,
-        cast(
-            greatest(
-                least(counter_spans.dropped_packets, log_totals.polled_most_dropped_packets),
-                log_totals.polled_least_dropped_packets
-            ) as double
-        ) as first_value,
-        cast(counter_spans.dropped_packets as double) as second_least_value,
-        cast(counter_spans.dropped_packets as double) as second_most_value,
-        coalesce(gaps.queue_log_gap, gaps.queue_counters_gap) as gap
-    from gaps
-    left join log_totals
-        on
-            gaps.study_id = log_totals.study_id
-            and gaps.run_id = log_totals.run_id
-    left join counter_spans
-        on
-            gaps.study_id = counter_spans.study_id
-            and gaps.run_id = counter_spans.run_id
-),
-
+{% endfor %}
 delays_compared as (
     select
         gaps.study_id,

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -57,12 +61,17 @@ final as (
         'queue_sojourn' as delay_basis,
         {{ bin_lower_us('counted.bin_index') }} as bin_lower_us,
         {{ bin_upper_us('counted.bin_index') }} as bin_upper_us,
-        counted.packets
+        counted.packets,
+        reconciliations.reconciliation_verdict
     from counted
     inner join runs
         on
             counted.study_id = runs.study_id
             and counted.run_id = runs.run_id
+    left join reconciliations
+        on
+            counted.study_id = reconciliations.study_id
+            and counted.run_id = reconciliations.run_id
 )
 
 select * from final

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
@@ -41,12 +45,17 @@ final as (
         pairs.delay_floor_ns,
         pairs.clock_offset_ns,
         pairs.clock_drift_ppm,
-        pairs.clock_residual_ns
+        pairs.clock_residual_ns,
+        reconciliations.reconciliation_verdict
     from pairs
     inner join runs
         on
             pairs.study_id = runs.study_id
             and pairs.run_id = runs.run_id
+    left join reconciliations
+        on
+            pairs.study_id = reconciliations.study_id
+            and pairs.run_id = reconciliations.run_id
 )
 
 select * from final

@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
@@ -110,12 +114,17 @@ final as (
         cast(summed.dropped_packets as double) / nullif(summed.delivered_packets + summed.dropped_packets, 0) as loss_ratio,
         cast(summed.queuing_delay_min_us as double) / 1000 as one_way_queuing_delay_min_ms,
         cast(summed.queuing_delay_sum_us as double) / nullif(summed.delivered_packets, 0) / 1000 as one_way_queuing_delay_mean_ms,
-        cast(summed.queuing_delay_max_us as double) / 1000 as one_way_queuing_delay_max_ms
+        cast(summed.queuing_delay_max_us as double) / 1000 as one_way_queuing_delay_max_ms,
+        reconciliations.reconciliation_verdict
     from summed
     inner join runs
         on
             summed.study_id = runs.study_id
             and summed.run_id = runs.run_id
+    left join reconciliations
+        on
+            summed.study_id = reconciliations.study_id
+            and summed.run_id = reconciliations.run_id
 )
 
 select * from final

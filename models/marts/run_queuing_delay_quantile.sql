@@ -1,5 +1,9 @@
 with
 
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
 runs as (
     select * from {{ ref('int_run_described') }}
 ),
@@ -111,12 +115,17 @@ final as (
         runs.repetition,
         runs.exclusion_reason,
         runs.synthetic,
-        quantile_bins.queuing_delay_ms
+        quantile_bins.queuing_delay_ms,
+        reconciliations.reconciliation_verdict
     from quantile_bins
     inner join runs
         on
             quantile_bins.study_id = runs.study_id
             and quantile_bins.run_id = runs.run_id
+    left join reconciliations
+        on
+            quantile_bins.study_id = reconciliations.study_id
+            and quantile_bins.run_id = reconciliations.run_id
 )
 
 select * from final

@@ -96,6 +96,8 @@ differences as (
         max(case when sources = 'queue_log+capture_pair' then bound end) as log_captures_bound,
         max(case when sources = 'queue_log+queue_counters' then difference end) as log_counters_difference,
         max(case when sources = 'queue_log+queue_counters' then bound end) as log_counters_bound,
+        max(case when sources = 'capture_pair+queue_counters' then difference end) as captures_counters_difference,
+        max(case when sources = 'capture_pair+queue_counters' then bound end) as captures_counters_bound,
         max(bound_version) as bound_version
     from comparisons
     group by study_id, run_id, quantity
@@ -130,6 +132,8 @@ final as (
         differences.log_captures_bound,
         differences.log_counters_difference,
         differences.log_counters_bound,
+        differences.captures_counters_difference,
+        differences.captures_counters_bound,
         differences.bound_version,
         valued.verdict,
         coalesce(valued.disagreement, case when valued.verdict = 'not_comparable' then valued.gap end) as reason,

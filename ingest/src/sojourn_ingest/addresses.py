@@ -77,6 +77,8 @@ class Pseudonymiser:
     def replace_addresses(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return ``batch`` with each ``X_address`` column replaced by ``X_host_key`` and ``X_prefix_key``.
 
+        A column that is a dictionary stays one.
+
         Raises
         ------
         ValueError
@@ -97,5 +99,12 @@ class Pseudonymiser:
                 raise ValueError(f"column {name} holds a text that is not an address")
             for suffix in ("host_key", "prefix_key"):
                 names.append(f"{stem}_{suffix}")
-                columns.append(pc.take(resolved.column(suffix), encoded.indices))
+                keys = resolved.column(suffix)
+                if encoded is not column:
+                    columns.append(pc.take(keys, encoded.indices))
+                    continue
+                # Addresses share prefixes, and the texts of a dictionary are to differ.
+                known = keys.dictionary_encode()
+                places = pc.take(known.indices, encoded.indices)
+                columns.append(pa.DictionaryArray.from_arrays(places, known.dictionary))
         return pa.RecordBatch.from_arrays(columns, names=names)

@@ -220,7 +220,9 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         " max(abs(log_captures_difference)) as captures,"
         " max(abs(log_captures_difference) / nullif(log_captures_bound, 0)) as captures_share,"
         " count(log_counters_difference) as with_counters,"
-        " max(abs(log_counters_difference)) as counters"
+        " max(abs(log_counters_difference)) as counters,"
+        " count(captures_counters_difference) as with_both,"
+        " max(abs(captures_counters_difference)) as captures_counters"
         f" from run_reconciliation where study_id = '{STUDY}' group by quantity order by quantity"
     )
     unseen = snapshot.rows(
@@ -230,14 +232,24 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
     yield "## Queue log, captures and counters of the same run"
     yield ""
     yield "Verdicts over runs: " + ", ".join(f"{row['verdict']} {row['runs']}" for row in verdicts) + "."
-    yield "The largest difference of any run, beside the captures and beside the counters of `tc`:"
+    yield "The largest difference of any run between each two of queue log, captures and counters of `tc`:"
     yield ""
 
     def value(number: float | None) -> str:
         return "not compared" if number is None else f"{number:.3f}".rstrip("0").rstrip(".")
 
     yield from _table(
-        ("quantity", "unit", "runs", "agree", "disagree", "log, captures", "of its bound", "log, counters"),
+        (
+            "quantity",
+            "unit",
+            "runs",
+            "agree",
+            "disagree",
+            "log, captures",
+            "of its bound",
+            "log, counters",
+            "captures, counters",
+        ),
         (
             (
                 row["quantity"],
@@ -248,6 +260,7 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
                 f"{value(row['captures'])} ({row['with_captures']} runs)",
                 "0 %" if not row["captures_share"] else f"{100 * row['captures_share']:.0f} %",
                 f"{value(row['counters'])} ({row['with_counters']} runs)",
+                f"{value(row['captures_counters'])} ({row['with_both']} runs)",
             )
             for row in rows
         ),

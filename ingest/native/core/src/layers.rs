@@ -155,13 +155,17 @@ impl LayerDecoder {
         &mut self,
         captured: &CapturedPacket<'p>,
     ) -> Result<Packet<'p>, Cow<'static, str>> {
-        let outer = self.frame(captured.link, captured.frame, captured.wire_bytes as usize)?;
+        // A result is handed on as it is wherever it can be: to take it apart is to copy the packet.
+        let result = self.frame(captured.link, captured.frame, captured.wire_bytes as usize);
+        let Ok(outer) = &result else {
+            return result;
+        };
         let udp = matches!(outer.transport, Transport::Udp(_));
         if !udp && outer.transport != Transport::Other {
-            return Ok(outer);
+            return result;
         }
-        let Some((tunnel, inside)) = inner(&outer) else {
-            return Ok(outer);
+        let Some((tunnel, inside)) = inner(outer) else {
+            return result;
         };
         let header_bytes = if udp { UDP_HEADER_BYTES } else { 0 };
         let start = header_bytes + inside.offset();
@@ -172,13 +176,13 @@ impl LayerDecoder {
             Inner::Ethernet(_) => self.frame(LinkType::Ethernet, bytes, wire_bytes),
             Inner::Ppp(_) => self.frame(LinkType::Ppp, bytes, wire_bytes),
         };
-        Ok(match decoded {
-            Ok(packet) => Packet {
+        match decoded {
+            Ok(packet) => Ok(Packet {
                 tunnel: Some(tunnel),
                 ..packet
-            },
-            Err(_) => outer,
-        })
+            }),
+            Err(_) => result,
+        }
     }
 
     fn frame<'p>(
@@ -200,14 +204,17 @@ impl LayerDecoder {
         if network.later_fragment {
             return self.later_fragment(&network);
         }
-        let packet = transport(&network)?;
-        if network.fragmented && has_ports(network.protocol) {
+        let result = transport(&network);
+        if network.fragmented
+            && has_ports(network.protocol)
+            && let Ok(packet) = &result
+        {
             self.fragments.remember(
                 network.fragment_key(),
                 (packet.source.port, packet.destination.port),
             );
         }
-        Ok(packet)
+        result
     }
 
     fn later_fragment<'p>(&mut self, network: &Network<'p>) -> Result<Packet<'p>, Cow<'static, str>> {

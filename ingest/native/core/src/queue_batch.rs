@@ -1,17 +1,11 @@
-//! Arrow batches of the tables `queue_event`, `queue_interval`, `queue` and `queue_log`.
-
-use std::net::IpAddr;
-use std::rc::Rc;
+//! Arrow batches of the tables `queue_interval`, `queue` and `queue_log`.
 
 use arrow_array::RecordBatch;
-use hashbrown::HashMap;
 
 use crate::columns::Columns;
 use crate::fault::Fault;
-use crate::layers::protocol_name;
-use crate::queue_event::{EventKind, NetworkFields, QueueId};
+use crate::queue_event::{EventKind, QueueId};
 use crate::queue_interval::QueueInterval;
-use crate::queue_pairing::{PacketDrop, QueuedPacket};
 
 /// Counts and times of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,85 +80,6 @@ impl QueueRow {
             self.drop_counter = Some((first, counter));
         }
     }
-}
-
-pub(crate) fn queue_events(
-    rows: &[QueuedPacket],
-    queues: &[QueueRow],
-    clock: &'static str,
-) -> Result<RecordBatch, Fault> {
-    let drop_of =
-        |packet: &QueuedPacket, of: fn(&PacketDrop) -> Option<i64>| packet.drop.as_deref().and_then(of);
-    let queue_of = |packet: &QueuedPacket| queues.get(packet.queue as usize).map(|queue| queue.id);
-    let mut columns = Columns::over(rows);
-    columns.int64("packet_index", |packet| packet.index);
-    columns.int32("queue_number", |packet| packet.queue as i32);
-    columns.string("fate", |packet| packet.fate.name());
-    columns.optional_int64("enqueue_ns", |packet| {
-        packet.enqueue.map(|enqueue| enqueue.time_ns)
-    });
-    columns.optional_int64("dequeue_ns", |packet| {
-        packet.dequeue.map(|dequeue| dequeue.time_ns)
-    });
-    columns.optional_int64("drop_ns", |packet| {
-        drop_of(packet, |drop| Some(drop.state.time_ns))
-    });
-    columns.string("clock", |_| clock);
-    columns.optional_int64("sojourn_ns", |packet| packet.sojourn_ns);
-    columns.optional_string("drop_kind", |packet| {
-        packet.drop.as_ref().and_then(|drop| drop.cause.kind)
-    });
-    columns.optional_int32("drop_reason", |packet| {
-        packet.drop.as_ref().and_then(|drop| drop.cause.reason)
-    });
-    columns.optional_string("drop_location", |packet| {
-        packet.drop.as_ref()?.cause.location.as_deref()
-    });
-    columns.optional_int32("packet_bytes", |packet| packet.packet_bytes);
-    columns.optional_int32("enqueue_queue_packets", |packet| packet.enqueue?.packets);
-    columns.optional_int64("enqueue_queue_bytes", |packet| packet.enqueue?.bytes);
-    columns.optional_int32("dequeue_queue_packets", |packet| packet.dequeue?.packets);
-    columns.optional_int64("dequeue_queue_bytes", |packet| packet.dequeue?.bytes);
-    columns.optional_int32("drop_queue_packets", |packet| packet.drop.as_ref()?.state.packets);
-    columns.optional_int64("drop_queue_bytes", |packet| {
-        drop_of(packet, |drop| drop.state.bytes)
-    });
-    columns.optional_bool("ecn_ce", QueuedPacket::ecn_ce);
-    columns.optional_bool("ecn_ce_at_enqueue", |packet| packet.enqueue?.ecn_ce);
-    columns.optional_int32("interface_index", |packet| queue_of(packet)?.interface_index);
-    columns.optional_int64("network_namespace", |packet| queue_of(packet)?.network_namespace);
-    columns.optional_int32("ethertype", |packet| packet.ethertype.map(i32::from));
-    columns.optional_string("protocol", |packet| {
-        packet.network.map(|network| protocol_name(network.protocol))
-    });
-    endpoint(&mut columns, "source", |network| {
-        (network.source, network.ports.map(|ports| ports.0))
-    });
-    endpoint(&mut columns, "destination", |network| {
-        (network.destination, network.ports.map(|ports| ports.1))
-    });
-    columns.optional_string("flow_label", |packet| packet.flow_label.as_deref());
-    columns.optional_int32("ip_id", |packet| packet.network?.ip_id.map(i32::from));
-    columns.optional_int64("transport_word", |packet| {
-        packet.network?.transport_word.map(i64::from)
-    });
-    columns.into_batch()
-}
-
-fn endpoint(
-    columns: &mut Columns<'_, QueuedPacket>,
-    prefix: &str,
-    end: impl Fn(&NetworkFields) -> (IpAddr, Option<u16>),
-) {
-    let mut texts: HashMap<IpAddr, Rc<str>> = HashMap::new();
-    columns.optional_string(format!("{prefix}_address"), |packet| {
-        let address = end(packet.network.as_ref()?).0;
-        let text = texts.entry(address).or_insert_with(|| address.to_string().into());
-        Some(Rc::clone(text))
-    });
-    columns.optional_int32(format!("{prefix}_port"), |packet| {
-        end(packet.network.as_ref()?).1.map(i32::from)
-    });
 }
 
 pub(crate) fn queue_intervals(

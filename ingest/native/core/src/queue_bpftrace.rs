@@ -7,17 +7,25 @@
 //! fields of other packets are not kept. `# clock MONO_NS EPOCH_S` gives the offset between the clocks.
 
 use std::net::Ipv4Addr;
+use std::num::NonZeroI64;
 
 use crate::decimal::scaled;
 use crate::layers::has_ports;
 use crate::queue_event::{
     DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem, REASON_QDISC_DROP,
 };
+use crate::queue_flow::{FlowCache, QueueFlow};
 
 const FIELDS: usize = 19;
 
+/// Whether a line is an event, for recognition.
+pub(crate) fn is_event(line: &[u8]) -> bool {
+    let item = parse_line(line, &mut FlowCache::default());
+    matches!(item, Some(QueueItem::Event(..)))
+}
+
 /// Read one line without its end; `None` if it is malformed.
-pub(crate) fn parse_line(line: &[u8]) -> Option<QueueItem> {
+pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem> {
     let line = std::str::from_utf8(line).ok()?;
     let mut fields = line.split_ascii_whitespace();
     let kind = match fields.next() {
@@ -74,10 +82,12 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<QueueItem> {
         );
         let word = number::<u32>(word)?.swap_bytes();
         Some(NetworkFields {
-            protocol,
-            source: source.parse::<Ipv4Addr>().ok()?.into(),
-            destination: destination.parse::<Ipv4Addr>().ok()?.into(),
-            ports: transport.then_some(ports),
+            flow: flows.shared(QueueFlow {
+                source: source.parse::<Ipv4Addr>().ok()?.into(),
+                destination: destination.parse::<Ipv4Addr>().ok()?.into(),
+                protocol,
+                ports: transport.then_some(ports),
+            }),
             ip_id: Some(number::<u16>(ip_id)?.swap_bytes()),
             transport_word: transport.then_some(word),
         })
@@ -90,8 +100,8 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<QueueItem> {
         ..QueueId::default()
     };
     let reason = number(reason)?;
-    let cause = if kind == EventKind::Drop {
-        DropCause {
+    let cause = (kind == EventKind::Drop).then(|| {
+        Box::new(DropCause {
             kind: Some(if reason == REASON_QDISC_DROP {
                 "overlimit"
             } else {
@@ -99,10 +109,8 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<QueueItem> {
             }),
             reason: Some(reason),
             location: (location != "-").then(|| location.into()),
-        }
-    } else {
-        DropCause::default()
-    };
+        })
+    });
     Some(QueueItem::Event(
         queue,
         QueueEvent {
@@ -110,7 +118,7 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<QueueItem> {
             queue_packets: Some(number(queue_packets)?),
             queue_bytes: Some(number(queue_bytes)?),
             network,
-            measured_ns: Some(number::<i64>(sojourn)?).filter(|measured| *measured > 0),
+            measured_ns: NonZeroI64::new(number::<i64>(sojourn)?.max(0)),
             cause,
             ethertype: Some(ethertype),
             ..QueueEvent::new(kind, number(time)?, u64::from_str_radix(skb, 16).ok()?)
@@ -132,6 +140,10 @@ fn number<N: std::str::FromStr>(field: &str) -> Option<N> {
 mod tests {
     use super::*;
 
+    fn parse_line(line: &[u8]) -> Option<QueueItem> {
+        super::parse_line(line, &mut FlowCache::default())
+    }
+
     const UDP: &str = "D 1116073614259 ff11000006a92900 1095 0 0 4026532223 3 17 10.0.1.3 35859 10.0.2.3 35859 20111 2753847424 6738 0 - 8";
 
     fn event(line: &str) -> QueueEvent {
@@ -149,13 +161,13 @@ mod tests {
             (event.kind, event.time_ns, event.packet),
             (EventKind::Dequeue, 1_116_073_614_259, 0xff11_0000_06a9_2900)
         );
-        assert_eq!(network.ports, Some((5004, 5004)));
+        assert_eq!(network.flow.ports, Some((5004, 5004)));
         assert_eq!(network.ip_id, Some(20111u16.swap_bytes()));
         // RTP version 2, payload type 96.
         assert_eq!(network.transport_word.unwrap() >> 16, 0x8060);
         assert_eq!(
-            (event.measured_ns, event.cause.location, event.ethertype),
-            (Some(6738), None, Some(0x0800))
+            (event.measured_ns, event.cause, event.ethertype),
+            (NonZeroI64::new(6738), None, Some(0x0800))
         );
     }
 
@@ -175,12 +187,9 @@ mod tests {
         let event = event(
             "X 1 ff 1514 5 7570 4026532223 3 6 10.0.1.2 16796 10.0.2.2 20756 63565 3585247262 46878 45 kfree_skb_list_reason 8",
         );
+        let cause = event.cause.unwrap();
         assert_eq!(
-            (
-                event.cause.kind,
-                event.cause.reason,
-                event.cause.location.as_deref()
-            ),
+            (cause.kind, cause.reason, cause.location.as_deref()),
             (Some("overlimit"), Some(45), Some("kfree_skb_list_reason"))
         );
     }

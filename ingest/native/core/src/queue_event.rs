@@ -1,6 +1,9 @@
 //! What every form of queue log says: events of packets at queues, and remarks of the probe about itself.
 
-use std::net::IpAddr;
+use std::num::NonZeroI64;
+use std::sync::Arc;
+
+use crate::queue_flow::QueueFlow;
 
 /// The kernel's `SKB_DROP_REASON_QDISC_DROP` (6.1): the discipline had no room.
 pub(crate) const REASON_QDISC_DROP: i32 = 45;
@@ -29,13 +32,9 @@ pub(crate) struct QueueId {
 }
 
 /// IP fields of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NetworkFields {
-    pub(crate) protocol: u8,
-    pub(crate) source: IpAddr,
-    pub(crate) destination: IpAddr,
-    /// Source and destination, TCP and UDP only.
-    pub(crate) ports: Option<(u16, u16)>,
+    pub(crate) flow: Arc<QueueFlow>,
     pub(crate) ip_id: Option<u16>,
     pub(crate) transport_word: Option<u32>,
 }
@@ -46,8 +45,12 @@ impl NetworkFields {
         fn agree<T: Copy + PartialEq>(one: Option<T>, other: Option<T>) -> bool {
             one.is_none() || other.is_none() || one == other
         }
-        (self.protocol, self.source, self.destination) == (other.protocol, other.source, other.destination)
-            && agree(self.ports, other.ports)
+        let same_flow = || {
+            let (one, other) = (&self.flow, &other.flow);
+            (one.protocol, one.source, one.destination) == (other.protocol, other.source, other.destination)
+                && agree(one.ports, other.ports)
+        };
+        (Arc::ptr_eq(&self.flow, &other.flow) || same_flow())
             && agree(self.ip_id, other.ip_id)
             && agree(self.transport_word, other.transport_word)
     }
@@ -77,8 +80,9 @@ pub(crate) struct QueueEvent {
     /// The IP header carries the mark Congestion Experienced.
     pub(crate) ecn_ce: Option<bool>,
     /// The probe's own measurement of the sojourn time; `None` where it had not seen the enqueue.
-    pub(crate) measured_ns: Option<i64>,
-    pub(crate) cause: DropCause,
+    pub(crate) measured_ns: Option<NonZeroI64>,
+    /// Apart, as most events are no drops and many events wait.
+    pub(crate) cause: Option<Box<DropCause>>,
     /// Drops of the discipline since it was installed, as it counts itself.
     pub(crate) drop_counter: Option<u32>,
 }
@@ -98,7 +102,7 @@ impl QueueEvent {
             flow_label: None,
             ecn_ce: None,
             measured_ns: None,
-            cause: DropCause::default(),
+            cause: None,
             drop_counter: None,
         }
     }
@@ -106,7 +110,6 @@ impl QueueEvent {
 
 /// What one record or line says.
 #[derive(Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 pub(crate) enum QueueItem {
     Event(QueueId, QueueEvent),
     /// The probe lost so many events for want of buffer space; a saturated count says at least so many.

@@ -10,57 +10,27 @@ use crate::line_reader::{Line, LineEnd, next_line};
 use crate::queue_batch::{self, QueueLogRow, QueueRow};
 use crate::queue_bpftrace;
 use crate::queue_event::{EventKind, QueueEvent, QueueId, QueueItem};
+use crate::queue_event_batch::QueueEventBatch;
+use crate::queue_flow::FlowCache;
+use crate::queue_log_form::{QueueLogForm, RECOGNITION_BYTES, unrecognised};
 use crate::queue_pairing::QueuePairing;
-use crate::queue_perf::{self, PerfReader};
-use crate::queue_qmon::{self, QmonReader, Record};
+use crate::queue_perf::PerfReader;
+use crate::queue_qmon::{QmonReader, Record};
 use crate::queue_table::{DeclaredClock, TableDeclaration, TableReader};
 use crate::sort_window::SortWindow;
 use crate::source::PlainReader;
 use crate::summary::Summary;
 
-/// A log shows an event among so many lines that are not empty.
-const RECOGNITION_LINES: usize = 50;
-const RECOGNITION_BYTES: usize = 64 * 1024;
 /// Several times the longest line of any probe.
 const LONGEST_LINE_BYTES: usize = 16 * 1024;
+/// So many batches of packets wait for one whose end may never come.
+const WAITING_BATCHES: usize = 4;
 /// Records between two looks at whether a batch is full, which cost a little.
 const RECORDS_A_LOOK: usize = 4096;
 /// More queues than any host has; a damaged log could name a new one with each event.
 const MOST_QUEUES: usize = 1024;
 /// Times beyond the year 2096 are damage.
 const LATEST_NS: i64 = 4_000_000_000_000_000_000;
-
-/// The forms a queue log comes in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueueLogForm {
-    /// Text of the bpftrace probe.
-    Bpftrace,
-    /// The binary stream of the BCC queue monitor.
-    Qmon,
-    /// Text of `perf script`.
-    Perf,
-    /// JSON Lines or CSV, with the declaration of its columns as JSON.
-    Table(String),
-}
-
-impl QueueLogForm {
-    /// The form of a content by its first bytes, of those that need no declaration.
-    #[must_use]
-    pub fn of(head: &[u8]) -> Option<Self> {
-        let mut lines = head
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.trim_ascii().is_empty())
-            .take(RECOGNITION_LINES);
-        lines
-            .find_map(|line| {
-                if matches!(queue_bpftrace::parse_line(line), Some(QueueItem::Event(..))) {
-                    return Some(Self::Bpftrace);
-                }
-                queue_perf::is_queue_event(line).then_some(Self::Perf)
-            })
-            .or_else(|| queue_qmon::recognised(head).then_some(Self::Qmon))
-    }
-}
 
 /// What the caller chooses.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +54,7 @@ impl Default for QueueLogOptions {
 }
 
 enum Reader {
-    Bpftrace,
+    Bpftrace(FlowCache),
     Perf(PerfReader),
     Qmon(Box<QmonReader>),
     Table(Box<TableReader>),
@@ -94,7 +64,7 @@ impl Reader {
     /// What one line says, and a second thing it may say; `None` if it is malformed.
     fn line(&mut self, line: &[u8]) -> Option<(QueueItem, Option<QueueItem>)> {
         match self {
-            Self::Bpftrace => queue_bpftrace::parse_line(line).map(|item| (item, None)),
+            Self::Bpftrace(flows) => queue_bpftrace::parse_line(line, flows).map(|item| (item, None)),
             Self::Perf(reader) => reader.parse_line(line),
             Self::Table(reader) => reader.parse_line(line).map(|item| (item, None)),
             Self::Qmon(_) => None,
@@ -124,6 +94,7 @@ pub struct QueueLogDecoder {
     source: PlainReader,
     window: SortWindow<Timed>,
     pairing: QueuePairing,
+    packets: QueueEventBatch,
     numbers: HashMap<QueueId, u32>,
     queues: Vec<QueueRow>,
     last_queue: Option<(QueueId, u32)>,
@@ -181,7 +152,7 @@ impl QueueLogDecoder {
             known if QueueLogForm::of(source.available()).as_ref() == Some(known) => match form {
                 QueueLogForm::Perf => (Reader::Perf(PerfReader::default()), true),
                 QueueLogForm::Qmon => (Reader::Qmon(Box::default()), false),
-                _ => (Reader::Bpftrace, true),
+                _ => (Reader::Bpftrace(FlowCache::default()), true),
             },
             _ => return Err(unrecognised(form)),
         };
@@ -195,6 +166,7 @@ impl QueueLogDecoder {
                 i64::from(options.interval_ms) * 1_000_000,
                 options.longest_silence_ms.saturating_mul(1_000_000),
             ),
+            packets: QueueEventBatch::default(),
             numbers: HashMap::new(),
             queues: Vec::new(),
             last_queue: None,
@@ -219,9 +191,10 @@ impl QueueLogDecoder {
     pub fn next_batch(&mut self) -> Result<Option<(&'static str, RecordBatch)>, Fault> {
         let rows = self.options.batch_rows;
         while self.stage == Stage::Reading {
-            if let Some(packets) = self.pairing.take_full(rows) {
-                return Ok(Some(("queue_event", self.queue_events(&packets)?)));
+            if self.collect_packets() >= rows {
+                return self.queue_events().map(Some);
             }
+            self.pairing.set_aside(rows, rows.saturating_mul(WAITING_BATCHES));
             if self.pairing.intervals().waiting() >= rows {
                 let intervals = self.pairing.intervals().take(rows, false);
                 if !intervals.is_empty() {
@@ -236,9 +209,8 @@ impl QueueLogDecoder {
             }
         }
         if self.stage == Stage::Closing {
-            let packets = self.pairing.take(rows);
-            if !packets.is_empty() {
-                return Ok(Some(("queue_event", self.queue_events(&packets)?)));
+            if self.collect_packets() > 0 {
+                return self.queue_events().map(Some);
             }
             self.stage = Stage::Intervals;
         }
@@ -262,8 +234,17 @@ impl QueueLogDecoder {
         Ok(None)
     }
 
-    fn queue_events(&self, packets: &[crate::queue_pairing::QueuedPacket]) -> Result<RecordBatch, Fault> {
-        queue_batch::queue_events(packets, &self.queues, self.log.clock())
+    /// Move packets that have ended into the batch under construction; how many rows it has then.
+    fn collect_packets(&mut self) -> usize {
+        let (packets, queues) = (&mut self.packets, &self.queues);
+        let most = self.options.batch_rows.saturating_sub(packets.rows());
+        self.pairing
+            .hand_out(most, |packet| packets.append(packet, queues));
+        packets.rows()
+    }
+
+    fn queue_events(&mut self) -> Result<(&'static str, RecordBatch), Fault> {
+        Ok(("queue_event", self.packets.finish(self.log.clock())?))
     }
 
     fn queue_intervals(
@@ -422,9 +403,8 @@ impl QueueLogDecoder {
             .losses()
             .event_read(self.window.newest_ns().unwrap_or(time_ns));
         self.summary.records_read += 1;
-        while let Some(due) = self.window.pop_due() {
-            self.pair(due);
-        }
+        let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
+        while self.window.next_due(|timed| pair(timed, pairing, queues, log)) {}
     }
 
     /// The number of a queue, new ones being numbered as they come; events that name none are of the last one.
@@ -451,32 +431,9 @@ impl QueueLogDecoder {
         Some(number)
     }
 
-    /// Hand on what has its turn.
-    fn pair(&mut self, timed: Timed) {
-        let (queue, event) = match timed {
-            Timed::Lost(events) => {
-                self.pairing.intervals().lost(events);
-                return;
-            }
-            Timed::Event { queue, event } => (queue, event),
-        };
-        let (kind, time_ns, counter) = (event.kind, event.time_ns, event.drop_counter);
-        if !self.pairing.event(queue, event) {
-            return;
-        }
-        if self.queues.is_empty() {
-            self.queues.push(QueueRow::new(QueueId::default()));
-        }
-        self.log.count(kind, time_ns);
-        if let Some(row) = self.queues.get_mut(queue as usize) {
-            row.count(kind, time_ns, counter);
-        }
-    }
-
     fn close(&mut self) {
-        while let Some(left) = self.window.pop() {
-            self.pair(left);
-        }
+        let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
+        while self.window.next(|timed| pair(timed, pairing, queues, log)) {}
         self.pairing.close();
         let open = self.pairing.left_open();
         self.log.open = open;
@@ -523,19 +480,25 @@ impl QueueLogDecoder {
     }
 }
 
-fn unrecognised(form: &QueueLogForm) -> Fault {
-    let needed = match form {
-        QueueLogForm::Perf => "an event qdisc:qdisc_enqueue or qdisc:qdisc_dequeue of perf script",
-        QueueLogForm::Qmon => "whole records of known types and sizes",
-        _ => "an event line (E, D or X and 18 fields)",
+/// What has its turn goes to the pairing, and is counted.
+fn pair(timed: &mut Timed, pairing: &mut QueuePairing, queues: &mut Vec<QueueRow>, log: &mut QueueLogRow) {
+    let (queue, event) = match timed {
+        Timed::Lost(events) => {
+            pairing.intervals().lost(*events);
+            return;
+        }
+        Timed::Event { queue, event } => (*queue, event),
     };
-    Fault::new(
-        FaultKind::UnrecognisedFormat,
-        format!(
-            "queue log: needed {needed} among the first {RECOGNITION_LINES} lines or records, found none"
-        ),
-        Some(0),
-    )
+    if !pairing.event(queue, event) {
+        return;
+    }
+    if queues.is_empty() {
+        queues.push(QueueRow::new(QueueId::default()));
+    }
+    log.count(event.kind, event.time_ns);
+    if let Some(row) = queues.get_mut(queue as usize) {
+        row.count(event.kind, event.time_ns, event.drop_counter);
+    }
 }
 
 #[cfg(test)]
@@ -630,7 +593,7 @@ mod tests {
         assert_eq!(kind(b"hello\nworld\n"), FaultKind::UnrecognisedFormat);
         assert_eq!(kind(&[0xd4, 0xc3, 0xb2, 0xa1]), FaultKind::UnrecognisedFormat);
         assert_eq!(
-            kind(format!("{}{E}", "x\n".repeat(RECOGNITION_LINES)).as_bytes()),
+            kind(format!("{}{E}", "x\n".repeat(crate::queue_log_form::RECOGNITION_LINES)).as_bytes()),
             FaultKind::UnrecognisedFormat
         );
     }

@@ -21,169 +21,52 @@
 //! that leaves within [`HOLD_NS`] all the same, out of a discipline that does reorder, was not dropped.
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-use hashbrown::hash_map::Entry;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{Equivalent, HashMap, HashSet};
 
 use crate::loss_spans::LossSpans;
-use crate::queue_event::{DropCause, EventKind, NetworkFields, QueueEvent};
+use crate::queue_event::{EventKind, NetworkFields, QueueEvent};
+use crate::queue_flow::QueueFlow;
 use crate::queue_interval::{HOLD_NS, Length, QueueIntervals};
+use crate::queued_packet::{Fate, QueueState, QueuedPacket};
 
-/// More than the time between two clock reads inside one probe, also when an interrupt falls between them.
-const PROBE_TOLERANCE_NS: u64 = 1_000_000;
-/// Rows wait for the packets before them to end, but not for one whose end was lost.
-const WAITING_BATCHES: usize = 4;
 /// Buffers of dropped packets that are remembered until they come again.
 const MOST_ABANDONED: usize = 1 << 20;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Dequeued,
-    DroppedAtEnqueue,
-    DroppedInQueue,
-    QueuedAtEnd,
-}
-
-impl Fate {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Dequeued => "dequeued",
-            Self::DroppedAtEnqueue => "dropped_at_enqueue",
-            Self::DroppedInQueue => "dropped_in_queue",
-            Self::QueuedAtEnd => "queued_at_end",
-        }
-    }
-}
-
-/// Time of an event, and the queue after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QueueState {
-    pub(crate) time_ns: i64,
-    pub(crate) packets: Option<i32>,
-    pub(crate) bytes: Option<i64>,
-    pub(crate) ecn_ce: Option<bool>,
-}
-
-impl QueueState {
-    fn of(event: &QueueEvent) -> Self {
-        Self {
-            time_ns: event.time_ns,
-            packets: event.queue_packets,
-            bytes: event.queue_bytes,
-            ecn_ce: event.ecn_ce,
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PacketDrop {
-    pub(crate) state: QueueState,
-    pub(crate) cause: DropCause,
-}
-
-/// A row of `queue_event`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QueuedPacket {
-    pub(crate) index: i64,
-    pub(crate) queue: u32,
-    pub(crate) fate: Fate,
-    pub(crate) enqueue: Option<QueueState>,
-    pub(crate) dequeue: Option<QueueState>,
-    /// Apart, since most packets are not dropped and many of them wait.
-    pub(crate) drop: Option<Box<PacketDrop>>,
-    pub(crate) sojourn_ns: Option<i64>,
-    pub(crate) packet_bytes: Option<i32>,
-    pub(crate) ethertype: Option<u16>,
-    pub(crate) network: Option<NetworkFields>,
-    pub(crate) flow_label: Option<Box<str>>,
-    /// Its end is awaited.
-    open: bool,
-    /// When it was seen to have gone without an event.
-    gone_ns: Option<i64>,
-}
-
-impl QueuedPacket {
-    /// A packet of which nothing is known but that `event` happened to it.
-    fn new(index: i64, queue: u32, event: &mut QueueEvent) -> Self {
-        Self {
-            index,
-            queue,
-            fate: Fate::QueuedAtEnd,
-            enqueue: None,
-            dequeue: None,
-            drop: None,
-            sojourn_ns: None,
-            packet_bytes: event.packet_bytes,
-            ethertype: event.ethertype,
-            network: event.network,
-            flow_label: event.flow_label.take(),
-            open: true,
-            gone_ns: None,
-        }
-    }
-
-    /// Whether the packet was marked Congestion Experienced when it left, or when it came where no more is known.
-    pub(crate) fn ecn_ce(&self) -> Option<bool> {
-        let left = self.dequeue.or(self.drop.as_ref().map(|drop| drop.state));
-        left.and_then(|state| state.ecn_ce)
-            .or(self.enqueue.and_then(|enqueue| enqueue.ecn_ce))
-    }
-
-    fn dequeued(&mut self, event: &QueueEvent) {
-        self.open = false;
-        self.fate = Fate::Dequeued;
-        self.dequeue = Some(QueueState::of(event));
-        self.sojourn_ns = self.enqueue.map(|enqueue| {
-            event
-                .measured_ns
-                .unwrap_or(event.time_ns.saturating_sub(enqueue.time_ns))
-        });
-    }
-
-    fn dropped(&mut self, fate: Fate, event: &mut QueueEvent) {
-        self.open = false;
-        self.fate = fate;
-        self.drop = Some(Box::new(PacketDrop {
-            state: QueueState::of(event),
-            cause: std::mem::take(&mut event.cause),
-        }));
-    }
-
-    fn dropped_unseen(&mut self, time_ns: i64) {
-        self.open = false;
-        self.fate = Fate::DroppedInQueue;
-        self.drop = Some(Box::new(PacketDrop {
-            state: QueueState {
-                time_ns,
-                packets: None,
-                bytes: None,
-                ecn_ce: None,
-            },
-            cause: DropCause::default(),
-        }));
-    }
-
-    /// What the probe prints of the packet's own fields, where it does, is the same at both ends of its stay.
-    fn is_that_of(&self, end: &QueueEvent) -> bool {
-        let fields = match (&self.network, &end.network) {
-            (Some(before), Some(after)) => before.same_packet(after),
-            _ => true,
-        };
-        let measured = match (self.enqueue, end.measured_ns) {
-            (Some(enqueue), Some(measured_ns)) => {
-                end.time_ns.saturating_sub(enqueue.time_ns).abs_diff(measured_ns) <= PROBE_TOLERANCE_NS
-            }
-            (Some(enqueue), None) => end.time_ns >= enqueue.time_ns,
-            (None, _) => false,
-        };
-        fields && measured
-    }
-}
+/// Flows without a packet in a queue that keep their place, since most of them come again.
+const MOST_IDLE_FLOWS: usize = 4096;
+/// For so many packets an idle flow keeps its memory.
+const MOST_IDLE_PACKETS: usize = 16;
 
 /// Key of a kernel buffer: its address, and the number of the queue.
 type BufferKey = (u64, u32);
-type FlowKey = (u32, NetworkFieldsOfFlow);
-type NetworkFieldsOfFlow = (std::net::IpAddr, std::net::IpAddr, u8, Option<(u16, u16)>);
+
+/// A flow at a queue.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct FlowKey {
+    queue: u32,
+    flow: Arc<QueueFlow>,
+}
+
+/// Looks a flow up without sharing it.
+struct FlowLookup<'f> {
+    queue: u32,
+    flow: &'f Arc<QueueFlow>,
+}
+
+impl Hash for FlowLookup<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.queue.hash(state);
+        self.flow.hash(state);
+    }
+}
+
+impl Equivalent<FlowKey> for FlowLookup<'_> {
+    fn equivalent(&self, key: &FlowKey) -> bool {
+        self.queue == key.queue && (Arc::ptr_eq(self.flow, &key.flow) || *self.flow == key.flow)
+    }
+}
 
 /// Packets whose end is awaited, and those that wait for their turn to be handed out.
 #[derive(Debug)]
@@ -193,12 +76,11 @@ pub(crate) struct QueuePairing {
     /// Index of the first of `rows`.
     base: i64,
     rows: VecDeque<QueuedPacket>,
-    /// So many of `rows` have ended, from the front.
-    ready: usize,
     open: HashMap<BufferKey, i64>,
     /// Packets still open whose turn is over.
     stragglers: HashMap<i64, QueuedPacket>,
-    late: Vec<QueuedPacket>,
+    /// Those of them that have ended, and what was set aside with them.
+    late: VecDeque<QueuedPacket>,
     /// Open packets of each flow in the order of their enqueue, only where drops are not logged.
     flows: HashMap<FlowKey, VecDeque<BufferKeyed>>,
     /// Packets that are gone without an event, in the order of when that was seen.
@@ -226,10 +108,9 @@ impl QueuePairing {
             next_index: 0,
             base: 0,
             rows: VecDeque::new(),
-            ready: 0,
             open: HashMap::new(),
             stragglers: HashMap::new(),
-            late: Vec::new(),
+            late: VecDeque::new(),
             flows: HashMap::new(),
             gone: VecDeque::new(),
             present: Vec::new(),
@@ -261,7 +142,7 @@ impl QueuePairing {
     /// Take in the next event of the log, in the order of time.
     ///
     /// Returns whether it was an event of a queue.
-    pub(crate) fn event(&mut self, queue: u32, mut event: QueueEvent) -> bool {
+    pub(crate) fn event(&mut self, queue: u32, event: &mut QueueEvent) -> bool {
         self.settle_gone(event.time_ns);
         self.queues = self.queues.max(queue.saturating_add(1));
         let now_ns = event.time_ns;
@@ -270,33 +151,36 @@ impl QueuePairing {
         match event.kind {
             EventKind::Enqueue => {
                 self.supersede(key, now_ns);
-                let index = self.begin(queue, &mut event);
+                if !self.drops_logged {
+                    let index = self.next_index;
+                    self.follow(BufferKeyed { key, index }, event.network.as_ref());
+                }
+                let index = self.begin(queue, event);
                 if let Some(packet) = self.packet(index) {
-                    packet.enqueue = Some(QueueState::of(&event));
+                    packet.enqueue = Some(QueueState::of(event));
                 }
                 self.open.insert(key, index);
                 self.intervals.arrived(queue, now_ns, event.packet_bytes);
-                if !self.drops_logged {
-                    self.follow(BufferKeyed { key, index }, event.network.as_ref());
-                }
-                self.lengthen(queue, &event);
+                self.lengthen(queue, event);
             }
             EventKind::Dequeue => {
-                let index = self.matching(key, &event).unwrap_or_else(|| {
+                let known = self.matching(key, event);
+                if !self.drops_logged {
+                    let index = known.unwrap_or(self.next_index);
+                    self.overtake(queue, index, event.network.as_ref(), now_ns);
+                }
+                let index = known.unwrap_or_else(|| {
                     self.unseen_enqueues += 1;
-                    self.begin(queue, &mut event)
+                    self.begin(queue, event)
                 });
                 let mut found = (None, None);
                 if let Some(packet) = self.packet(index) {
-                    packet.dequeued(&event);
+                    packet.dequeued(event);
                     found = (packet.packet_bytes, packet.sojourn_ns);
                 }
                 self.ended(index);
                 self.intervals.departed(queue, now_ns, found.0, found.1);
-                if !self.drops_logged {
-                    self.overtake(queue, index, event.network.as_ref(), now_ns);
-                }
-                self.shorten(queue, &event);
+                self.shorten(queue, event);
             }
             EventKind::Drop => self.drop_event(key, event),
             EventKind::Refuse => {
@@ -305,7 +189,7 @@ impl QueuePairing {
             }
             EventKind::Free => match self.queue_of(event.packet) {
                 Some(holding) => self.drop_event((event.packet, holding), event),
-                None if event.cause.kind.is_some() => self.refuse(queue, event),
+                None if kind_of_drop(event).is_some() => self.refuse(queue, event),
                 None => return false,
             },
         }
@@ -320,18 +204,18 @@ impl QueuePairing {
         (0..self.queues).find(|queue| self.open.contains_key(&(packet, *queue)))
     }
 
-    fn drop_event(&mut self, key: BufferKey, mut event: QueueEvent) {
+    fn drop_event(&mut self, key: BufferKey, event: &mut QueueEvent) {
         let (queue, now_ns) = (key.1, event.time_ns);
-        let known = self.matching(key, &event);
+        let known = self.matching(key, event);
         if known.is_none() && event.measured_ns.is_none() {
             self.refuse(queue, event);
             return;
         }
-        let index = known.unwrap_or_else(|| self.begin(queue, &mut event));
-        let by_control_law = event.cause.kind == Some("aqm");
+        let index = known.unwrap_or_else(|| self.begin(queue, event));
+        let by_control_law = kind_of_drop(event) == Some("aqm");
         let mut packet_bytes = None;
         if let Some(packet) = self.packet(index) {
-            packet.dropped(Fate::DroppedInQueue, &mut event);
+            packet.dropped(Fate::DroppedInQueue, event);
             packet_bytes = packet.packet_bytes;
         }
         self.ended(index);
@@ -339,7 +223,7 @@ impl QueuePairing {
         self.intervals.dropped_in_queue(queue, now_ns, packet_bytes);
         if by_control_law {
             // CoDel corrects the length that is logged here only once it has dropped all it drops at one dequeue.
-            let logged = length_of(&event);
+            let logged = length_of(event);
             self.intervals.set_length(queue, now_ns, |length| Length {
                 packets: (logged.0.unwrap_or(length.packets).min(length.packets) - 1).max(0),
                 bytes: length
@@ -348,17 +232,17 @@ impl QueuePairing {
                     .map(|(bytes, less)| (logged.1.unwrap_or(bytes).min(bytes) - i64::from(less)).max(0)),
             });
         } else {
-            self.shorten(queue, &event);
+            self.shorten(queue, event);
         }
     }
 
     /// A packet that did not get into the queue.
-    fn refuse(&mut self, queue: u32, mut event: QueueEvent) {
-        let index = self.begin(queue, &mut event);
+    fn refuse(&mut self, queue: u32, event: &mut QueueEvent) {
+        let index = self.begin(queue, event);
         let now_ns = event.time_ns;
-        let (packets, bytes) = length_of(&event);
+        let (packets, bytes) = length_of(event);
         if let Some(packet) = self.packet(index) {
-            packet.dropped(Fate::DroppedAtEnqueue, &mut event);
+            packet.dropped(Fate::DroppedAtEnqueue, event);
         }
         self.ended(index);
         self.intervals
@@ -447,32 +331,43 @@ impl QueuePairing {
         if let Some(present) = self.present.get_mut(place) {
             *present += 1;
         }
-        if let Some(flow) = network.map(|network| flow_key(queue, network)) {
-            self.flows.entry(flow).or_default().push_back(packet);
+        let Some(flow) = network.map(|network| &network.flow) else {
+            return;
+        };
+        if let Some(packets) = self.flows.get_mut(&FlowLookup { queue, flow }) {
+            packets.push_back(packet);
+        } else {
+            let flow = Arc::clone(flow);
+            self.flows
+                .insert(FlowKey { queue, flow }, VecDeque::from([packet]));
         }
     }
 
     /// A packet left: those of its flow that came before it and are still here are gone.
     fn overtake(&mut self, queue: u32, index: i64, network: Option<&NetworkFields>, now_ns: i64) {
-        let Some(flow) = network.map(|network| flow_key(queue, network)) else {
+        let Some(flow) = network.map(|network| &network.flow) else {
             return;
         };
-        let Entry::Occupied(mut packets) = self.flows.entry(flow) else {
+        let lookup = FlowLookup { queue, flow };
+        let Some(packets) = self.flows.get_mut(&lookup) else {
             return;
         };
         // Nearly always empty, and then without memory of its own.
         let mut gone = Vec::new();
-        while let Some(first) = packets.get().front().copied() {
+        while let Some(first) = packets.front().copied() {
             if first.index > index {
                 break;
             }
-            packets.get_mut().pop_front();
+            packets.pop_front();
             if first.index < index && self.open.get(&first.key) == Some(&first.index) {
                 gone.push(first);
             }
         }
-        if packets.get().is_empty() {
-            packets.remove();
+        if packets.is_empty() {
+            packets.shrink_to(MOST_IDLE_PACKETS);
+            if self.flows.len() > MOST_IDLE_FLOWS {
+                self.flows.remove(&lookup);
+            }
         }
         for packet in gone {
             self.mark_gone(packet, now_ns);
@@ -570,18 +465,39 @@ impl QueuePairing {
         }
     }
 
-    /// Up to `rows` packets in the order of their first events, once that many are there.
-    pub(crate) fn take_full(&mut self, rows: usize) -> Option<Vec<QueuedPacket>> {
-        if self.rows.len() + self.late.len() < rows {
-            return None;
+    /// Hand out up to `most` packets that have ended, in the order of their first events but for those set aside.
+    pub(crate) fn hand_out(&mut self, most: usize, mut to: impl FnMut(&QueuedPacket)) {
+        for _ in 0..most {
+            if let Some(packet) = self.late.pop_front() {
+                to(&packet);
+                continue;
+            }
+            let Some(packet) = self.rows.front().filter(|packet| !packet.open) else {
+                return;
+            };
+            to(packet);
+            self.rows.pop_front();
+            self.base += 1;
         }
-        while self.ready < rows && self.rows.get(self.ready).is_some_and(|packet| !packet.open) {
-            self.ready += 1;
+    }
+
+    /// Packets wait for those before them to end, but not for one whose end was lost: once more than `most` are
+    /// there, the first `packets` of them wait no longer.
+    pub(crate) fn set_aside(&mut self, packets: usize, most: usize) {
+        if self.rows.len() < most {
+            return;
         }
-        if self.ready + self.late.len() < rows && self.rows.len() < rows.saturating_mul(WAITING_BATCHES) {
-            return None;
+        for _ in 0..packets {
+            let Some(packet) = self.rows.pop_front() else {
+                return;
+            };
+            self.base += 1;
+            if packet.open {
+                self.stragglers.insert(packet.index, packet);
+            } else {
+                self.late.push_back(packet);
+            }
         }
-        Some(self.take(rows))
     }
 
     /// No more events come: what is still queued is censored.
@@ -596,51 +512,28 @@ impl QueuePairing {
         }
         self.intervals.close();
     }
+}
 
-    /// Up to `rows` of the packets that have ended; packets before them that have not are set aside.
-    pub(crate) fn take(&mut self, rows: usize) -> Vec<QueuedPacket> {
-        let mut taken: Vec<QueuedPacket> = self.late.drain(..self.late.len().min(rows)).collect();
-        while taken.len() < rows {
-            let Some(packet) = self.rows.pop_front() else {
-                break;
-            };
-            self.base += 1;
-            self.ready = self.ready.saturating_sub(1);
-            if packet.open {
-                self.stragglers.insert(packet.index, packet);
-            } else {
-                taken.push(packet);
-            }
-        }
-        taken
-    }
+fn kind_of_drop(event: &QueueEvent) -> Option<&'static str> {
+    event.cause.as_ref()?.kind
 }
 
 fn length_of(event: &QueueEvent) -> (Option<i64>, Option<i64>) {
     (event.queue_packets.map(i64::from), event.queue_bytes)
 }
 
-fn flow_key(queue: u32, network: &NetworkFields) -> FlowKey {
-    (
-        queue,
-        (
-            network.source,
-            network.destination,
-            network.protocol,
-            network.ports,
-        ),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroI64;
+
+    use crate::queue_event::DropCause;
     use EventKind::{Dequeue, Drop, Enqueue, Free, Refuse};
 
     fn event(kind: EventKind, time_ns: i64, skb: u64, measured_ns: Option<i64>) -> QueueEvent {
         QueueEvent {
             packet_bytes: Some(1514),
-            measured_ns,
+            measured_ns: measured_ns.and_then(NonZeroI64::new),
             ..QueueEvent::new(kind, time_ns, skb)
         }
     }
@@ -649,10 +542,12 @@ mod tests {
     fn of_flow(kind: EventKind, time_ns: i64, skb: u64, port: u16, queued: i32) -> QueueEvent {
         QueueEvent {
             network: Some(NetworkFields {
-                protocol: 17,
-                source: [10, 0, 0, 1].into(),
-                destination: [10, 0, 0, 2].into(),
-                ports: Some((port, 9)),
+                flow: Arc::new(QueueFlow {
+                    source: [10, 0, 0, 1].into(),
+                    destination: [10, 0, 0, 2].into(),
+                    protocol: 17,
+                    ports: Some((port, 9)),
+                }),
                 ip_id: None,
                 transport_word: None,
             }),
@@ -661,13 +556,19 @@ mod tests {
         }
     }
 
+    fn handed_out(pairing: &mut QueuePairing, most: usize) -> Vec<QueuedPacket> {
+        let mut rows = Vec::new();
+        pairing.hand_out(most, |packet| rows.push(packet.clone()));
+        rows
+    }
+
     fn paired(drops_logged: bool, events: impl IntoIterator<Item = QueueEvent>) -> Vec<QueuedPacket> {
         let mut pairing = QueuePairing::new(drops_logged, 100_000_000, 86_400_000_000_000);
-        for event in events {
-            pairing.event(0, event);
+        for mut event in events {
+            pairing.event(0, &mut event);
         }
         pairing.close();
-        let mut rows = pairing.take(usize::MAX);
+        let mut rows = handed_out(&mut pairing, usize::MAX);
         rows.sort_by_key(|packet| packet.index);
         rows
     }
@@ -748,7 +649,7 @@ mod tests {
             ..DropCause::default()
         };
         let free = |time, skb, kind| QueueEvent {
-            cause: cause(kind),
+            cause: Some(Box::new(cause(kind))),
             ..event(Free, time, skb, None)
         };
         let found = pair([
@@ -821,16 +722,15 @@ mod tests {
         let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
         pairing.losses().report(Some(110));
         pairing.losses().event_read(120);
-        for event in [
+        for mut event in [
             of_flow(Enqueue, 100, 1, 5, 1),
             of_flow(Enqueue, 120, 3, 5, 2),
             of_flow(Dequeue, 200, 3, 5, 1),
         ] {
-            pairing.event(0, event);
+            pairing.event(0, &mut event);
         }
         pairing.close();
-        let found: Vec<_> = pairing
-            .take(9)
+        let found: Vec<_> = handed_out(&mut pairing, 9)
             .iter()
             .map(|packet| (packet.fate, packet.drop.clone()))
             .collect();
@@ -838,19 +738,32 @@ mod tests {
     }
 
     #[test]
-    fn full_batches_wait_for_the_packets_before_them_but_not_for_ever() {
+    fn packets_wait_for_those_before_them_but_not_for_ever() {
         let mut pairing = QueuePairing::new(true, 100_000_000, 86_400_000_000_000);
-        pairing.event(0, event(Enqueue, 0, 99, None));
-        for n in 0..3 {
-            pairing.event(0, event(Dequeue, 100 + n, 1, None));
-        }
-        assert!(pairing.take_full(2).is_none());
-        for n in 0..5 {
-            pairing.event(0, event(Dequeue, 200 + n, 1, None));
-        }
         let indices = |rows: Vec<QueuedPacket>| rows.iter().map(|packet| packet.index).collect::<Vec<_>>();
-        assert_eq!(indices(pairing.take_full(2).unwrap()), [1, 2]);
-        pairing.event(0, event(Dequeue, 300, 99, None));
-        assert_eq!(indices(pairing.take(2)), [0, 3]);
+        pairing.event(0, &mut event(Enqueue, 0, 99, None));
+        for n in 0..3 {
+            pairing.event(0, &mut event(Dequeue, 100 + n, 1, None));
+        }
+        pairing.set_aside(2, 8);
+        assert!(handed_out(&mut pairing, 9).is_empty());
+        for n in 0..5 {
+            pairing.event(0, &mut event(Dequeue, 200 + n, 1, None));
+        }
+        pairing.set_aside(2, 8);
+        assert_eq!(indices(handed_out(&mut pairing, 3)), [1, 2, 3]);
+        pairing.event(0, &mut event(Dequeue, 300, 99, None));
+        assert_eq!(indices(handed_out(&mut pairing, 2)), [0, 4]);
+    }
+
+    #[test]
+    fn of_flows_without_packets_only_so_many_are_kept() {
+        let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
+        for port in 0..u16::MAX {
+            let time_ns = i64::from(port) * 10;
+            pairing.event(0, &mut of_flow(Enqueue, time_ns, 1, port, 1));
+            pairing.event(0, &mut of_flow(Dequeue, time_ns + 5, 1, port, 0));
+        }
+        assert!(pairing.flows.len() <= MOST_IDLE_FLOWS + 1);
     }
 }

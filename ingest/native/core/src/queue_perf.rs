@@ -77,11 +77,11 @@ impl PerfReader {
                 let event = QueueEvent {
                     packet_bytes: self.lengths.remove(&skb),
                     ethertype: field(fields, "protocol=").and_then(|protocol| protocol.parse().ok()),
-                    cause: DropCause {
+                    cause: Some(Box::new(DropCause {
                         kind,
                         reason: None,
                         location: Some(location.split('+').next().unwrap_or(location).into()),
-                    },
+                    })),
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
                 };
                 one(QueueItem::Event(QueueId::default(), event))
@@ -232,11 +232,19 @@ mod tests {
     fn a_free_has_cause_and_place() {
         let (_, free, _) = event(&mut PerfReader::default(), FREED);
         assert_eq!(
-            (free.cause.kind, free.cause.location.as_deref(), free.ethertype),
-            (Some("overlimit"), Some("__dev_queue_xmit"), Some(0x86dd))
+            (free.cause, free.ethertype),
+            (
+                Some(Box::new(DropCause {
+                    kind: Some("overlimit"),
+                    reason: None,
+                    location: Some("__dev_queue_xmit".into())
+                })),
+                Some(0x86dd)
+            )
         );
         let old = "curl 32613 [014]  1546.957467: skb:kfree_skb: skbaddr=0xffff888f57159ae0 protocol=2048 location=0xffffffff817bfdad";
-        assert_eq!(event(&mut PerfReader::default(), old).1.cause.kind, None);
+        let cause = event(&mut PerfReader::default(), old).1.cause;
+        assert_eq!(cause.unwrap().kind, None);
     }
 
     #[test]

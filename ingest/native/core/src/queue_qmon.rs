@@ -11,6 +11,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::layers::{LayerDecoder, Packet, Transport, has_ports};
 use crate::link::LinkType;
 use crate::queue_event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
+use crate::queue_flow::{FlowCache, QueueFlow};
 use crate::source::PlainReader;
 
 const HEADER_BYTES: usize = 3;
@@ -75,6 +76,7 @@ fn plausible(kind: u8, size: usize) -> bool {
 #[derive(Default)]
 pub(crate) struct QmonReader {
     layers: LayerDecoder,
+    flows: FlowCache,
 }
 
 impl QmonReader {
@@ -196,7 +198,12 @@ impl QmonReader {
             frame,
         };
         let decoded = self.layers.decode(&captured).ok();
-        let refused = kind == EventKind::Refuse;
+        let cause = (kind == EventKind::Refuse).then(|| {
+            Box::new(DropCause {
+                kind: Some("overlimit"),
+                ..DropCause::default()
+            })
+        });
         Record::Item(QueueItem::Event(
             queue,
             QueueEvent {
@@ -208,13 +215,12 @@ impl QmonReader {
                         .iter()
                         .fold(0, |number, byte| number << 8 | u16::from(*byte))
                 }),
-                network: decoded.as_ref().map(network_fields),
+                network: decoded
+                    .as_ref()
+                    .map(|packet| network_fields(packet, &mut self.flows)),
                 ecn_ce: decoded.as_ref().map(|packet| packet.congestion_experienced),
                 drop_counter: Some(event.drops),
-                cause: DropCause {
-                    kind: refused.then_some("overlimit"),
-                    ..DropCause::default()
-                },
+                cause,
                 ..QueueEvent::new(kind, time_ns, event.skb)
             },
         ))
@@ -222,13 +228,15 @@ impl QmonReader {
 }
 
 /// The fields of a packet that a queue log keeps.
-fn network_fields(packet: &Packet<'_>) -> NetworkFields {
+fn network_fields(packet: &Packet<'_>, flows: &mut FlowCache) -> NetworkFields {
     let transport = has_ports(packet.protocol) && packet.transport != Transport::Other;
     NetworkFields {
-        protocol: packet.protocol,
-        source: packet.source.address,
-        destination: packet.destination.address,
-        ports: transport.then_some((packet.source.port, packet.destination.port)),
+        flow: flows.shared(QueueFlow {
+            source: packet.source.address,
+            destination: packet.destination.address,
+            protocol: packet.protocol,
+            ports: transport.then_some((packet.source.port, packet.destination.port)),
+        }),
         ip_id: packet
             .source
             .address

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::num::NonZeroI64;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -12,6 +13,7 @@ use crate::decimal::scaled;
 use crate::fault::{Fault, FaultKind};
 use crate::layers::{PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::queue_event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
+use crate::queue_flow::{FlowCache, QueueFlow};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -104,6 +106,8 @@ const FIELDS: [&str; 22] = [
     "lost_events",
 ];
 const ECN_CE: &str = "ecn_ce";
+/// Keys of a line that are remembered for the next one.
+const MOST_KEYS: usize = 64;
 
 /// Reader of one table; for CSV the header has to be given first.
 #[derive(Debug)]
@@ -120,9 +124,31 @@ pub(crate) struct TableReader {
     ecn_place: Option<usize>,
     /// CSV: of each field of a record, the place among `columns`.
     header: Option<Vec<Option<usize>>>,
-    values: Vec<Option<String>>,
+    values: Vec<Value>,
+    /// Keys of the line before, in their order, with their place among `columns`.
+    keys: Vec<(String, Option<usize>)>,
     fields: Vec<u8>,
     ends: Vec<usize>,
+    flows: FlowCache,
+}
+
+/// What a line says in one column; the text is kept for the next line, so that it need not be allocated anew.
+#[derive(Debug, Clone, Default)]
+struct Value {
+    text: String,
+    given: bool,
+}
+
+impl Value {
+    fn get(&self) -> Option<&str> {
+        self.given.then_some(self.text.as_str())
+    }
+
+    fn set(&mut self, text: Option<&str>) {
+        self.text.clear();
+        self.text.push_str(text.unwrap_or_default());
+        self.given = text.is_some();
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +218,7 @@ impl TableReader {
                 None,
             ));
         }
-        let values = vec![None; columns.len()];
+        let values = vec![Value::default(); columns.len()];
         Ok(Self {
             form: declaration.form,
             delimiter: declaration
@@ -207,8 +233,10 @@ impl TableReader {
             ecn_place,
             header: None,
             values,
+            keys: Vec::new(),
             fields: Vec::new(),
             ends: Vec::new(),
+            flows: FlowCache::default(),
         })
     }
 
@@ -221,13 +249,14 @@ impl TableReader {
         match self.form {
             TableForm::JsonLines => {
                 for value in &mut self.values {
-                    *value = None;
+                    value.given = false;
                 }
                 let text = std::str::from_utf8(line).ok()?;
                 let mut deserializer = serde_json::Deserializer::from_str(text);
                 let collector = Collector {
                     columns: &self.columns,
                     values: &mut self.values,
+                    keys: &mut self.keys,
                 };
                 deserializer.deserialize_map(collector).ok()?;
                 deserializer.end().ok()?;
@@ -243,7 +272,7 @@ impl TableReader {
                 }
                 for (field, place) in fields.into_iter().zip(header) {
                     if let Some(value) = place.and_then(|place| self.values.get_mut(place)) {
-                        *value = Some(field).filter(|field| !field.is_empty());
+                        value.set(Some(field.as_str()).filter(|field| !field.is_empty()));
                     }
                 }
             }
@@ -288,7 +317,7 @@ impl TableReader {
 
     fn text(&self, field: usize) -> Option<&str> {
         let (place, _) = (*self.places.get(field)?)?;
-        self.values.get(place)?.as_deref()
+        self.values.get(place)?.get()
     }
 
     /// A whole number in the lake's unit; `None` if it is not there.
@@ -300,11 +329,11 @@ impl TableReader {
         N::try_from(number).map(Some).map_err(|_| Malformed)
     }
 
-    fn item(&self) -> Result<QueueItem, Malformed> {
+    fn item(&mut self) -> Result<QueueItem, Malformed> {
         let name = self
             .values
             .get(self.event_column)
-            .and_then(Option::as_deref)
+            .and_then(Value::get)
             .ok_or(Malformed)?;
         let is = |names: &[String]| names.iter().any(|known| known == name);
         let kind = if is(&self.event.enqueue) {
@@ -339,9 +368,9 @@ impl TableReader {
             handle: self.number(8)?,
         };
         let time_ns = self.number(0)?.ok_or(Malformed)?;
-        let drop = kind == EventKind::Drop;
-        let cause = if drop {
-            DropCause {
+        let network = self.network()?;
+        let cause = if kind == EventKind::Drop {
+            Some(Box::new(DropCause {
                 kind: match self.text(17) {
                     Some("overlimit") => Some("overlimit"),
                     Some("aqm") => Some("aqm"),
@@ -350,9 +379,9 @@ impl TableReader {
                 },
                 reason: self.number(18)?,
                 location: self.text(19).map(Into::into),
-            }
+            }))
         } else {
-            DropCause::default()
+            None
         };
         Ok(QueueItem::Event(
             queue,
@@ -361,25 +390,22 @@ impl TableReader {
                 queue_packets: self.number(3)?,
                 queue_bytes: self.number(4)?,
                 ethertype: self.number(9)?,
-                network: self.network()?,
+                network,
                 flow_label: self.text(20).map(Into::into),
-                ecn_ce: match self
-                    .ecn_place
-                    .and_then(|place| self.values.get(place)?.as_deref())
-                {
+                ecn_ce: match self.ecn_place.and_then(|place| self.values.get(place)?.get()) {
                     None => None,
                     Some("true" | "True" | "1") => Some(true),
                     Some("false" | "False" | "0") => Some(false),
                     Some(_) => return Err(Malformed),
                 },
-                measured_ns: self.number(1)?.filter(|measured: &i64| *measured > 0),
+                measured_ns: NonZeroI64::new(self.number::<i64>(1)?.unwrap_or(0).max(0)),
                 cause,
                 ..QueueEvent::new(kind, time_ns, self.packet().ok_or(Malformed)?)
             },
         ))
     }
 
-    fn network(&self) -> Result<Option<NetworkFields>, Malformed> {
+    fn network(&mut self) -> Result<Option<NetworkFields>, Malformed> {
         let (Some(source), Some(destination)) = (self.text(11), self.text(13)) else {
             return Ok(None);
         };
@@ -389,11 +415,14 @@ impl TableReader {
             number => number.parse().map_err(|_| Malformed)?,
         };
         let ports: (Option<u16>, Option<u16>) = (self.number(12)?, self.number(14)?);
-        Ok(Some(NetworkFields {
-            protocol,
+        let flow = QueueFlow {
             source: source.parse::<IpAddr>().map_err(|_| Malformed)?,
             destination: destination.parse::<IpAddr>().map_err(|_| Malformed)?,
+            protocol,
             ports: ports.0.zip(ports.1),
+        };
+        Ok(Some(NetworkFields {
+            flow: self.flows.shared(flow),
             ip_id: self.number(15)?,
             transport_word: self.number(16)?,
         }))
@@ -404,7 +433,7 @@ impl TableReader {
         let mut values = self
             .packet_columns
             .iter()
-            .map(|place| self.values.get(*place).and_then(Option::as_deref));
+            .map(|place| self.values.get(*place).and_then(Value::get));
         if let [_] = *self.packet_columns {
             let text = values.next()??;
             let number = match text.strip_prefix("0x") {
@@ -443,7 +472,8 @@ fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> u64 {
 /// Takes the values of the wanted keys out of one flat JSON object.
 struct Collector<'c> {
     columns: &'c [String],
-    values: &'c mut [Option<String>],
+    values: &'c mut [Value],
+    keys: &'c mut Vec<(String, Option<usize>)>,
 }
 
 impl<'de> Visitor<'de> for Collector<'_> {
@@ -454,25 +484,40 @@ impl<'de> Visitor<'de> for Collector<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(place) = map.next_key_seed(Wanted(self.columns))? {
+        for number in 0.. {
+            let wanted = Wanted {
+                columns: self.columns,
+                keys: self.keys,
+                number,
+            };
+            let Some(place) = map.next_key_seed(wanted)? else {
+                break;
+            };
             let Some(value) = place.and_then(|place| self.values.get_mut(place)) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             let raw = map.next_value::<&RawValue>()?.get();
-            *value = match raw.as_bytes() {
-                [b'n', ..] => None,
-                [b'"', ..] if raw.contains('\\') => serde_json::from_str(raw).ok(),
-                [b'"', .., b'"'] => raw.get(1..raw.len() - 1).map(str::to_owned),
-                _ => Some(raw.to_owned()),
-            };
+            match raw.as_bytes() {
+                [b'n', ..] => value.set(None),
+                [b'"', ..] if raw.contains('\\') => {
+                    value.set(serde_json::from_str::<String>(raw).ok().as_deref());
+                }
+                [b'"', .., b'"'] => value.set(raw.get(1..raw.len() - 1)),
+                _ => value.set(Some(raw)),
+            }
         }
         Ok(())
     }
 }
 
-/// A key as its place among the wanted columns.
-struct Wanted<'c>(&'c [String]);
+/// A key as its place among the wanted columns. Lines mostly have the same keys in the same order, so the key
+/// that stood there before is tried first.
+struct Wanted<'c> {
+    columns: &'c [String],
+    keys: &'c mut Vec<(String, Option<usize>)>,
+    number: usize,
+}
 
 impl<'de> DeserializeSeed<'de> for Wanted<'_> {
     type Value = Option<usize>;
@@ -490,7 +535,18 @@ impl Visitor<'_> for Wanted<'_> {
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|column| column == key))
+        if let Some((known, place)) = self.keys.get(self.number)
+            && known == key
+        {
+            return Ok(*place);
+        }
+        let place = self.columns.iter().position(|column| column == key);
+        match self.keys.get_mut(self.number) {
+            Some(known) => *known = (key.to_owned(), place),
+            None if self.number < MOST_KEYS => self.keys.push((key.to_owned(), place)),
+            None => {}
+        }
+        Ok(place)
     }
 }
 
@@ -543,7 +599,7 @@ mod tests {
                 Some(true)
             )
         );
-        assert_eq!((network.protocol, network.ports), (17, Some((5, 6))));
+        assert_eq!((network.flow.protocol, network.flow.ports), (17, Some((5, 6))));
         assert_eq!(
             reader.parse_line(br#"{"what": "lost", "n": 7}"#),
             Some(QueueItem::Lost {

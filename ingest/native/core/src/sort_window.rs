@@ -18,27 +18,21 @@ const MOST_RUNS: usize = 256;
 /// A run that once was long gives its memory back, so that many runs cannot keep that of many windows.
 const LEAST_SHRUNK: usize = 1024;
 
-/// By time, then rank, then the order of reading.
-type Order = (i64, u8, u64);
+/// By time, then rank and the order of reading, which share a word.
+type Order = (i64, u64);
+/// No log has so many events, nor do ranks need more than the two bits above them.
+const NUMBER_BITS: u32 = 62;
+const HIGHEST_RANK: u8 = 3;
 
 #[derive(Debug)]
 struct Held<T> {
-    time_ns: i64,
-    rank: u8,
-    /// Order in which it was read, the last resort.
-    number: u64,
+    order: Order,
     item: T,
-}
-
-impl<T> Held<T> {
-    fn order(&self) -> Order {
-        (self.time_ns, self.rank, self.number)
-    }
 }
 
 impl<T> PartialEq for Held<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.order() == other.order()
+        self.order == other.order
     }
 }
 
@@ -53,7 +47,7 @@ impl<T> PartialOrd for Held<T> {
 impl<T> Ord for Held<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         // The heap gives its greatest first, and the earliest is wanted.
-        other.order().cmp(&self.order())
+        other.order.cmp(&self.order)
     }
 }
 
@@ -95,24 +89,20 @@ impl<T> SortWindow<T> {
         self.newest_ns
     }
 
-    /// Take an event in; at the same time a smaller rank goes first, then what was read first.
+    /// Take an event in; at the same time a smaller rank goes first, of at most [`HIGHEST_RANK`], then what was read first.
     pub(crate) fn push(&mut self, time_ns: i64, rank: u8, item: T) -> Result<(), TooLate> {
         if self.released_ns.is_some_and(|released| time_ns < released) {
             return Err(TooLate);
         }
         self.newest_ns = Some(self.newest_ns.map_or(time_ns, |newest| newest.max(time_ns)));
-        let held = Held {
-            time_ns,
-            rank,
-            number: self.read,
-            item,
-        };
+        let rank = u64::from(rank.min(HIGHEST_RANK));
+        let order = (time_ns, rank << NUMBER_BITS | self.read);
+        let held = Held { order, item };
         self.read += 1;
         self.held += 1;
-        let order = held.order();
         let place = self
             .runs
-            .partition_point(|run| run.back().is_some_and(|last| last.order() > order));
+            .partition_point(|run| run.back().is_some_and(|last| last.order > order));
         if let Some(run) = self.runs.get_mut(place) {
             run.push_back(held);
         } else if place < MOST_RUNS {
@@ -124,45 +114,57 @@ impl<T> SortWindow<T> {
         Ok(())
     }
 
-    /// The earliest event, once nothing earlier can come any more.
-    pub(crate) fn pop_due(&mut self) -> Option<T> {
-        let newest_ns = self.newest_ns?;
-        let of_runs = self.firsts.peek().map(|Reverse(((time_ns, ..), _))| *time_ns);
-        let of_rest = self.out_of_order.peek().map(|held| held.time_ns);
-        let earliest_ns = match (of_runs, of_rest) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => one.or(other)?,
+    /// Hand on the earliest event, once nothing earlier can come any more; whether there was one.
+    pub(crate) fn next_due(&mut self, to: impl FnOnce(&mut T)) -> bool {
+        let (Some(newest_ns), Some(earliest_ns)) = (self.newest_ns, self.earliest_ns()) else {
+            return false;
         };
-        if self.held > MOST_HELD || newest_ns.saturating_sub(earliest_ns) > WINDOW_NS {
-            return self.pop();
-        }
-        None
+        let due = self.held > MOST_HELD || newest_ns.saturating_sub(earliest_ns) > WINDOW_NS;
+        due && self.next(to)
     }
 
-    /// The earliest event, whatever may still come.
-    pub(crate) fn pop(&mut self) -> Option<T> {
+    fn earliest_ns(&self) -> Option<i64> {
+        let of_runs = self.firsts.peek().map(|Reverse((first, _))| first.0);
+        let of_rest = self.out_of_order.peek().map(|held| held.order.0);
+        match (of_runs, of_rest) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Hand on the earliest event, whatever may still come; whether there was one. It is handed on where it
+    /// lies, since to move it costs more than to order it.
+    pub(crate) fn next(&mut self, to: impl FnOnce(&mut T)) -> bool {
         let from_heap = match (self.firsts.peek(), self.out_of_order.peek()) {
-            (Some(Reverse((first, _))), Some(other)) => other.order() < *first,
+            (Some(Reverse((first, _))), Some(other)) => other.order < *first,
             (None, Some(_)) => true,
             _ => false,
         };
-        let held = if from_heap {
-            self.out_of_order.pop()
+        let time_ns = if from_heap {
+            self.out_of_order.pop().map(|mut held| {
+                to(&mut held.item);
+                held.order.0
+            })
         } else {
-            self.pop_of_runs()
-        }?;
-        self.held -= 1;
-        self.released_ns = Some(held.time_ns);
-        Some(held.item)
+            self.next_of_runs(to)
+        };
+        if let Some(time_ns) = time_ns {
+            self.held -= 1;
+            self.released_ns = Some(time_ns);
+        }
+        time_ns.is_some()
     }
 
-    fn pop_of_runs(&mut self) -> Option<Held<T>> {
+    fn next_of_runs(&mut self, to: impl FnOnce(&mut T)) -> Option<i64> {
         let mut first = self.firsts.peek_mut()?;
         let Reverse((order, place)) = &mut *first;
         let run = self.runs.get_mut(*place)?;
-        let held = run.pop_front()?;
+        let held = run.front_mut()?;
+        to(&mut held.item);
+        let time_ns = held.order.0;
+        run.pop_front();
         if let Some(next) = run.front() {
-            *order = next.order();
+            *order = next.order;
             if run.capacity() > LEAST_SHRUNK && run.capacity() / 8 > run.len() {
                 run.shrink_to(run.len() * 2);
             }
@@ -170,7 +172,7 @@ impl<T> SortWindow<T> {
             PeekMut::pop(first);
             self.runs.pop();
         }
-        Some(held)
+        Some(time_ns)
     }
 }
 
@@ -178,8 +180,22 @@ impl<T> SortWindow<T> {
 mod tests {
     use super::*;
 
+    fn pop(window: &mut SortWindow<i64>) -> Option<i64> {
+        let mut found = None;
+        let there = window.next(|item| found = Some(*item));
+        assert_eq!(there, found.is_some());
+        found
+    }
+
+    fn pop_due(window: &mut SortWindow<i64>) -> Option<i64> {
+        let mut found = None;
+        let there = window.next_due(|item| found = Some(*item));
+        assert_eq!(there, found.is_some());
+        found
+    }
+
     fn drain(window: &mut SortWindow<i64>) -> Vec<i64> {
-        std::iter::from_fn(|| window.pop()).collect()
+        std::iter::from_fn(|| pop(window)).collect()
     }
 
     #[test]
@@ -188,7 +204,7 @@ mod tests {
         for time in [5, 9, 1, 7, 3, 8] {
             window.push(time, 0, time).unwrap();
         }
-        assert_eq!(window.pop_due(), None);
+        assert_eq!(pop_due(&mut window), None);
         assert_eq!(drain(&mut window), [1, 3, 5, 7, 8, 9]);
     }
 
@@ -197,9 +213,9 @@ mod tests {
         let mut window = SortWindow::default();
         window.push(0, 0, 0).unwrap();
         window.push(WINDOW_NS, 0, 1).unwrap();
-        assert_eq!(window.pop_due(), None);
+        assert_eq!(pop_due(&mut window), None);
         window.push(WINDOW_NS + 1, 0, 2).unwrap();
-        assert_eq!((window.pop_due(), window.pop_due()), (Some(0), None));
+        assert_eq!((pop_due(&mut window), pop_due(&mut window)), (Some(0), None));
         assert_eq!(window.push(-1, 0, 3), Err(TooLate));
         window.push(0, 0, 4).unwrap();
         assert_eq!(drain(&mut window), [4, 1, 2]);
@@ -230,7 +246,7 @@ mod tests {
             for (number, time) in times.iter().enumerate() {
                 window.push(*time, 0, *time).unwrap();
                 if spread < 1000 && number % 3 > 0 && number > 1000 {
-                    found.extend(window.pop());
+                    found.extend(pop(&mut window));
                 }
             }
             found.extend(drain(&mut window));
@@ -260,7 +276,7 @@ mod tests {
             window.push(time, 0, time).unwrap();
         }
         for _ in 0..99_999 {
-            window.pop();
+            pop(&mut window);
         }
         assert!(window.runs.iter().all(|run| run.capacity() <= 2 * LEAST_SHRUNK));
     }
@@ -271,6 +287,6 @@ mod tests {
         for number in 0..=MOST_HELD as i64 {
             window.push(0, 0, number).unwrap();
         }
-        assert_eq!((window.pop_due(), window.pop_due()), (Some(0), None));
+        assert_eq!((pop_due(&mut window), pop_due(&mut window)), (Some(0), None));
     }
 }

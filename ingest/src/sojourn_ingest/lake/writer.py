@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,26 @@ from sojourn_ingest.schema import table
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
 #: Rows of a wide table wait for their group in memory, and are there once more while it is written.
 ROW_GROUP_BYTES = 32 * 2**20
+DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+
+
+def _constant(value: str, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int32()).fill_null(0), pa.array([value], pa.string()))
+
+
+def _of_type(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if array.type == wanted:
+        return array
+    return array.dictionary_encode() if pa.types.is_dictionary(wanted) else array.cast(wanted)
+
+
+def _note_of(declared: pa.Schema) -> dict[str, str]:
+    """Return the note by which Arrow's readers find the schema that is declared.
+
+    It stands in place of the one the writer would make, of the schema of what it is given: there texts may be
+    dictionaries.
+    """
+    return {"ARROW:schema": base64.b64encode(declared.serialize().to_pybytes()).decode()}
 
 
 class FactWriter:
@@ -50,6 +71,7 @@ class FactWriter:
         self._source_hash = source_hash
         self._decoder_version = decoder_version
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self._schemas: dict[str, pa.Schema] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
         self._pending_rows: dict[str, int] = {}
         self._pending_bytes: dict[str, int] = {}
@@ -105,12 +127,16 @@ class FactWriter:
         arrays = []
         for column in schema:
             if column.name in constants:
-                arrays.append(pa.repeat(pa.scalar(constants[column.name], pa.string()), batch.num_rows))
+                arrays.append(_constant(constants[column.name], batch.num_rows))
+            elif pa.types.is_string(column.type) and batch.column(column.name).type == DICTIONARY:
+                arrays.append(batch.column(column.name))
             else:
                 arrays.append(batch.column(column.name).cast(column.type))
             if not column.nullable and arrays[-1].null_count:
                 raise ValueError(f"table {name}: a reader gave null in column {column.name}, which never is")
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        # Texts that come as dictionaries are written as such: the writer need not look each of them up.
+        fields = [column.with_type(array.type) for column, array in zip(schema, arrays, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
     def _without_forgotten(self, name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
         if not host_key_columns(name):
@@ -138,15 +164,18 @@ class FactWriter:
             else:
                 self._storage.discard(self._objects.pop(name), self._paths.pop(name))
 
-    def _flush(self, name: str) -> None:
+    def _flush(self, name: str, *, last: bool = False) -> None:
+        pending = self._pending.pop(name)
         if name not in self._writers:
             attempt = f"-{self._attempt}" if self._attempt else ""
             self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}{attempt}.parquet"
             self._paths[name] = self._storage.draft(self._objects[name])
             schema = table(name).arrow_schema()
+            self._schemas[name] = pending[0].schema
             self._writers[name] = pq.ParquetWriter(
                 self._paths[name],
-                schema,
+                self._schemas[name],
+                store_schema=False,
                 compression="zstd",
                 # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
                 # in none. They grow steadily, so that their differences are small.
@@ -155,9 +184,25 @@ class FactWriter:
                     column.name: "DELTA_BINARY_PACKED" for column in schema if pa.types.is_integer(column.type)
                 },
             )
-        rows = pa.Table.from_batches(self._pending.pop(name), schema=table(name).arrow_schema())
+            self._writers[name].add_key_value_metadata(_note_of(schema))
+        schema = self._schemas[name]
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [_of_type(array, wanted) for array, wanted in zip(batch.columns, schema.types, strict=True)],
+                schema=schema,
+            )
+            for batch in pending
+        ]
+        rows = pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
+        whole = rows.num_rows - rows.num_rows % ROW_GROUP_ROWS
+        if whole and not last:
+            # What is left over begins the next group.
+            self._pending[name] = rows.slice(whole).to_batches()
+            rows = rows.slice(0, whole)
         self._rows[name] = self._rows.get(name, 0) + rows.num_rows
-        self._pending_rows[name] = self._pending_bytes[name] = 0
+        left = self._pending.get(name, [])
+        self._pending_rows[name] = sum(batch.num_rows for batch in left)
+        self._pending_bytes[name] = sum(batch.nbytes for batch in left)
         self._writers[name].write_table(rows, row_group_size=ROW_GROUP_ROWS)
 
     def _file_tag(self) -> str:
@@ -166,7 +211,7 @@ class FactWriter:
     def finish(self) -> tuple[DataFile, ...]:
         """Close and flush every file to disk, and return them for the commit."""
         for name in list(self._pending):
-            self._flush(name)
+            self._flush(name, last=True)
         for writer in self._writers.values():
             writer.close()
         self._remove_what_belonged_to_forgotten_flows()
