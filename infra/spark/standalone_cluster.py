@@ -16,6 +16,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
 import pyspark
 
@@ -124,12 +125,20 @@ def main() -> None:
     parser.add_argument("--memory", default="1500m", help="memory of each worker's executors")
     parser.add_argument("--folder", type=Path, default=Path("var/spark/cluster"), help="logs and scratch files")
     options = parser.parse_args()
-    with StandaloneCluster(options.folder.resolve(), options.workers, options.cores, options.memory) as cluster:
-        print(cluster.master_url, flush=True)
-        try:
+
+    # Also where a shell runs it in the background, which ignores Ctrl-C there: nothing is left running.
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, _stop)
+    try:
+        with StandaloneCluster(options.folder.resolve(), options.workers, options.cores, options.memory) as cluster:
+            print(cluster.master_url, flush=True)
             signal.pause()
-        except KeyboardInterrupt:
-            print("stopping")
+    except KeyboardInterrupt:
+        print("stopped")
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

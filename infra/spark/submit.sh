@@ -25,7 +25,8 @@ if [ ! -f "$archive" ]; then
   "$uv" pip install --quiet --python .venv/bin/python --target "$folder/packages" --requirements "$folder/requirements.txt"
   "$uv" pip install --quiet --python .venv/bin/python --target "$folder/packages" --no-deps ./ingest ./transforms
   mkdir -p "$archives"
-  tar --create --gzip --file "$archive.$$" --directory "$folder/packages" .
+  # Packed once and sent within the cluster: time counts for more than size.
+  tar --create --use-compress-program "gzip -1" --file "$archive.$$" --directory "$folder/packages" .
   mv "$archive.$$" "$archive"
 fi
 
@@ -34,5 +35,7 @@ for setting in ${SOJOURN_SPARK_CONF:-}; do
   settings+=(--conf "$setting")
 done
 export PYSPARK_PYTHON=$worker_python PYSPARK_DRIVER_PYTHON=$PWD/.venv/bin/python
+# Java runs before the command does, so it is told here to keep quiet.
+logging=-Dlog4j2.configurationFile=file://$PWD/transforms/src/sojourn_transforms/spark/log4j2.properties
 exec .venv/bin/spark-submit --master "$SOJOURN_SPARK_MASTER" --archives "$archive#sojourn" \
-  --conf spark.executorEnv.PYTHONPATH=sojourn "${settings[@]}" infra/spark/command.py "$@"
+  --conf "spark.driver.defaultJavaOptions=$logging" --conf spark.executorEnv.PYTHONPATH=sojourn "${settings[@]}" infra/spark/command.py "$@"

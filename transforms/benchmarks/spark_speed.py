@@ -207,6 +207,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000_000)
     parser.add_argument("--folder", type=Path, default=Path("var/bench-spark"))
+    parser.add_argument("--without-cluster", action="store_true", help="leave the standalone cluster out")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     parser.add_argument("--master", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -237,7 +238,7 @@ def main() -> None:
 
     results = {DUCKDB: child("duckdb"), LOCAL: child("local", "local[2]")}
     counted = check_equal(folder / "duckdb.parquet", folder / "local")
-    for workers, cores in ((1, 2), (2, 1)):
+    for workers, cores in () if options.without_cluster else ((1, 2), (2, 1)):
         shutil.rmtree(folder / "cluster", ignore_errors=True)
         name = f"{workers} worker{'s' if workers > 1 else ''} of {cores} core{'s' if cores > 1 else ''}"
         with _cluster(folder / "cluster", workers, cores) as cluster:
