@@ -14,12 +14,16 @@ SUPERSET_PORT ?= 8088
 SHARED ?= ../shared
 # duckdb: this machine; spark: this machine or, with SOJOURN_SPARK_MASTER, a cluster.
 ENGINE ?= duckdb
-# Rows of make bench-spark (50 million) and make bench-snapshots (100 million).
+# Rows of a benchmark, where its own default (ROWS_OF_…) is not wanted.
 ROWS ?=
+ROWS_OF_SPARK := $(or $(ROWS),50000000)
+# Connections that make bench-snapshots generates; SCALE=full is as many as IMC'14 had.
+SCALE ?=
+ROWS_OF_SNAPSHOTS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
+# Rows of the CSV that make bench-snapshot-files reads.
+ROWS_OF_FILES := $(or $(ROWS),80000000)
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
-# SCALE=full: make bench-snapshots generates as many connections as IMC'14 had.
-SCALE ?=
 
 SAMPLE := ingest/sample/runs
 # A small made-up world of connections, which the sample has none of; labelled synthetic wherever it shows.
@@ -143,7 +147,12 @@ bench-snapshots: setup ## Connections in the wild against plain SQL, Polars and 
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
 	@.venv/bin/python transforms/benchmarks/connection_speed.py --var $(SOJOURN_VAR)/bench-snapshots \
-		--rows $(if $(filter full,$(SCALE)),430000000,$(or $(ROWS),100000000)) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+		--rows $(ROWS_OF_SNAPSHOTS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+
+.PHONY: bench-snapshot-files
+bench-snapshot-files: setup ## Look-ups, pseudonyms, and the speed and peak memory of reading a CSV of ROWS (80 million, 5 GB of disk)
+	@mkdir -p $(SOJOURN_VAR)
+	@.venv/bin/python ingest/benchmarks/snapshot_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR)
 
 .PHONY: format
 format: ## Format Python, Rust and SQL
@@ -175,7 +184,7 @@ bench-coverage: ## Simulate how often the intervals contain the truth; writes th
 
 .PHONY: bench-spark
 bench-spark: setup-spark ## The same counting job on DuckDB and on Spark, ROWS (50000000) rows (3 GB of disk)
-	@.venv/bin/python transforms/benchmarks/spark_speed.py --rows $(or $(ROWS),50000000) --folder $(SOJOURN_VAR)/bench-spark
+	@.venv/bin/python transforms/benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
 
 .PHONY: bench-models
 bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs

@@ -1,13 +1,14 @@
 {#-
-    Facts of connections are counted once a day or month of theirs (`period`), and again only when its sources change: those of
-    `int_connection_day` or `int_connection_month` under another `inputs_mark`. On Spark every build counts all anew.
+    Facts of connections are counted once a day or month of theirs, and again only when its sources change. What is counted together is
+    a part: the connections of one data set and basis on a day or in a month, known by a mark that is another one when the sources of
+    the day or month are (`int_connection_part`). On Spark every build counts all anew.
 -#}
 
-{#- Before a model is made: remove the periods whose sources are no longer what they were. -#}
-{% macro forget_changed_periods(period, periods) -%}
+{#- Before a model is made: remove the parts whose sources are no longer what they were. -#}
+{% macro forget_changed_parts(mark) -%}
     {%- if is_incremental() -%}
     delete from {{ this }}
-    where ({{ period }}, inputs_mark) not in (select {{ period }}, inputs_mark from {{ ref(periods) }})
+    where {{ mark }} not in (select {{ mark }} from {{ ref('int_connection_part') }})
     {%- endif -%}
 {%- endmacro %}
 
@@ -19,33 +20,49 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#-
-    CTEs that end in `connections`: those of the days to make, with the mark of their day. Files without such a day are not read,
-    since the Parquet statistics of source_hash tell them apart.
--#}
-{% macro connections_of_days_to_make() -%}
-days as (
-    select
-        start_date,
-        inputs_mark
-    from {{ ref('int_connection_day') }}
+{#- CTE `parts`: those that a model lacks. -#}
+{% macro parts_to_make(mark='part_mark') -%}
+parts as (
+    select *
+    from {{ ref('int_connection_part') }}
     {% if is_incremental() %}
-    where start_date not in (select made.start_date from {{ this }} as made)
+    where {{ mark }} not in (select distinct made.{{ mark }} from {{ this }} as made)
     {% endif %}
-),
+)
+{%- endmacro %}
+
+{#-
+    CTEs `parts`, those that a model lacks, and `connections`, theirs with the mark of their part. Files without such a day are not read,
+    since the Parquet statistics of source_hash tell them apart.
+
+    names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE that is selected from twice in
+    memory, and these are too many for that.
+-#}
+{% macro connections_of_days_to_make(names=['connections']) -%}
+{{ parts_to_make() }},
 
 sources as (
     select distinct source_days.source_hash
     from {{ ref('int_connection_source_day') }} as source_days
-    inner join days on source_days.start_date = days.start_date
-),
+    inner join parts on source_days.start_date = parts.start_date
+)
+{%- for name in names %},
 
-connections as (
+{{ name }} as (
     select
         measured.*,
-        days.inputs_mark
+        parts.part_mark
     from {{ ref('int_connection_measured') }} as measured
-    inner join days on measured.start_date = days.start_date
+    inner join parts
+        on
+            measured.start_date = parts.start_date
+            and measured.dataset = parts.dataset
+            and measured.synthetic = parts.synthetic
+            and measured.rtt_basis = parts.rtt_basis
+            and measured.sample_basis = parts.sample_basis
+    {% if is_incremental() %}
     where measured.source_hash in (select sources.source_hash from sources)
+    {% endif %}
 )
+{%- endfor %}
 {%- endmacro %}

@@ -1,6 +1,10 @@
 {#-
     Small cells. A cell is a combination of dimensions, such as one country, technology and day. It is served only with at least
     `minimum_hosts()` hosts; a smaller one loses detail, level by level, together with the other small ones, until it is large enough.
+
+    Most cells have far more hosts than that, and to count them is dear. So each host sets one of 62 bits, chosen by the hash of its key:
+    a cell with that many bits has at least as many hosts. Only where bits do not prove it (`doubtful_cells`) are hosts counted. Spark counts
+    those of every cell: it writes a CTE out wherever it is selected from, and one more below all levels makes its plan eight minutes long.
 -#}
 
 {#- Fewest hosts of a served cell: the variable `minimum_hosts`, 10 without it. 1 switches the rule off. -#}
@@ -8,36 +12,68 @@
     {{ var('minimum_hosts', 10) | int }}
 {%- endmacro %}
 
+{#- Bits that hosts set; to be put together by bit_or. Null for a connection without a host. -#}
+{% macro host_bits(host_hash) -%}
+    bit_or({{ shift_left(1, host_hash ~ ' % 62') }})
+{%- endmacro %}
+
+{#- CTE `doubtful_cells`: those that bits do not prove to have enough hosts. counted: a CTE with the columns of cells and `host_bits`. -#}
+{% macro doubtful_cells(counted, kept, levels) -%}
+{%- set cell = kept + (levels | sum(start=[])) -%}
+doubtful_cells as (
+    select {{ cell | join(', ') }}
+    from {{ counted }}
+    group by {{ cell | join(', ') }}
+    having coalesce(bit_count(bit_or(host_bits)), 0) < {{ minimum_hosts() }}
+)
+{%- endmacro %}
+
 {#-
-    CTEs that end in `details`: one row for each full cell with the level of detail at which it is served, from 0 (all of it), and
+    CTEs that end in `details`: one row for each doubtful cell with the level of detail at which it is served, from 0 (all of it), and
     the number of levels where it is not served at all.
 
-    observed: a CTE with the columns and `host_hash`, any number of rows a host. kept: columns that no level gives up. levels: what each
+    hosts: a CTE with the columns and `host_hash`, any number of rows a host. kept: columns that no level gives up. levels: what each
     level gives up beside what those before it gave up.
 -#}
-{% macro cell_details(observed, kept, levels) -%}
+{% macro cell_details(hosts, kept, levels) -%}
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
+observed as (
+    select distinct
+        {%- for column in cell %}
+        hosts_of_cells.{{ column }},
+        {%- endfor %}
+        hosts_of_cells.host_hash
+    from {{ hosts }} as hosts_of_cells
+    {%- if not (target is defined and target.type == 'spark') %}
+    inner join doubtful_cells
+        on
+        {%- for column in cell %}
+            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = doubtful_cells.{{ column }}
+        {%- endfor %}
+    {%- endif %}
+),
+
 level_0 as (
     select
         {{ cell | join(',\n        ') }},
-        count(distinct host_hash) as hosts
-    from {{ observed }}
+        count(host_hash) as hosts
+    from observed
     group by {{ cell | join(', ') }}
 ),
 
 rest_1 as (
-    select distinct
+    select
         {%- for column in cell %}
-        observed_cells.{{ column }},
+        observed.{{ column }},
         {%- endfor %}
-        observed_cells.host_hash
-    from {{ observed }} as observed_cells
+        observed.host_hash
+    from observed
     inner join level_0
         on
             level_0.hosts < {{ minimum_hosts() }}
             {%- for column in cell %}
-            and observed_cells.{{ column }} = level_0.{{ column }}
+            and observed.{{ column }} = level_0.{{ column }}
             {%- endfor %}
 ),
 {% for level in range(1, levels | length + 1) %}
@@ -88,7 +124,74 @@ details as (
 )
 {%- endmacro %}
 
-{#- A dimension as it is served: its value, or what stands for a withheld one from the level on that gives it up. -#}
-{% macro served(column, level, withheld) -%}
-    case when details.detail_level >= {{ level }} then {{ withheld }} else details.{{ column }} end
+{#-
+    CTE `served`: the bins of cells as they are served. A cell that is large enough passes as it is; small ones are added up with what
+    stands for the dimensions that their level gives up. What is not served at all has no bin: its number is known, its delays are not.
+
+    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row a bin. distribution: columns that tell distributions of
+    a cell apart. withheld: what stands for a column, where it is not the text `withheld`.
+-#}
+{% macro served_cells(binned, kept, levels, distribution=[], withheld={}) -%}
+{%- set given_up = levels | sum(start=[]) -%}
+{%- set cell = kept + given_up -%}
+served as (
+    {%- if not (target is defined and target.type == 'spark') %}
+    select
+        {%- for column in kept %}
+        binned.{{ column }},
+        {%- endfor %}
+        0 as detail_level,
+        {%- for column in given_up + distribution %}
+        binned.{{ column }},
+        {%- endfor %}
+        binned.bin_index,
+        binned.connections
+    from {{ binned }} as binned
+    left join details
+        on
+        {%- for column in cell %}
+            {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
+        {%- endfor %}
+    where coalesce(details.detail_level, 0) = 0
+
+    union all
+    {%- endif %}
+
+    select
+        {%- for column in kept %}
+        reduced.{{ column }},
+        {%- endfor %}
+        reduced.detail_level,
+        {%- for column in given_up + distribution %}
+        reduced.{{ column }},
+        {%- endfor %}
+        reduced.bin_index,
+        cast(sum(reduced.connections) as bigint) as connections
+    from (
+        select
+            {%- for column in kept %}
+            binned.{{ column }},
+            {%- endfor %}
+            details.detail_level,
+            {%- for columns in levels %}
+            {%- set level = loop.index %}
+            {%- for column in columns %}
+            case when details.detail_level >= {{ level }} then {{ withheld.get(column, "'withheld'") }} else binned.{{ column }} end as {{ column }},
+            {%- endfor %}
+            {%- endfor %}
+            {%- for column in distribution %}
+            binned.{{ column }},
+            {%- endfor %}
+            case when details.detail_level <= {{ levels | length }} then binned.bin_index end as bin_index,
+            binned.connections
+        from {{ binned }} as binned
+        inner join details
+            on
+                details.detail_level >= {{ 0 if target is defined and target.type == 'spark' else 1 }}
+                {%- for column in cell %}
+                and binned.{{ column }} = details.{{ column }}
+                {%- endfor %}
+    ) as reduced
+    group by {{ (cell + distribution) | join(', ') }}, detail_level, bin_index
+)
 {%- endmacro %}

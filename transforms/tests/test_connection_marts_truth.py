@@ -117,9 +117,11 @@ def test_no_served_cell_has_fewer_hosts_than_allowed(installation: Installation)
     cells = installation.rows(
         """
         with cells as (
-            select distinct start_date, detail_level, access_technology, proximity_number, country,
+            select distinct parts.start_date, access_technology, proximity_number, country,
                 transfer_size_number, ip_version
-            from intermediate.int_queuing_delay_day where bin_index is not null and detail_level = 0
+            from intermediate.int_queuing_delay_day
+            inner join intermediate.int_connection_part as parts using (part_mark)
+            where bin_index is not null and detail_level = 0
         )
         select min(hosts) as fewest, count(*) as cells from (
             select count(distinct measured.client_host_key) as hosts,

@@ -116,6 +116,11 @@ def test_every_mart_has_a_contract(marts: list[Node]) -> None:
             assert column["data_type"], (mart["name"], column["name"])
 
 
+def test_connections_are_not_kept_twice(models: list[Node]) -> None:
+    kept = {model["name"]: model["config"]["materialized"] for model in models}
+    assert kept["stg_lake__srtt_connection"] == kept["int_connection_measured"] == "view"
+
+
 def test_units_are_those_of_the_name(models: list[Node]) -> None:
     for model in models:
         for name, column in model["columns"].items():

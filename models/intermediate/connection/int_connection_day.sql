@@ -1,3 +1,4 @@
+{%- set source_part = ['source_hash', 'decoder_version', 'dataset', 'synthetic', 'rtt_basis', 'sample_basis', 'connections'] -%}
 with
 
 source_days as (
@@ -9,7 +10,7 @@ final as (
     select
         start_date,
         {{ month_of('start_date') }} as start_month,
-        cast(sum({{ shift_right(key_hash('source_hash, decoder_version, connections'), 23) }}) as bigint) as inputs_mark,
+        cast(sum({{ shift_right(key_hash(source_part | join(', ')), 23) }}) as bigint) as inputs_mark,
         cast(sum(connections) as bigint) as connections
     from source_days
     group by start_date

@@ -18,23 +18,36 @@ dated as (
     select
         source_hash,
         decoder_version,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
         {{ utc_date('start_ns') }} as start_date
     from connections
     where source_hash in (select live_sources.source_hash from live_sources)
 ),
 
-final as (
+counted as (
     select
-        dated.source_hash,
-        dated.decoder_version,
-        dated.start_date,
+        source_hash,
+        decoder_version,
+        start_date,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
         count(*) as connections
     from dated
+    group by source_hash, decoder_version, start_date, dataset, synthetic, rtt_basis, sample_basis
+),
+
+final as (
+    select counted.*
+    from counted
     inner join live_sources
         on
-            dated.source_hash = live_sources.source_hash
-            and dated.decoder_version = live_sources.decoder_version
-    group by dated.source_hash, dated.decoder_version, dated.start_date
+            counted.source_hash = live_sources.source_hash
+            and counted.decoder_version = live_sources.decoder_version
 )
 
 select * from final

@@ -1,27 +1,100 @@
-{%- set cell = ['period_kind', 'period', 'dataset', 'synthetic', 'rtt_basis', 'sample_basis', 'access_technology'] -%}
+{%- set period = ['period_kind', 'period', 'dataset', 'synthetic', 'rtt_basis', 'sample_basis'] -%}
 with
 
-hosts as (
-    select * from {{ ref('int_host_period') }}
+parts as (
+    select * from {{ ref('int_connection_part') }}
 ),
 
--- One row a bin of the hosts' greatest delay, with the sums from which shares and their variance between hosts follow.
+of_days as (
+    select * from {{ ref('int_host_day_count') }}
+),
+
+of_months as (
+    select * from {{ ref('int_host_month_count') }}
+),
+
+host_months as (
+    select * from {{ ref('int_host_month') }}
+),
+
+month_parts as (
+    select distinct
+        month_part_mark,
+        whole_part_mark
+    from parts
+),
+
+host_months_of_all as (
+    select
+        host_months.*,
+        month_parts.whole_part_mark
+    from host_months
+    inner join month_parts on host_months.month_part_mark = month_parts.month_part_mark
+),
+
+{{ counts_of_hosts('host_months_of_all', 'whole_part_mark') }},
+
+periods as (
+    select
+        'day' as period_kind,
+        cast(start_date as string) as period,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        part_mark as period_mark
+    from parts
+
+    union all
+
+    select distinct
+        'month' as period_kind,
+        substr(cast(start_month as string), 1, 7) as period,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        month_part_mark as period_mark
+    from parts
+
+    union all
+
+    select distinct
+        'all' as period_kind,
+        'all' as period,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        whole_part_mark as period_mark
+    from parts
+),
+
+counted as (
+    {%- for kind, counts, mark in (
+        ('day', 'of_days', 'part_mark'), ('month', 'of_months', 'month_part_mark'), ('all', 'counts_of_hosts', 'whole_part_mark')
+    ) %}
+        {%- if not loop.first %}
+
+            union all
+        {% endif %}
+        select
+            '{{ kind }}' as period_kind,
+            {{ mark }} as period_mark,
+            {{ host_count_columns() | join(',\n        ') }}
+        from {{ counts }}
+    {%- endfor %}
+),
+
 final as (
     select
-        {{ cell | join(',\n        ') }},
-        {{ log_linear_bin('maximum_queuing_delay_us') }} as bin_index,
-        count(*) as hosts,
-        cast(sum(connections) as bigint) as connections,
-        cast(sum(connections * connections) as bigint) as connections_squared,
-    {%- for number in (1, 2, 3) %}
-        count(*) filter (where connections_above_{{ number }} > 0) as hosts_above_{{ number }},
-        cast(sum(connections_above_{{ number }}) as bigint) as connections_above_{{ number }},
-        cast(sum(connections * connections_above_{{ number }}) as bigint) as connections_times_above_{{ number }},
-        cast(sum(connections_above_{{ number }} * connections_above_{{ number }}) as bigint) as connections_above_{{ number }}_squared
-        {{- '' if loop.last else ',' }}
-    {%- endfor %}
-    from hosts
-    group by {{ cell | join(', ') }}, bin_index
+        periods.{{ period | join(',\n        periods.') }},
+        counted.{{ host_count_columns() | join(',\n        counted.') }}
+    from counted
+    inner join periods
+        on
+            counted.period_kind = periods.period_kind
+            and counted.period_mark = periods.period_mark
 )
 
 select * from final

@@ -8,28 +8,24 @@ cells as (
     select * from {{ ref('int_queuing_delay_day') }}
 ),
 
+parts as (
+    select * from {{ ref('int_connection_part') }}
+),
+
 -- What the cube counts, at which level of detail; a level without a bin is what is withheld as a whole.
 of_cube as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
+        part_mark,
         'counted' as outcome,
         case when bin_index is null then 'withheld' else cast(detail_level as string) end as served_detail,
         cast(sum(connections) as bigint) as connections
     from cells
-    group by start_date, dataset, synthetic, rtt_basis, sample_basis, served_detail
+    group by part_mark, served_detail
 ),
 
 refused as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
+        part_mark,
         outcome,
         'refused' as served_detail,
         connections
@@ -37,30 +33,26 @@ refused as (
     where outcome != 'counted'
 ),
 
-final as (
-    select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        outcome,
-        served_detail,
-        connections
-    from of_cube
+of_both as (
+    select * from of_cube
 
     union all
 
+    select * from refused
+),
+
+final as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        outcome,
-        served_detail,
-        connections
-    from refused
+        parts.start_date,
+        parts.dataset,
+        parts.synthetic,
+        parts.rtt_basis,
+        parts.sample_basis,
+        of_both.outcome,
+        of_both.served_detail,
+        of_both.connections
+    from of_both
+    inner join parts on of_both.part_mark = parts.part_mark
 )
 
 select * from final

@@ -4,24 +4,36 @@ cells as (
     select * from {{ ref('int_queuing_delay_as_month') }}
 ),
 
-final as (
-    select
+parts as (
+    select distinct
+        month_part_mark,
         start_month,
         dataset,
         synthetic,
         rtt_basis,
-        sample_basis,
-        detail_level,
-        access_technology,
-        country,
-        asn,
-        cast(bin_index as bigint) as bin_index,
-        {{ bin_lower_us('bin_index') }} as bin_lower_us,
-        {{ bin_upper_us('bin_index') }} as bin_upper_us,
-        connections,
+        sample_basis
+    from {{ ref('int_connection_part') }}
+),
+
+final as (
+    select
+        parts.start_month,
+        parts.dataset,
+        parts.synthetic,
+        parts.rtt_basis,
+        parts.sample_basis,
+        cells.detail_level,
+        cells.access_technology,
+        cells.country,
+        cells.asn,
+        cast(cells.bin_index as bigint) as bin_index,
+        {{ bin_lower_us('cells.bin_index') }} as bin_lower_us,
+        {{ bin_upper_us('cells.bin_index') }} as bin_upper_us,
+        cells.connections,
         true as is_upper_bound
     from cells
-    where bin_index is not null
+    inner join parts on cells.month_part_mark = parts.month_part_mark
+    where cells.bin_index is not null
 )
 
 select * from final

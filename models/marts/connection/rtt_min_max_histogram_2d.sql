@@ -4,22 +4,34 @@ counted as (
     select * from {{ ref('int_rtt_min_max_day') }}
 ),
 
+parts as (
+    select * from {{ ref('int_connection_part') }}
+),
+
 final as (
     select
-        {{ month_of('start_date') }} as start_month,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        min_bin_index,
-        max_bin_index,
-        {{ bin_lower_us('8 * min_bin_index') }} as min_lower_us,
-        {{ bin_upper_us('(8 * min_bin_index + 7)') }} as min_upper_us,
-        {{ bin_lower_us('8 * max_bin_index') }} as max_lower_us,
-        {{ bin_upper_us('(8 * max_bin_index + 7)') }} as max_upper_us,
-        cast(sum(connections) as bigint) as connections
+        parts.start_month,
+        parts.dataset,
+        parts.synthetic,
+        parts.rtt_basis,
+        parts.sample_basis,
+        cast(counted.min_bin_index as bigint) as min_bin_index,
+        cast(counted.max_bin_index as bigint) as max_bin_index,
+        {{ bin_lower_us('8 * counted.min_bin_index') }} as min_lower_us,
+        {{ bin_upper_us('(8 * counted.min_bin_index + 7)') }} as min_upper_us,
+        {{ bin_lower_us('8 * counted.max_bin_index') }} as max_lower_us,
+        {{ bin_upper_us('(8 * counted.max_bin_index + 7)') }} as max_upper_us,
+        cast(sum(counted.connections) as bigint) as connections
     from counted
-    group by start_month, dataset, synthetic, rtt_basis, sample_basis, min_bin_index, max_bin_index
+    inner join parts on counted.part_mark = parts.part_mark
+    group by
+        parts.start_month,
+        parts.dataset,
+        parts.synthetic,
+        parts.rtt_basis,
+        parts.sample_basis,
+        counted.min_bin_index,
+        counted.max_bin_index
 )
 
 select * from final

@@ -61,6 +61,8 @@ METRICS = {
             (
                 "connection_queuing_delay_histogram",
                 "connection_queuing_delay_month_histogram",
+                "connection_queuing_delay_month_technology_histogram",
+                "connection_queuing_delay_month_country_histogram",
                 "connection_queuing_delay_day_technology_histogram",
                 "connection_queuing_delay_day_country_histogram",
             ),

@@ -4,16 +4,11 @@ with
 
 final as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
+        part_mark,
         outcome,
-        inputs_mark,
         count(*) as connections
     from connections
-    group by start_date, dataset, synthetic, rtt_basis, sample_basis, outcome, inputs_mark
+    group by part_mark, outcome
 )
 
 select * from final

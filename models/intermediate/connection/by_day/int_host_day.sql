@@ -4,16 +4,11 @@ with
 
 final as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
+        part_mark,
         asn,
         country,
         access_technology,
         client_host_key,
-        inputs_mark,
         count(*) as connections,
         max(queuing_delay_us) as maximum_queuing_delay_us,
         count(*) filter (where queuing_delay_us > threshold_1_us) as connections_above_1,
@@ -23,17 +18,7 @@ final as (
     where
         outcome = 'counted'
         and client_host_key is not null
-    group by
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        asn,
-        country,
-        access_technology,
-        client_host_key,
-        inputs_mark
+    group by part_mark, asn, country, access_technology, client_host_key
 )
 
 select * from final

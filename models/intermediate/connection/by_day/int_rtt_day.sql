@@ -1,72 +1,54 @@
-{%- set kept = ['start_date', 'dataset', 'synthetic', 'rtt_basis', 'sample_basis'] -%}
-{%- set cell = kept + ['access_technology'] -%}
+{%- set kept = ['part_mark'] -%}
+{%- set levels = [['access_technology']] -%}
+{%- set cell = kept + (levels | sum(start=[])) -%}
+{%- set columns = {'minimum': 'rtt_min_us', 'mean': 'rtt_mean_us', 'maximum': 'rtt_max_us'} -%}
 with
 
-{{ connections_of_days_to_make() }},
-
-counted as (
-    select
-        {{ cell | join(',\n        ') }},
-        inputs_mark,
-        rtt_min_us,
-        rtt_mean_us,
-        rtt_max_us,
-        case when client_host_key is not null then client_host_hash end as host_hash
-    from connections
-    where outcome = 'counted'
-),
-
-{{ cell_details('counted', kept, [['access_technology']]) }},
+{{ connections_of_days_to_make(['connections_minimum', 'connections_mean', 'connections_maximum', 'connections_of_hosts']) }},
 
 binned as (
-    {%- for statistic in ('minimum', 'mean', 'maximum') %}
+    {%- for statistic, column in columns.items() %}
         {%- if not loop.first %}
 
             union all
         {% endif %}
         select
             {{ cell | join(',\n        ') }},
-            inputs_mark,
             '{{ statistic }}' as rtt_statistic,
-            {{ log_linear_bin('rtt_' ~ {'minimum': 'min', 'mean': 'mean', 'maximum': 'max'}[statistic] ~ '_us') }} as bin_index,
-            count(*) as connections
-        from counted
-        {%- if statistic == 'mean' %}
-            where rtt_mean_us is not null
-        {%- endif %}
-        group by {{ cell | join(', ') }}, inputs_mark, rtt_statistic, bin_index
+            {{ log_linear_bin(column) }} as bin_index,
+            count(*) as connections,
+            {{ host_bits('client_host_hash') if statistic == 'minimum' else 'cast(null as bigint)' }} as host_bits
+        from connections_{{ statistic }}
+        where
+            outcome = 'counted'
+            and {{ column }} is not null
+        group by {{ cell | join(', ') }}, bin_index
     {%- endfor %}
 ),
 
+{{ doubtful_cells('binned', kept, levels) }},
+
+hosts as (
+    select
+        {{ cell | join(',\n        ') }},
+        client_host_hash as host_hash
+    from connections_of_hosts
+    where outcome = 'counted'
+),
+
+{{ cell_details('hosts', kept, levels) }},
+
+{{ served_cells('binned', kept, levels, distribution=['rtt_statistic']) }},
+
 final as (
     select
-        binned.start_date,
-        binned.dataset,
-        binned.synthetic,
-        binned.rtt_basis,
-        binned.sample_basis,
-        {{ served('access_technology', 1, "'withheld'") }} as access_technology,
-        binned.rtt_statistic,
-        binned.bin_index,
-        binned.inputs_mark,
-        cast(sum(binned.connections) as bigint) as connections
-    from binned
-    inner join details
-        on
-        {%- for column in cell %}
-                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-        {%- endfor %}
-    where details.detail_level <= 1
-    group by
-        binned.start_date,
-        binned.dataset,
-        binned.synthetic,
-        binned.rtt_basis,
-        binned.sample_basis,
-        {{ served('access_technology', 1, "'withheld'") }},
-        binned.rtt_statistic,
-        binned.bin_index,
-        binned.inputs_mark
+        part_mark,
+        access_technology,
+        rtt_statistic,
+        bin_index,
+        connections
+    from served
+    where bin_index is not null
 )
 
 select * from final

@@ -1,100 +1,74 @@
-{%- set kept = ['start_month', 'dataset', 'synthetic', 'rtt_basis', 'sample_basis'] -%}
+{%- set kept = ['month_part_mark'] -%}
 {%- set levels = [['asn'], ['country'], ['access_technology']] -%}
 {%- set cell = kept + (levels | sum(start=[])) -%}
 with
 
-months as (
-    select * from {{ ref('int_connection_month') }}
-    {% if is_incremental() %}
-        where start_month not in (select made.start_month from {{ this }} as made)
-    {% endif %}
-),
+{{ parts_to_make('month_part_mark') }},
 
-days as (
-    select
-        days_of_month.start_date,
-        months.start_month,
-        months.inputs_mark
-    from {{ ref('int_connection_day') }} as days_of_month
-    inner join months on days_of_month.start_month = months.start_month
-),
-
-host_months as (
-    select
-        {%- for column in cell %}
-            hosts.{{ column }},
-        {%- endfor %}
-        {{ key_hash('hosts.client_host_key') }} as host_hash
-    from {{ ref('int_host_month') }} as hosts
-    inner join months on hosts.start_month = months.start_month
+hosts_of_months as (
+    select * from {{ ref('int_host_month') }}
 ),
 
 as_days as (
     select * from {{ ref('int_queuing_delay_as_day') }}
 ),
 
+month_parts as (
+    select distinct month_part_mark from parts
+),
+
+host_months as (
+    select
+        {%- for column in cell %}
+            hosts_of_months.{{ column }},
+        {%- endfor %}
+        {{ key_hash('hosts_of_months.client_host_key') }} as host_hash
+    from hosts_of_months
+    inner join month_parts on hosts_of_months.month_part_mark = month_parts.month_part_mark
+),
+
+counted as (
+    select
+        {{ cell | join(',\n        ') }},
+        {{ host_bits('host_hash') }} as host_bits
+    from host_months
+    group by {{ cell | join(', ') }}
+),
+
+{{ doubtful_cells('counted', kept, levels) }},
+
 {{ cell_details('host_months', kept, levels) }},
 
 binned as (
     select
-        days.start_month,
-        as_days.dataset,
-        as_days.synthetic,
-        as_days.rtt_basis,
-        as_days.sample_basis,
+        parts.month_part_mark,
         as_days.asn,
         as_days.country,
         as_days.access_technology,
         as_days.bin_index,
-        days.inputs_mark,
-        sum(as_days.connections) as connections
+        cast(sum(as_days.connections) as bigint) as connections
     from as_days
-    inner join days on as_days.start_date = days.start_date
+    inner join parts on as_days.part_mark = parts.part_mark
     group by
-        days.start_month,
-        as_days.dataset,
-        as_days.synthetic,
-        as_days.rtt_basis,
-        as_days.sample_basis,
+        parts.month_part_mark,
         as_days.asn,
         as_days.country,
         as_days.access_technology,
-        as_days.bin_index,
-        days.inputs_mark
+        as_days.bin_index
 ),
+
+{{ served_cells('binned', kept, levels, withheld={'asn': '-1'}) }},
 
 final as (
     select
-        binned.start_month,
-        binned.dataset,
-        binned.synthetic,
-        binned.rtt_basis,
-        binned.sample_basis,
-        details.detail_level,
-        {{ served('access_technology', 3, "'withheld'") }} as access_technology,
-        {{ served('country', 2, "'withheld'") }} as country,
-        {{ served('asn', 1, '-1') }} as asn,
-        case when details.detail_level <= {{ levels | length }} then binned.bin_index end as bin_index,
-        binned.inputs_mark,
-        cast(sum(binned.connections) as bigint) as connections
-    from binned
-    inner join details
-        on
-        {%- for column in cell %}
-                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-        {%- endfor %}
-    group by
-        binned.start_month,
-        binned.dataset,
-        binned.synthetic,
-        binned.rtt_basis,
-        binned.sample_basis,
-        details.detail_level,
-        {{ served('access_technology', 3, "'withheld'") }},
-        {{ served('country', 2, "'withheld'") }},
-        {{ served('asn', 1, '-1') }},
-        case when details.detail_level <= {{ levels | length }} then binned.bin_index end,
-        binned.inputs_mark
+        month_part_mark,
+        detail_level,
+        access_technology,
+        country,
+        asn,
+        bin_index,
+        connections
+    from served
 )
 
 select * from final

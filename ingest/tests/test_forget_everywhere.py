@@ -1,0 +1,154 @@
+"""Several hosts forgotten at once, in a folder and in an object store, from tables and from recordings."""
+
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from moto.server import ThreadedMotoServer
+from typer.testing import CliRunner
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.cli import application
+from sojourn_ingest.lake import Lake, Storage, find, forget, open_storage
+from sojourn_ingest.lake.purge import host_key_columns
+from sojourn_ingest.schema import TABLES
+from sojourn_ingest.session import IngestSession, files_below
+
+sys.path.insert(0, str(Path(__file__).parent))
+from captures import udp_frame, write_pcap
+
+FIRST, SECOND, OTHER, SERVER = "8.8.8.8", "8.8.4.4", "9.9.9.9", "1.1.1.1"
+KEY = b"key"
+DESCRIPTION = """
+sojourn_snapshots: 1
+dataset: made-up
+title: Made-up connections
+licence: CC0-1.0
+synthetic: true
+tables:
+  - name: connections
+    rtt_basis: smoothed
+    sample_basis: rtt_samples
+    fields:
+      start_ns: { from: start, unit: s }
+      client_host: { from: host }
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    import boto3
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    bucket = f"b{uuid.uuid4().hex[:12]}"
+    boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
+    return f"s3a://{bucket}/lake"
+
+
+@pytest.fixture(params=["folder", "object store"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path, uri: str) -> Storage:
+    return open_storage(tmp_path / "lake") if request.param == "folder" else open_storage(uri, tmp_path / "cache")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a folder with a table and a recording in two files, in which three hosts send to a server."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "made-up.yaml").write_text(DESCRIPTION)
+    (folder / "t.csv").write_text(f"start,host\n1,{FIRST}\n2,{SECOND}\n3,{OTHER}\n4,{FIRST}\n")
+    for number, name in enumerate(("c.pcap", "c.pcap1")):
+        frames = [udp_frame(b"%d %d" % (number, n), (host, 1000), (SERVER, 53))
+                  for n, host in enumerate((FIRST, OTHER, SECOND, OTHER, FIRST))]  # fmt: skip
+        write_pcap(folder / name, frames, 1_700_000_000 * 10**9 + number * 5 * 10**8, 10**8)
+    return folder
+
+
+def key_of(host: str) -> str:
+    return Pseudonymiser(KEY).keys(host)[0]
+
+
+def everything(storage: Storage) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of every object of every table, whether a commit names it or not."""
+    return {
+        table: [
+            row
+            for name in storage.names(f"data/{table}")
+            for row in pq.read_table(storage.local(name)).to_pylist()
+        ]
+        for table in TABLES
+    }  # fmt: skip
+
+
+def hosts_in(rows: dict[str, list[dict[str, Any]]]) -> set[str]:
+    named = {row[column] for table in TABLES for column in host_key_columns(table) for row in rows[table]}
+    return named - {None}
+
+
+def test_a_list_of_hosts_goes_from_tables_and_recordings(storage: Storage, data: Path, tmp_path: Path) -> None:
+    lake = Lake(storage)
+    with lake.writing():
+        IngestSession(lake, Pseudonymiser(KEY), packets=True).run(files_below([data]), lambda _: None)
+    before = everything(storage)
+    keys = {host: key_of(host) for host in (FIRST, SECOND, OTHER, SERVER)}
+    assert hosts_in(before) == set(keys.values())
+    assert {table: len(rows) for table, rows in before.items() if table in ("flow", "packet", "srtt_connection")} == {
+        "flow": 3, "packet": 10, "srtt_connection": 4,
+    }  # fmt: skip
+    with lake.writing():
+        forget(lake, find(lake, {keys[FIRST], keys[SECOND]}))
+    after = everything(storage)
+    assert hosts_in(after) == {keys[OTHER], keys[SERVER]}
+    (flow,) = after["flow"]
+    assert {row["flow_id"] for table in ("packet", "flow_interval") for row in after[table]} == {flow["flow_id"]}
+    assert len(after["packet"]) == flow["fwd_packets"] == 4
+    assert [row["start_ns"] for row in after["srtt_connection"]] == [3 * 10**9]
+    # Both files of the recording, the description and the table keep their outcomes.
+    assert {Path(row["source_path"]).name for row in after["ingest_outcome"]} == {
+        "c.pcap", "c.pcap1", "c.pcap+continued", "made-up.yaml", "t.csv",
+    }  # fmt: skip
+    again = Lake(storage)
+    assert again.fingerprint() == lake.fingerprint()
+    # What is left is known, and not read again.
+    with again.writing():
+        IngestSession(again, Pseudonymiser(KEY), packets=True).run(files_below([data]), lambda _: None)
+    assert again.fingerprint() == lake.fingerprint()
+
+
+def test_the_command_on_a_lake_in_an_object_store(
+    uri: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOJOURN_LAKE", uri)
+    app, var = application(), tmp_path / "var"
+    assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
+    assert len(everything(open_storage(uri, tmp_path / "before"))["srtt_connection"]) == 4
+    for host in (FIRST, SECOND):
+        done = CliRunner().invoke(app, ["forget", host, "--yes", "--var", str(var)])
+        assert done.exit_code == 0, done.output
+    left = everything(open_storage(uri, tmp_path / "after"))
+    assert len(left["srtt_connection"]) == len(left["flow"]) == 1
+    assert len(hosts_in(left)) == 2
+    # Copies that this machine had fetched are gone too.
+    assert not list((var / "lake-cache").rglob("*.parquet"))
+    (data / "t.csv").write_text(f"start,host\n5,{FIRST}\n6,{SECOND}\n7,{OTHER}\n")
+    assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
+    left = everything(open_storage(uri, tmp_path / "later"))
+    # The object of the table's former content may still lie there, until the next writer removes it.
+    assert {row["start_ns"] for row in left["srtt_connection"]} <= {3 * 10**9, 7 * 10**9}
+    assert 7 * 10**9 in {row["start_ns"] for row in left["srtt_connection"]}

@@ -1,0 +1,17 @@
+with
+
+{{ parts_to_make() }},
+
+host_days as (
+    select host_days_of_part.*
+    from {{ ref('int_host_day') }} as host_days_of_part
+    inner join parts on host_days_of_part.part_mark = parts.part_mark
+),
+
+{{ counts_of_hosts('host_days', 'part_mark') }},
+
+final as (
+    select * from counts_of_hosts
+)
+
+select * from final
