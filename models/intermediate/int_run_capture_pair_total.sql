@@ -27,12 +27,12 @@ scoped as (
         packet_pairs.after_ns,
         oriented_flows.role is not null as is_declared,
         -- In the clock of the second capture. A packet left the queue between the two, and one that was dropped stayed no
-        -- longer than those that passed.
+        -- longer than those that passed. The least time from point to point is in the two captures' clocks, so their offset
+        -- is in it; where packets went one way only, the offset is not known and the two clocks are taken to be one.
         coalesce(packet_pairs.before_ns + coalesce(capture_pairs.clock_offset_ns, 0), packet_pairs.after_ns) as earliest_ns,
         coalesce(
             packet_pairs.after_ns,
             packet_pairs.before_ns
-            + coalesce(capture_pairs.clock_offset_ns, 0)
             + coalesce(capture_pairs.delay_floor_ns, 0)
             + coalesce(capture_pairs.queuing_delay_max_us, 0) * 1000
         ) as latest_ns
