@@ -74,7 +74,7 @@ thresholds as (
                 ) as first_value,
                 cast(counter_spans.{{ counted }} as double) as second_least_value,
                 cast(counter_spans.{{ counted }} as double) as second_most_value,
-                coalesce(gaps.{{ source }}_gap, gaps.queue_counters_gap) as gap
+                coalesce(gaps.{{ source }}_gap, gaps.queue_counters_gap{{ ', gaps.capture_clock_gap' if source == 'capture_pair' }}) as gap
             from gaps
             left join {{ totals }}
                 on

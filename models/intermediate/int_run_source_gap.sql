@@ -51,7 +51,9 @@ pair_ends as (
         pair_totals.not_seen_before_packets,
         thresholds.threshold_value as tolerated_ns,
         coalesce(capture_pairs.queuing_delay_max_us, 0) * 1000 as largest_delay_ns,
-        pair_totals.last_before_ns - pair_totals.last_after_ns + coalesce(capture_pairs.clock_offset_ns, 0) as ahead_ns
+        -- With packets one way only, the least time from point to point is the offset but for the path without queue.
+        pair_totals.last_before_ns - pair_totals.last_after_ns
+        + coalesce(capture_pairs.clock_offset_ns, capture_pairs.delay_floor_ns, 0) as ahead_ns
     from capture_pairs
     inner join pair_totals
         on
@@ -112,6 +114,14 @@ final as (
             when capture_pairs.run_id is null then 'the captures are not paired'
             else early_ends.early_end
         end as capture_pair_gap,
+        -- With packets one way only the offset of the clocks is not known. They may be one, but not where the least time
+        -- from point to point is negative, or longer than the way there and back.
+        case
+            when
+                capture_pairs.clock_offset_ns is null
+                and (capture_pairs.delay_floor_ns < 0 or capture_pairs.delay_floor_ns > runs.rtt_ms * 1000000)
+                then 'the clocks of the captures differ by an unknown time'
+        end as capture_clock_gap,
         case
             when statuses.queue_counters_status is null then 'the run has no counters'
             when statuses.queue_counters_status = 'missing' then 'the counters are not in the lake'
