@@ -38,6 +38,8 @@ const MOST_ABANDONED: usize = 1 << 20;
 const MOST_IDLE_FLOWS: usize = 4096;
 /// For so many packets an idle flow keeps its memory.
 const MOST_IDLE_PACKETS: usize = 16;
+/// Flows and packets of them that are kept before those that are over are looked for.
+const FEWEST_SWEPT: usize = 1 << 14;
 
 /// Key of a kernel buffer: its address, and the number of the queue.
 type BufferKey = (u64, u32);
@@ -82,7 +84,12 @@ pub(crate) struct QueuePairing {
     /// Those of them that have ended, and what was set aside with them.
     late: VecDeque<QueuedPacket>,
     /// Open packets of each flow in the order of their enqueue, only where drops are not logged.
+    /// Packets that end other than by a dequeue stay in it until the next sweep.
     flows: HashMap<FlowKey, VecDeque<BufferKeyed>>,
+    /// Packets in `flows`.
+    followed: usize,
+    /// More flows and packets of them than these call for a sweep.
+    sweep_above: usize,
     /// Packets that are gone without an event, in the order of when that was seen.
     gone: VecDeque<(i64, BufferKeyed)>,
     /// Open packets of each queue that are not known to be gone.
@@ -112,6 +119,8 @@ impl QueuePairing {
             stragglers: HashMap::new(),
             late: VecDeque::new(),
             flows: HashMap::new(),
+            followed: 0,
+            sweep_above: FEWEST_SWEPT,
             gone: VecDeque::new(),
             present: Vec::new(),
             abandoned: HashSet::new(),
@@ -334,6 +343,10 @@ impl QueuePairing {
         let Some(flow) = network.map(|network| &network.flow) else {
             return;
         };
+        if self.flows.len() + self.followed > self.sweep_above {
+            self.sweep_flows();
+        }
+        self.followed += 1;
         if let Some(packets) = self.flows.get_mut(&FlowLookup { queue, flow }) {
             packets.push_back(packet);
         } else {
@@ -341,6 +354,22 @@ impl QueuePairing {
             self.flows
                 .insert(FlowKey { queue, flow }, VecDeque::from([packet]));
         }
+    }
+
+    /// Forget the packets that have ended, and the flows that are left without any.
+    ///
+    /// A flow whose packets are all dropped never has the dequeue that would take them out. What is kept at least
+    /// doubles from one sweep to the next, so that an enqueue costs no more for it on average.
+    fn sweep_flows(&mut self) {
+        let open = &self.open;
+        let mut followed = 0;
+        self.flows.retain(|_, packets| {
+            packets.retain(|packet| open.get(&packet.key) == Some(&packet.index));
+            followed += packets.len();
+            !packets.is_empty()
+        });
+        self.followed = followed;
+        self.sweep_above = FEWEST_SWEPT.max(2 * (self.flows.len() + followed));
     }
 
     /// A packet left: those of its flow that came before it and are still here are gone.
@@ -359,6 +388,7 @@ impl QueuePairing {
                 break;
             }
             packets.pop_front();
+            self.followed -= 1;
             if first.index < index && self.open.get(&first.key) == Some(&first.index) {
                 gone.push(first);
             }
@@ -765,5 +795,48 @@ mod tests {
             pairing.event(0, &mut of_flow(Dequeue, time_ns + 5, 1, port, 0));
         }
         assert!(pairing.flows.len() <= MOST_IDLE_FLOWS + 1);
+    }
+
+    #[test]
+    fn of_flows_that_never_leave_only_so_many_are_kept() {
+        // A buffer that comes again ends the packet before, and so does the time after a queue was seen empty.
+        for (buffers, apart_ns) in [(1, 10), (u64::MAX, HOLD_NS / 8)] {
+            let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
+            for n in 0..50_000_u16 {
+                let time_ns = i64::from(n) * apart_ns;
+                pairing.event(0, &mut of_flow(Enqueue, time_ns, u64::from(n) % buffers, n, 1));
+                pairing.hand_out(1, |_| ());
+            }
+            assert!(pairing.open.len() < 16);
+            assert!(pairing.flows.len() + pairing.followed <= FEWEST_SWEPT + 2);
+        }
+    }
+
+    #[test]
+    fn of_a_flow_that_never_leaves_only_so_many_packets_are_kept() {
+        let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
+        // The first stays; no event shows what became of it.
+        for n in 0..50_000_i64 {
+            pairing.event(0, &mut of_flow(Enqueue, n * 10, u64::from(n > 0), 5, 9));
+        }
+        let kept: usize = pairing.flows.values().map(VecDeque::len).sum();
+        assert_eq!(kept, pairing.followed);
+        assert!(kept <= FEWEST_SWEPT + 2);
+    }
+
+    #[test]
+    fn a_sweep_leaves_what_is_queued_in_its_order() {
+        let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
+        pairing.event(0, &mut of_flow(Enqueue, 0, 1, 5, 9));
+        pairing.event(0, &mut of_flow(Enqueue, 5, 2, 5, 9));
+        for n in 10..30_000_u16 {
+            pairing.event(0, &mut of_flow(Enqueue, i64::from(n), 3, n, 9));
+        }
+        assert!(pairing.flows.len() < 20_000);
+        pairing.event(0, &mut of_flow(Dequeue, 40_000, 2, 5, 9));
+        pairing.close();
+        let packets = handed_out(&mut pairing, 2);
+        let fates: Vec<_> = packets.iter().map(|packet| packet.fate).collect();
+        assert_eq!(fates, [Fate::DroppedInQueue, Fate::Dequeued]);
     }
 }
