@@ -19,7 +19,7 @@ def put(lake: Lake, content: str, score: float) -> None:
         source_path="/a", content_hash=content, decoder_version="v1", size_bytes=1, modified_ns=1,
         compression="none", format="test", status="ok", records_read=1,
     )  # fmt: skip
-    with FactWriter(lake.storage, content, "v1", lake.attempt) as writer:
+    with FactWriter(lake.storage, content, "v1") as writer:
         declared = [f for f in table("qoe_score").arrow_schema() if f.name not in ("source_hash", "decoder_version")]
         row = dict.fromkeys(field.name for field in declared)
         row |= {"study_id": "s", "scored": "run/a", "run_id": "a", "metric": "brisque", "score": score}
@@ -66,6 +66,21 @@ def test_what_a_reader_looks_at_is_never_written_over(root: Path) -> None:
                 put(writer, content, 3.0)
         assert scores(reader) == [1.0]
         assert held.stat().st_mtime_ns == before
+
+
+def test_what_a_reader_looks_at_is_not_written_over_by_a_writer_that_began_before_it(root: Path) -> None:
+    writer, reader = Lake(root), Lake(root)
+    with writer.writing():
+        put(writer, "c2", 2.0)
+        put(writer, "c1", 1.0)
+        with reader.reading():
+            (held,) = reader.files("qoe_score")
+            before = held.stat().st_mtime_ns
+            put(writer, "c2", 2.0)
+            put(writer, "c1", 3.0)
+            assert scores(reader) == [1.0]
+            assert held.stat().st_mtime_ns == before
+            assert scores(Lake(root)) == [3.0]
 
 
 def test_a_reader_sees_what_is_live_when_it_begins(root: Path) -> None:

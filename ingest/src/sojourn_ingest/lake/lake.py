@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,8 +55,6 @@ class Lake:
 
     def __init__(self, location: Path | str | Storage, cache: Path | None = None) -> None:
         self.storage = open_storage(location, cache) if isinstance(location, Path | str) else location
-        #: Part of the names of the files written, where several attempts at one source may run at a time.
-        self.attempt = ""
         self._lock = threading.Lock()
         self._content_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._live: dict[str, Commit] = {}
@@ -414,9 +411,6 @@ class Lake:
         with self.storage.held():
             self.refresh()
             self.remove_leftovers()
-            if self.is_read():
-                # A file that a reader looks at, and that no commit names any more, is not to be written over.
-                self.attempt = self.attempt or uuid.uuid4().hex[:12]
             yield
 
     @contextmanager

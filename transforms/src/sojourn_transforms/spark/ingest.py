@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -54,7 +53,6 @@ class ReportingLake(Lake):
         self._given = list(live)
         self.reported: dict[str, dict[str, Any]] = {}
         super().__init__(uri)
-        self.attempt = uuid.uuid4().hex[:12]
 
     def refresh(self) -> None:
         """Take what the driver knew when the job began; a task reads no commits."""
@@ -140,7 +138,6 @@ def _try_recording(session: IngestSession, lake: ReportingLake, planned: Planned
 
 def _read_part(
     session: IngestSession,
-    lake: ReportingLake,
     source: Source,
     name: str,
     part: FilePart,
@@ -148,16 +145,11 @@ def _read_part(
     version: str,
     item: Path,
 ) -> dict[str, Any]:
-    # A task may read several parts of one source: their files have names of their own.
-    attempt = lake.attempt
-    lake.attempt = f"{attempt}-{item.name}"
     try:
         files, reading = session.read_part(source, name, part, content_hash, version)
         fault = reading.fault
     except InputError as error:
         files, reading, fault = (), Reading(), error
-    finally:
-        lake.attempt = attempt
     return {
         "path": _hex(item),
         "files": [asdict(file) for file in files],
@@ -259,7 +251,7 @@ class SparkIngestSession(IngestSession):
         by_item = {_part_item(place): part for place, part in enumerate(parts)}
 
         def work(session: IngestSession, lake: ReportingLake, item: Path) -> dict[str, Any]:
-            return _read_part(session, lake, source, name, by_item[item], content_hash, version, item)
+            return _read_part(session, source, name, by_item[item], content_hash, version, item)
 
         return self._run_tasks(list(by_item), work)
 
