@@ -27,7 +27,15 @@ from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.session import INTERNAL_ERROR, Attempt, Draft, IngestSession, RecordingAttempt, attempts_of
+from sojourn_ingest.session import (
+    INTERNAL_ERROR,
+    Attempt,
+    Draft,
+    IngestSession,
+    RecordingAttempt,
+    attempts_of,
+    path_text,
+)
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 if TYPE_CHECKING:
@@ -340,7 +348,7 @@ class SparkIngestSession(IngestSession):
     def _committed(self, report: dict[str, Any]) -> Attempt:
         path = _path(report["path"])
         if "unchanged" in report:
-            return Attempt(path, self.lake.named(report["unchanged"]), "unchanged", report["refused"])
+            return Attempt(path, self._unchanged_commit(path, report["unchanged"]), "unchanged", report["refused"])
         outcome = Outcome(**report["outcome"])
         files = tuple(DataFile(**item) for item in report["files"])
         parts = tuple(Outcome(**part) for part in report["parts"])
@@ -353,6 +361,18 @@ class SparkIngestSession(IngestSession):
             return Attempt(path, self._commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
         commit = self._commit(outcome, files, report["subject"], parts, superseded)
         return Attempt(path, commit, "new", report["refused"])
+
+    def _unchanged_commit(self, path: Path, name: str) -> Commit:
+        try:
+            return self.lake.named(name)
+        except KeyError:
+            # A part of a recording of which another part is gone stays as it is: the recording's commit speaks for it.
+            text = path_text(path)
+            recording = self.lake.recording_with(text)
+            part = None if recording is None else recording.of_part(text)
+            if part is None:
+                raise
+            return part
 
 
 def duplicate_of(holder: Commit, outcome: Outcome) -> Outcome:
