@@ -434,12 +434,17 @@ class Lake:
             self.storage.delete(name)
         if reading:
             return 0
+        leftovers = self.leftovers()
+        for name in leftovers:
+            self.storage.delete(name)
+        return len(leftovers)
+
+    def leftovers(self) -> list[str]:
+        """Return every object that nothing live names; while the lake is held, what a writer is to remove."""
         packed = {f"commits/{commit.name}.json" for pack in self._packs.values() for commit in pack.commits}
         named = {self.place_of(file) for commit in self.live() for file in commit.files}
         leftovers = [name for name in self.storage.names("commits") if name.endswith(".tmp") or name in packed]
         leftovers += [name for name in self.storage.names("packs") if name not in self._packs]
         for table in TABLES:
             leftovers += [name for name in self.storage.names(f"data/{table}") if name not in named]
-        for name in leftovers:
-            self.storage.delete(name)
-        return len(leftovers)
+        return leftovers
