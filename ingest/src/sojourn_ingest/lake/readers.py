@@ -36,17 +36,17 @@ def reader_names(storage: Storage) -> tuple[list[str], list[str]]:
 @contextmanager
 def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
     """Keep every file that is there now from being removed; look at the commits only once this holds."""
-    reader = uuid.uuid4().hex
     ended = threading.Event()
-    held = _hold(storage, reader)
+    held = [_hold(storage)]
 
     def renew() -> None:
-        nonlocal held
         while not ended.wait(renew_s):
             try:
-                later = _hold(storage, reader)
-                held, earlier = later, held
-                storage.delete(earlier)
+                held.append(_hold(storage))
+                # The one before stays too: who lists them just now may see that one only.
+                while len(held) > 2:
+                    storage.delete(held[0])
+                    del held[0]
             except Exception as error:  # noqa: BLE001 - a store's client has errors of its own
                 # The time left is worth three more tries.
                 logger.warning("%s: a reader's hold could not be renewed: %s", storage.uri, error)
@@ -58,10 +58,15 @@ def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
     finally:
         ended.set()
         renewer.join()
-        storage.delete(held)
+        try:
+            for name in held:
+                storage.delete(name)
+        except Exception as error:  # noqa: BLE001 - a store's client has errors of its own
+            # It ends by itself: no reason to fail what was read well, nor to hide why it was not.
+            logger.warning("%s: a reader's hold stays until its time is over: %s", storage.uri, error)
 
 
-def _hold(storage: Storage, reader: str) -> str:
-    name = f"{FOLDER}/{int((time.time() + HOLD_S) * 1000)}-{reader}"
+def _hold(storage: Storage) -> str:
+    name = f"{FOLDER}/{int((time.time() + HOLD_S) * 1000)}-{uuid.uuid4().hex}"
     storage.create(name, b"")
     return name
