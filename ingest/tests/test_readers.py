@@ -12,6 +12,7 @@ import pytest
 
 from sojourn_ingest.lake import FactWriter, Lake, Outcome, readers
 from sojourn_ingest.lake.lake import LakeDamagedError
+from sojourn_ingest.lake.storage import StorageError
 from sojourn_ingest.schema import table
 
 
@@ -150,6 +151,19 @@ def test_a_store_that_is_away_when_a_build_ends_neither_fails_it_nor_hides_its_f
     assert Lake(root).is_read()
     clock.now_s += readers.HOLD_S + 1
     assert not Lake(root).is_read()
+
+
+def test_a_lake_that_refuses_the_hold_is_told_in_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake(root)
+
+    def refused(name: str, content: bytes) -> bool:
+        raise RuntimeError("access denied\nand what the client says of it")
+
+    monkeypatch.setattr(lake.storage, "create", refused)
+    with pytest.raises(StorageError) as told, lake.reading():
+        pass
+    assert str(told.value).startswith(lake.storage.uri)
+    assert str(told.value).endswith("which was refused: access denied")
 
 
 def test_commits_that_vanish_while_they_are_read_are_looked_for_again(

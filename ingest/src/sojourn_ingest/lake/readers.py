@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sojourn_ingest.lake.storage import Storage
+from sojourn_ingest.lake.storage import Storage, StorageError
 
 logger = logging.getLogger(__name__)
 
@@ -35,9 +35,19 @@ def reader_names(storage: Storage) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
-    """Keep every file that is there now from being removed; look at the commits only once this holds."""
+    """Keep every file that is there now from being removed; look at the commits only once this holds.
+
+    Raises
+    ------
+    StorageError
+        If the lake cannot be written to: a hold is an object in it.
+    """
     ended = threading.Event()
-    held = [_hold(storage)]
+    try:
+        held = [_hold(storage)]
+    except Exception as error:
+        what = f"whoever reads says so in {FOLDER}/ of the lake, which was refused"
+        raise StorageError(f"{storage.uri}: {what}: {(str(error) or type(error).__name__).splitlines()[0]}") from error
 
     def renew() -> None:
         while not ended.wait(renew_s):
