@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats import snapshot_table
+from sojourn_ingest.formats import file_parts, snapshot_table
 from sojourn_ingest.formats.file_parts import SplittableFormat, open_part, text_parts
 from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.formats.registry import Registry
@@ -89,3 +89,16 @@ def test_parts_of_text_are_whole_lines_and_all_of_them(tmp_path: Path) -> None:
             contents.append(handle.read())
     assert all(content.endswith(b"\n") for content in contents[:-1])
     assert b"".join(contents) == path.read_bytes()
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\n" + b"after\n" * 400, b""])
+def test_a_line_that_is_too_long_is_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes) -> None:
+    monkeypatch.setattr(file_parts, "PIECE_BYTES", 100)
+    path = tmp_path / "lines"
+    path.write_bytes(b"before\n" * 400 + b"x" * 5_000 + end)
+    parts = text_parts(path, 1000)
+    assert len(parts) >= (5 if b"after" in end else 3)
+    assert all(one.end == other.start for one, other in pairwise(parts))
+    assert (parts[0].start, parts[-1].end) == (0, path.stat().st_size)
+    content = path.read_bytes()
+    assert all(content[part.end - 1 : part.end] == b"\n" for part in parts[:-1])

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,12 +12,15 @@ from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
+from sojourn_ingest.cli import forget as forget_command
 from sojourn_ingest.cli.forget import host_keys_of
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
-from sojourn_ingest.lake import DataFile, Lake, find, forget
+from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.purge import host_key_columns
+from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
+from sojourn_ingest.secrets_file import address_key
 from sojourn_ingest.session import IngestSession, files_below
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -211,6 +215,60 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     for path in (tmp_path / "var").rglob("*"):
         if path.is_file():
             assert HOST.encode() not in path.read_bytes(), path
+
+
+def test_while_a_build_reads_nothing_is_forgotten(tmp_path: Path, data: Path) -> None:
+    var = ["--var", str(tmp_path / "var")]
+    app = application()
+    assert CliRunner().invoke(app, ["ingest", str(data), *var]).exit_code == 0
+    lake = Lake(tmp_path / "var" / "lake")
+    state = lake.fingerprint()
+    with lake.reading():
+        refused = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("error: a build reads ")
+    assert refused.stderr.count("\n") == 1
+    lake.refresh()
+    assert lake.fingerprint() == state
+    assert not (tmp_path / "var" / "forgotten.jsonl").exists()
+
+
+def test_a_build_that_begins_while_a_host_is_forgotten_is_told(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    var = ["--var", str(tmp_path / "var")]
+    app = application()
+    assert CliRunner().invoke(app, ["ingest", str(data), *var]).exit_code == 0
+    lake = Lake(tmp_path / "var" / "lake")
+    host_key, _ = Pseudonymiser(address_key(Paths(tmp_path / "var").secrets)).keys(HOST)
+    with ExitStack() as build:
+
+        def forget_while_read(held: Lake, found: list[Forgetting]) -> None:
+            build.enter_context(lake.reading())
+            forget(held, found)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(forget_command, "forget_in", forget_while_read)
+            late = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
+        assert late.exit_code == 1
+        assert "gone" not in late.stdout
+        assert late.stderr.startswith("error: a build began to read ")
+        assert late.stderr.count("\n") == 1
+        assert named_on_disk(lake, host_key)
+    # Once it has ended, the same command does the rest, though no live row names the host any more.
+    again = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
+    assert again.exit_code == 0
+    assert named_on_disk(lake, host_key) == set()
+
+
+def named_on_disk(lake: Lake, host_key: str) -> set[Path]:
+    return {
+        path
+        for table in TABLES
+        for path in (lake.root / "data" / table).glob("*")
+        for name in host_key_columns(table)
+        if host_key in pq.read_table(path).column(name).to_pylist()
+    }
 
 
 def test_what_names_a_host() -> None:

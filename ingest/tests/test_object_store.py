@@ -58,7 +58,7 @@ def put(lake: Lake, path: str, content: str, score: float) -> None:
         source_path=path, content_hash=content, decoder_version="v1", size_bytes=1, modified_ns=1,
         compression="none", format="test", status="ok", records_read=1,
     )  # fmt: skip
-    with FactWriter(lake.storage, content, "v1", lake.attempt) as writer:
+    with FactWriter(lake.storage, content, "v1") as writer:
         declared = [field for field in table("qoe_score").arrow_schema() if field.name not in PROVENANCE]
         row = dict.fromkeys(field.name for field in declared)
         row |= {"study_id": "s", "scored": f"run/{path}", "run_id": path, "metric": "brisque", "score": score}

@@ -20,13 +20,23 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- CTE `parts`: those that a model lacks. -#}
-{% macro parts_to_make(mark='part_mark') -%}
+{#-
+    CTE `parts`: those that a model lacks. of: the column of `int_connection_count_day` that says how many connections of a part the model
+    is made of. A part without any leaves no row, and would be lacked, and its files read, at every build.
+-#}
+{% macro parts_to_make(mark='part_mark', of=none) -%}
 parts as (
-    select *
-    from {{ ref('int_connection_part') }}
+    select connection_parts.*
+    from {{ ref('int_connection_part') }} as connection_parts
+    {%- if of %}
+    inner join {{ ref('int_connection_count_day') }} as counts
+        on
+            connection_parts.part_mark = counts.part_mark
+            and counts.outcome = 'counted'
+            and counts.{{ of }} > 0
+    {%- endif %}
     {% if is_incremental() %}
-    where {{ mark }} not in (select distinct made.{{ mark }} from {{ this }} as made)
+    where connection_parts.{{ mark }} not in (select distinct made.{{ mark }} from {{ this }} as made)
     {% endif %}
 )
 {%- endmacro %}
@@ -35,16 +45,22 @@ parts as (
     CTEs `parts`, those that a model lacks, and `connections`, theirs with the mark of their part. Files without such a day are not read,
     since the Parquet statistics of source_hash tell them apart.
 
-    names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE that is selected from twice in
+    of: as `parts_to_make` has it. names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE that is selected from twice in
     memory, and these are too many for that.
 -#}
-{% macro connections_of_days_to_make(names=['connections']) -%}
-{{ parts_to_make() }},
+{% macro connections_of_days_to_make(of=none, names=['connections']) -%}
+{{ parts_to_make(of=of) }},
 
 sources as (
     select distinct source_days.source_hash
     from {{ ref('int_connection_source_day') }} as source_days
-    inner join parts on source_days.start_date = parts.start_date
+    inner join parts
+        on
+            source_days.start_date = parts.start_date
+            and source_days.dataset = parts.dataset
+            and source_days.synthetic = parts.synthetic
+            and source_days.rtt_basis = parts.rtt_basis
+            and source_days.sample_basis = parts.sample_basis
 )
 {%- for name in names %},
 

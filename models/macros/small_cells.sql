@@ -7,9 +7,10 @@
     those of every cell: it writes a CTE out wherever it is selected from, and one more below all levels makes its plan eight minutes long.
 -#}
 
-{#- Fewest hosts of a served cell: the variable `minimum_hosts`, 10 without it. 1 switches the rule off. -#}
+{#- Fewest hosts of a served cell: the variable `minimum_hosts`, 10 without it. 1 switches the rule off, so that no host is needed at all. -#}
 {% macro minimum_hosts() -%}
-    {{ var('minimum_hosts', 10) | int }}
+    {%- set hosts = var('minimum_hosts', 10) | int -%}
+    {{ hosts if hosts > 1 else 0 }}
 {%- endmacro %}
 
 {#- Bits that hosts set; to be put together by bit_or. Null for a connection without a host. -#}
@@ -128,10 +129,10 @@ details as (
     CTE `served`: the bins of cells as they are served. A cell that is large enough passes as it is; small ones are added up with what
     stands for the dimensions that their level gives up. What is not served at all has no bin: its number is known, its delays are not.
 
-    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row a bin. distribution: columns that tell distributions of
-    a cell apart. withheld: what stands for a column, where it is not the text `withheld`.
+    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row a bin. withheld: what stands for a column, where it is
+    not the text `withheld`.
 -#}
-{% macro served_cells(binned, kept, levels, distribution=[], withheld={}) -%}
+{% macro served_cells(binned, kept, levels, withheld={}) -%}
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
 served as (
@@ -141,7 +142,7 @@ served as (
         binned.{{ column }},
         {%- endfor %}
         0 as detail_level,
-        {%- for column in given_up + distribution %}
+        {%- for column in given_up %}
         binned.{{ column }},
         {%- endfor %}
         binned.bin_index,
@@ -162,7 +163,7 @@ served as (
         reduced.{{ column }},
         {%- endfor %}
         reduced.detail_level,
-        {%- for column in given_up + distribution %}
+        {%- for column in given_up %}
         reduced.{{ column }},
         {%- endfor %}
         reduced.bin_index,
@@ -179,9 +180,6 @@ served as (
             case when details.detail_level >= {{ level }} then {{ withheld.get(column, "'withheld'") }} else binned.{{ column }} end as {{ column }},
             {%- endfor %}
             {%- endfor %}
-            {%- for column in distribution %}
-            binned.{{ column }},
-            {%- endfor %}
             case when details.detail_level <= {{ levels | length }} then binned.bin_index end as bin_index,
             binned.connections
         from {{ binned }} as binned
@@ -192,6 +190,6 @@ served as (
                 and binned.{{ column }} = details.{{ column }}
                 {%- endfor %}
     ) as reduced
-    group by {{ (cell + distribution) | join(', ') }}, detail_level, bin_index
+    group by {{ cell | join(', ') }}, detail_level, bin_index
 )
 {%- endmacro %}

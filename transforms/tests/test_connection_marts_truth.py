@@ -112,28 +112,50 @@ def test_every_connection_is_counted_or_refused_with_a_reason(installation: Inst
     assert not counted
 
 
+#: Dimensions of the cube in the order in which its levels of detail keep them, and how many of them each level keeps.
+DIMENSIONS = ("access_technology", "proximity_number", "country", "transfer_size_number", "ip_version")
+KEPT_BY_LEVEL = (5, 3, 2, 1, 0)
+
+
+def hosts_of_served_cells() -> str:
+    """SQL of the hosts of each served cell: what a level serves is taken away before the next level is looked at."""
+    steps = [
+        f"""left_0 as (
+            select part_mark, {", ".join(DIMENSIONS)}, client_host_key
+            from intermediate.int_connection_measured as measured
+            inner join intermediate.int_connection_part as parts
+                using (start_date, dataset, synthetic, rtt_basis, sample_basis)
+            where measured.outcome = 'counted'
+        )"""
+    ]
+    hosts = []
+    for level, kept in enumerate(KEPT_BY_LEVEL):
+        cell = ", ".join(("part_mark", *DIMENSIONS[:kept]))
+        steps.append(
+            f"""served_{level} as (
+                select distinct {cell} from intermediate.int_queuing_delay_day
+                where detail_level = {level} and bin_index is not null
+            )"""
+        )
+        steps.append(f"left_{level + 1} as (select * from left_{level} anti join served_{level} using ({cell}))")
+        hosts.append(
+            f"""select {level} as detail_level, count(distinct client_host_key) as hosts
+            from left_{level} inner join served_{level} using ({cell}) group by {cell}"""
+        )
+    return f"with {', '.join(steps)} {' union all '.join(hosts)}"
+
+
 def test_no_served_cell_has_fewer_hosts_than_allowed(installation: Installation) -> None:
-    """The number of hosts of each served cell of the cube, counted from the lake itself."""
-    cells = installation.rows(
-        """
-        with cells as (
-            select distinct parts.start_date, access_technology, proximity_number, country,
-                transfer_size_number, ip_version
-            from intermediate.int_queuing_delay_day
-            inner join intermediate.int_connection_part as parts using (part_mark)
-            where bin_index is not null and detail_level = 0
-        )
-        select min(hosts) as fewest, count(*) as cells from (
-            select count(distinct measured.client_host_key) as hosts,
-                start_date, access_technology, proximity_number, country, transfer_size_number, ip_version
-            from cells inner join intermediate.int_connection_measured as measured
-                using (start_date, access_technology, proximity_number, country, transfer_size_number, ip_version)
-            where measured.outcome = 'counted' group by all
-        )
+    """The number of hosts of each served cell of the cube, at each level of detail, counted from the lake itself."""
+    levels = installation.rows(
+        f"""
+        select detail_level, min(hosts) as fewest, count(*) as cells
+        from ({hosts_of_served_cells()}) group by detail_level order by detail_level
         """
     )
-    assert cells[0]["fewest"] >= 10
-    assert cells[0]["cells"] > 100
+    assert [row["detail_level"] for row in levels][:2] == [0, 1]
+    assert min(row["fewest"] for row in levels) >= 10, levels
+    assert levels[0]["cells"] > 100
     withheld = installation.value(
         "select sum(connections) from marts.connection_count where served_detail = 'withheld'"
     )

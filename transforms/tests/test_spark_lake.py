@@ -217,6 +217,16 @@ def test_recordings_copies_and_damage_are_the_same_in_tasks(session: SparkSessio
     for lake, engine in ((threads, None), (tasks, session)):
         ingest(lake, engine, inputs / "t.pcap3")
     assert differences(threads, tasks) == []
+    # Where one of its files is gone, the recording stays as it is.
+    gone = inputs / "t.pcap2"
+    content = gone.read_bytes()
+    gone.unlink()
+    for lake, engine in ((threads, None), (tasks, session)):
+        left = {attempt.path.name: attempt.disposition for attempt in ingest(lake, engine, *inputs.glob("t.pcap*"))}
+        assert {"t.pcap", "t.pcap1", "t.pcap3"} <= set(left)
+        assert set(left.values()) == {"unchanged"}
+    assert differences(threads, tasks) == []
+    gone.write_bytes(content)
 
     both = Lake(tmp_path / "both")
     ingest(both, session, inputs, tmp_path / "twice")

@@ -517,7 +517,7 @@ class IngestSession:
     def _decoded(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
         """Read a source into files that no commit names yet."""
         forgotten = self._context.pseudonymiser.forgotten.host_keys
-        with FactWriter(self.lake.storage, draft.content_hash, draft.version, self.lake.attempt, forgotten) as writer:
+        with FactWriter(self.lake.storage, draft.content_hash, draft.version, forgotten) as writer:
             try:
                 for name, batch in chosen.read(source, self._context, reading):
                     writer.write(name, batch)

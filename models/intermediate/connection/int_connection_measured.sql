@@ -72,7 +72,8 @@ final as (
         proximity_number,
         transfer_size_number,
         client_host_key,
-        {{ key_hash('client_host_key') }} as client_host_hash,
+        -- A hash of null is a number: connections without a host would count as one host.
+        case when client_host_key is not null then {{ key_hash('client_host_key') }} end as client_host_hash,
         rtt_min_us,
         rtt_mean_us,
         rtt_max_us,

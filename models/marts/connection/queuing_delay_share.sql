@@ -62,25 +62,53 @@ added_up as (
         cast(sum(connections_above_squared) as bigint) as connections_above_squared
     from with_all
     group by {{ period | join(', ') }}, access_technology, threshold_number
-    having sum(hosts) >= {{ minimum_hosts() }}
+),
+
+ranked as (
+    select
+        *,
+        sum(case when access_technology != 'all' and hosts < {{ minimum_hosts() }} then hosts else 0 end)
+            over (partition by {{ period | join(', ') }}, threshold_number) as hosts_left_out,
+        row_number()
+            over (
+                partition by {{ period | join(', ') }}, threshold_number
+                order by
+                    case when access_technology != 'all' and hosts >= {{ minimum_hosts() }} then 0 else 1 end,
+                    hosts,
+                    access_technology
+            ) as large_enough_rank
+    from added_up
+),
+
+-- What is left out is the difference of `all` and the others: where it is of too few hosts, the smallest of the others is left out too.
+served as (
+    select * from ranked
+    where
+        hosts >= {{ minimum_hosts() }}
+        and (
+            access_technology = 'all'
+            or hosts_left_out = 0
+            or hosts_left_out >= {{ minimum_hosts() }}
+            or large_enough_rank > 1
+        )
 ),
 
 final as (
     select
         {%- for column in period %}
-            added_up.{{ column }},
+            served.{{ column }},
         {%- endfor %}
-        added_up.access_technology,
+        served.access_technology,
         cast(thresholds.threshold_us as double) / 1000 as threshold_ms,
         cast(thresholds.threshold_version as int) as threshold_version,
         {%- for measure in measures %}
-            added_up.{{ measure }},
+            served.{{ measure }},
         {%- endfor %}
-        cast(added_up.hosts_above as double) / added_up.hosts as host_share_above_ratio,
-        cast(added_up.connections_above as double) / added_up.connections as connection_share_above_ratio,
+        cast(served.hosts_above as double) / served.hosts as host_share_above_ratio,
+        cast(served.connections_above as double) / served.connections as connection_share_above_ratio,
         true as is_upper_bound
-    from added_up
-    inner join thresholds on added_up.threshold_number = thresholds.threshold_number
+    from served
+    inner join thresholds on served.threshold_number = thresholds.threshold_number
 )
 
 select * from final

@@ -81,6 +81,7 @@ def forget(
             rows = sum((one.rows for one in found), Counter[str]())
             add_to_list(paths.forgotten, mark=mark, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows)
             forget_in(lake, found)
+            _refuse_what_is_left(lake)
             # Copies of remote files may hold the host too; they are fetched again when they are needed.
             shutil.rmtree(paths.lake_cache, ignore_errors=True)
     except LakeBusyError as error:
@@ -94,6 +95,13 @@ def forget(
 def _refuse_while_read(lake: Lake) -> None:
     if lake.is_read():
         raise LakeBusyError(f"a build reads {lake.storage.uri} and would keep the host; wait for it to end")
+
+
+def _refuse_what_is_left(lake: Lake) -> None:
+    # A build that began after the check before keeps every file that was there.
+    if lake.leftovers():
+        what = "meanwhile, and files with the host's rows stay until it ends; then run the same command again"
+        raise LakeBusyError(f"a build began to read {lake.storage.uri} {what}")
 
 
 def _print(found: list[Forgetting], title: str) -> None:

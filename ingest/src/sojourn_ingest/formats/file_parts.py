@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 
-#: A line that is longer than this is no row, and no place to part a file at.
-LONGEST_LINE_BYTES = 64 * 2**20
+#: The end of a line is looked for so far at a time, since what is no text may have none.
+PIECE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,10 @@ def text_parts(path: Path, part_bytes: int) -> list[FilePart]:
     with path.open("rb") as handle:
         while starts[-1] + part_bytes < size:
             handle.seek(starts[-1] + part_bytes - 1)
-            handle.readline(LONGEST_LINE_BYTES)
+            # Within a line is no place to part a file at, however long the line.
+            piece = handle.readline(PIECE_BYTES)
+            while piece and not piece.endswith(b"\n"):
+                piece = handle.readline(PIECE_BYTES)
             if handle.tell() >= size:
                 break
             starts.append(handle.tell())

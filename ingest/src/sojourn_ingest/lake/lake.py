@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,8 +55,6 @@ class Lake:
 
     def __init__(self, location: Path | str | Storage, cache: Path | None = None) -> None:
         self.storage = open_storage(location, cache) if isinstance(location, Path | str) else location
-        #: Part of the names of the files written, where several attempts at one source may run at a time.
-        self.attempt = ""
         self._lock = threading.Lock()
         self._content_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._live: dict[str, Commit] = {}
@@ -414,9 +411,6 @@ class Lake:
         with self.storage.held():
             self.refresh()
             self.remove_leftovers()
-            if self.is_read():
-                # A file that a reader looks at, and that no commit names any more, is not to be written over.
-                self.attempt = self.attempt or uuid.uuid4().hex[:12]
             yield
 
     @contextmanager
@@ -440,12 +434,17 @@ class Lake:
             self.storage.delete(name)
         if reading:
             return 0
+        leftovers = self.leftovers()
+        for name in leftovers:
+            self.storage.delete(name)
+        return len(leftovers)
+
+    def leftovers(self) -> list[str]:
+        """Return every object that nothing live names; while the lake is held, what a writer is to remove."""
         packed = {f"commits/{commit.name}.json" for pack in self._packs.values() for commit in pack.commits}
         named = {self.place_of(file) for commit in self.live() for file in commit.files}
         leftovers = [name for name in self.storage.names("commits") if name.endswith(".tmp") or name in packed]
         leftovers += [name for name in self.storage.names("packs") if name not in self._packs]
         for table in TABLES:
             leftovers += [name for name in self.storage.names(f"data/{table}") if name not in named]
-        for name in leftovers:
-            self.storage.delete(name)
-        return len(leftovers)
+        return leftovers

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sojourn_ingest.lake.storage import Storage
+from sojourn_ingest.lake.storage import Storage, StorageError
 
 logger = logging.getLogger(__name__)
 
@@ -35,18 +35,28 @@ def reader_names(storage: Storage) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
-    """Keep every file that is there now from being removed; look at the commits only once this holds."""
-    reader = uuid.uuid4().hex
+    """Keep every file that is there now from being removed; look at the commits only once this holds.
+
+    Raises
+    ------
+    StorageError
+        If the lake cannot be written to: a hold is an object in it.
+    """
     ended = threading.Event()
-    held = _hold(storage, reader)
+    try:
+        held = [_hold(storage)]
+    except Exception as error:
+        what = f"whoever reads says so in {FOLDER}/ of the lake, which was refused"
+        raise StorageError(f"{storage.uri}: {what}: {(str(error) or type(error).__name__).splitlines()[0]}") from error
 
     def renew() -> None:
-        nonlocal held
         while not ended.wait(renew_s):
             try:
-                later = _hold(storage, reader)
-                held, earlier = later, held
-                storage.delete(earlier)
+                held.append(_hold(storage))
+                # The one before stays too: who lists them just now may see that one only.
+                while len(held) > 2:
+                    storage.delete(held[0])
+                    del held[0]
             except Exception as error:  # noqa: BLE001 - a store's client has errors of its own
                 # The time left is worth three more tries.
                 logger.warning("%s: a reader's hold could not be renewed: %s", storage.uri, error)
@@ -58,10 +68,15 @@ def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
     finally:
         ended.set()
         renewer.join()
-        storage.delete(held)
+        try:
+            for name in held:
+                storage.delete(name)
+        except Exception as error:  # noqa: BLE001 - a store's client has errors of its own
+            # It ends by itself: no reason to fail what was read well, nor to hide why it was not.
+            logger.warning("%s: a reader's hold stays until its time is over: %s", storage.uri, error)
 
 
-def _hold(storage: Storage, reader: str) -> str:
-    name = f"{FOLDER}/{int((time.time() + HOLD_S) * 1000)}-{reader}"
+def _hold(storage: Storage) -> str:
+    name = f"{FOLDER}/{int((time.time() + HOLD_S) * 1000)}-{uuid.uuid4().hex}"
     storage.create(name, b"")
     return name

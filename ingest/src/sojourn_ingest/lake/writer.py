@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import uuid
 from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
@@ -54,8 +55,9 @@ class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
     Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs;
-    ``forgotten_rows`` counts them. Use as a context manager; on an exception everything written is removed. ``attempt``
-    is part of the files' names where several attempts at one source may run at a time.
+    ``forgotten_rows`` counts them. Use as a context manager; on an exception everything written is removed. No two
+    writers give a file the same name, so one never writes over what a reader still looks at, nor over what another
+    attempt at the same source writes at the same time.
     """
 
     def __init__(
@@ -63,11 +65,10 @@ class FactWriter:
         lake: Path | Storage,
         source_hash: str,
         decoder_version: str,
-        attempt: str = "",
         forgotten: Collection[str] = (),
     ) -> None:
         self._storage = open_storage(lake) if isinstance(lake, Path) else lake
-        self._attempt = attempt
+        self._own = uuid.uuid4().hex[:12]
         self._source_hash = source_hash
         self._decoder_version = decoder_version
         self._writers: dict[str, pq.ParquetWriter] = {}
@@ -167,8 +168,7 @@ class FactWriter:
     def _flush(self, name: str, *, last: bool = False) -> None:
         pending = self._pending.pop(name)
         if name not in self._writers:
-            attempt = f"-{self._attempt}" if self._attempt else ""
-            self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}{attempt}.parquet"
+            self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}-{self._own}.parquet"
             self._paths[name] = self._storage.draft(self._objects[name])
             schema = table(name).arrow_schema()
             self._schemas[name] = pending[0].schema

@@ -6,7 +6,8 @@ final as (
     select
         part_mark,
         outcome,
-        count(*) as connections
+        count(*) as connections,
+        count(client_host_key) as connections_with_host
     from connections
     group by part_mark, outcome
 )

@@ -1,6 +1,6 @@
 with
 
-{{ parts_to_make() }},
+{{ parts_to_make(of='connections_with_host') }},
 
 host_days as (
     select host_days_of_part.*

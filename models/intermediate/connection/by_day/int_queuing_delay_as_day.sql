@@ -1,6 +1,6 @@
 with
 
-{{ connections_of_days_to_make() }},
+{{ connections_of_days_to_make('connections_with_host') }},
 
 final as (
     select

@@ -3,7 +3,7 @@
 {%- set cell = kept + (levels | sum(start=[])) -%}
 with
 
-{{ connections_of_days_to_make(['connections', 'connections_of_hosts']) }},
+{{ connections_of_days_to_make('connections', ['connections', 'connections_of_hosts']) }},
 
 binned as (
     select

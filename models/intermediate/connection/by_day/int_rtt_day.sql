@@ -1,10 +1,11 @@
-{%- set kept = ['part_mark'] -%}
+{#- A mean may be missing where the extremes are not, so each statistic has hosts of its own. -#}
+{%- set kept = ['part_mark', 'rtt_statistic'] -%}
 {%- set levels = [['access_technology']] -%}
-{%- set cell = kept + (levels | sum(start=[])) -%}
 {%- set columns = {'minimum': 'rtt_min_us', 'mean': 'rtt_mean_us', 'maximum': 'rtt_max_us'} -%}
+{%- set connections = ['connections_minimum', 'connections_mean', 'connections_maximum', 'connections_of_hosts'] -%}
 with
 
-{{ connections_of_days_to_make(['connections_minimum', 'connections_mean', 'connections_maximum', 'connections_of_hosts']) }},
+{{ connections_of_days_to_make('connections', connections) }},
 
 binned as (
     {%- for statistic, column in columns.items() %}
@@ -13,32 +14,47 @@ binned as (
             union all
         {% endif %}
         select
-            {{ cell | join(',\n        ') }},
+            part_mark,
             '{{ statistic }}' as rtt_statistic,
+            access_technology,
             {{ log_linear_bin(column) }} as bin_index,
             count(*) as connections,
-            {{ host_bits('client_host_hash') if statistic == 'minimum' else 'cast(null as bigint)' }} as host_bits
+            {{ host_bits('client_host_hash') }} as host_bits
         from connections_{{ statistic }}
         where
             outcome = 'counted'
             and {{ column }} is not null
-        group by {{ cell | join(', ') }}, bin_index
+        group by part_mark, access_technology, bin_index
     {%- endfor %}
 ),
 
 {{ doubtful_cells('binned', kept, levels) }},
 
+statistics as (
+    {%- for statistic in columns %}
+        {%- if not loop.first %}
+
+            union all
+        {% endif %}
+        select '{{ statistic }}' as rtt_statistic
+    {%- endfor %}
+),
+
 hosts as (
     select
-        {{ cell | join(',\n        ') }},
-        client_host_hash as host_hash
+        connections_of_hosts.part_mark,
+        statistics.rtt_statistic,
+        connections_of_hosts.access_technology,
+        connections_of_hosts.client_host_hash as host_hash
     from connections_of_hosts
-    where outcome = 'counted'
+    inner join statistics
+        on connections_of_hosts.rtt_mean_us is not null or statistics.rtt_statistic != 'mean'
+    where connections_of_hosts.outcome = 'counted'
 ),
 
 {{ cell_details('hosts', kept, levels) }},
 
-{{ served_cells('binned', kept, levels, distribution=['rtt_statistic']) }},
+{{ served_cells('binned', kept, levels) }},
 
 final as (
     select

@@ -1,6 +1,6 @@
 with
 
-{{ parts_to_make('month_part_mark') }},
+{{ parts_to_make('month_part_mark', of='connections_with_host') }},
 
 final as (
     select

@@ -3,7 +3,7 @@
 {%- set cell = kept + (levels | sum(start=[])) -%}
 with
 
-{{ parts_to_make('month_part_mark') }},
+{{ parts_to_make('month_part_mark', of='connections_with_host') }},
 
 hosts_of_months as (
     select * from {{ ref('int_host_month') }}

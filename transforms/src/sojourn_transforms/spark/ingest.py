@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,7 +27,15 @@ from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.session import INTERNAL_ERROR, Attempt, Draft, IngestSession, RecordingAttempt, attempts_of
+from sojourn_ingest.session import (
+    INTERNAL_ERROR,
+    Attempt,
+    Draft,
+    IngestSession,
+    RecordingAttempt,
+    attempts_of,
+    path_text,
+)
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 if TYPE_CHECKING:
@@ -54,7 +61,6 @@ class ReportingLake(Lake):
         self._given = list(live)
         self.reported: dict[str, dict[str, Any]] = {}
         super().__init__(uri)
-        self.attempt = uuid.uuid4().hex[:12]
 
     def refresh(self) -> None:
         """Take what the driver knew when the job began; a task reads no commits."""
@@ -140,7 +146,6 @@ def _try_recording(session: IngestSession, lake: ReportingLake, planned: Planned
 
 def _read_part(
     session: IngestSession,
-    lake: ReportingLake,
     source: Source,
     name: str,
     part: FilePart,
@@ -148,16 +153,11 @@ def _read_part(
     version: str,
     item: Path,
 ) -> dict[str, Any]:
-    # A task may read several parts of one source: their files have names of their own.
-    attempt = lake.attempt
-    lake.attempt = f"{attempt}-{item.name}"
     try:
         files, reading = session.read_part(source, name, part, content_hash, version)
         fault = reading.fault
     except InputError as error:
         files, reading, fault = (), Reading(), error
-    finally:
-        lake.attempt = attempt
     return {
         "path": _hex(item),
         "files": [asdict(file) for file in files],
@@ -259,7 +259,7 @@ class SparkIngestSession(IngestSession):
         by_item = {_part_item(place): part for place, part in enumerate(parts)}
 
         def work(session: IngestSession, lake: ReportingLake, item: Path) -> dict[str, Any]:
-            return _read_part(session, lake, source, name, by_item[item], content_hash, version, item)
+            return _read_part(session, source, name, by_item[item], content_hash, version, item)
 
         return self._run_tasks(list(by_item), work)
 
@@ -348,7 +348,7 @@ class SparkIngestSession(IngestSession):
     def _committed(self, report: dict[str, Any]) -> Attempt:
         path = _path(report["path"])
         if "unchanged" in report:
-            return Attempt(path, self.lake.named(report["unchanged"]), "unchanged", report["refused"])
+            return Attempt(path, self._unchanged_commit(path, report["unchanged"]), "unchanged", report["refused"])
         outcome = Outcome(**report["outcome"])
         files = tuple(DataFile(**item) for item in report["files"])
         parts = tuple(Outcome(**part) for part in report["parts"])
@@ -361,6 +361,18 @@ class SparkIngestSession(IngestSession):
             return Attempt(path, self._commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
         commit = self._commit(outcome, files, report["subject"], parts, superseded)
         return Attempt(path, commit, "new", report["refused"])
+
+    def _unchanged_commit(self, path: Path, name: str) -> Commit:
+        try:
+            return self.lake.named(name)
+        except KeyError:
+            # A part of a recording of which another part is gone stays as it is: the recording's commit speaks for it.
+            text = path_text(path)
+            recording = self.lake.recording_with(text)
+            part = None if recording is None else recording.of_part(text)
+            if part is None:
+                raise
+            return part
 
 
 def duplicate_of(holder: Commit, outcome: Outcome) -> Outcome:
