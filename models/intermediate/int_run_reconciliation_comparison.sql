@@ -66,12 +66,16 @@ thresholds as (
                 gaps.run_id,
                 '{{ quantity }}' as quantity,
                 '{{ source }}+queue_counters' as sources,
-                cast(
-                    greatest(
-                        least(counter_spans.{{ counted }}, {{ totals }}.polled_most_{{ seen }}),
-                        {{ totals }}.polled_least_{{ seen }}
-                    ) as double
-                ) as first_value,
+                -- Least and greatest pass nulls over: what is not known would be what the counters say.
+                case
+                    when {{ totals }}.polled_least_{{ seen }} is not null and {{ totals }}.polled_most_{{ seen }} is not null
+                        then cast(
+                            greatest(
+                                least(counter_spans.{{ counted }}, {{ totals }}.polled_most_{{ seen }}),
+                                {{ totals }}.polled_least_{{ seen }}
+                            ) as double
+                        )
+                end as first_value,
                 cast(counter_spans.{{ counted }} as double) as second_least_value,
                 cast(counter_spans.{{ counted }} as double) as second_most_value,
                 coalesce(gaps.{{ source }}_gap, gaps.queue_counters_gap{{ ', gaps.capture_clock_gap' if source == 'capture_pair' }}) as gap
@@ -131,6 +135,8 @@ bounded as (
                     and coalesce(log_totals.declared_dequeued_packets + log_totals.declared_dropped_packets, 0) = 0
                     and coalesce(pair_totals.declared_passed_packets + pair_totals.declared_dropped_packets, 0) = 0
                     then 'neither source has a packet of a declared flow'
+                when all_compared.quantity = 'bytes' and all_compared.first_value is null and all_compared.second_least_value is not null
+                    then 'the bytes of some packets are not known'
                 when all_compared.first_value is null or all_compared.second_least_value is null then 'no packet is in both sources'
             end
         ) as gap,
