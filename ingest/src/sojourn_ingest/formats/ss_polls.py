@@ -17,7 +17,7 @@ import pyarrow as pa
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.snapshot_connections import TABLE as CONNECTIONS
-from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionRows, SnapshotFormat
+from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionRows, RawRows, SnapshotFormat
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
@@ -140,7 +140,7 @@ class SocketRows:
     def __init__(self, context: Context, reading: Reading) -> None:
         self._pseudonymiser = context.pseudonymiser
         self._reading = reading
-        self._connections = ConnectionRows(BASIS, context, reading)
+        self._connections = ConnectionRows(context, reading)
         self._poll_index = 0
         self._rows: list[dict[str, Any]] = []
         self._open: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -213,7 +213,7 @@ class SocketRows:
             total, polls = row.pop("rtt_sum_us"), row["rtt_samples"]
             row["connection_number"], row["rtt_avg_us"] = number, total / polls if polls else None
         for place in range(0, len(rows), BATCH_ROWS):
-            yield CONNECTIONS, self._connections.from_rows(rows[place : place + BATCH_ROWS])
+            yield CONNECTIONS, self._connections.complete(RawRows(BASIS, rows[place : place + BATCH_ROWS]))
 
     def _batches(self) -> Facts:
         if self._rows:
