@@ -162,18 +162,18 @@ def tcp_info_file(numbers: random.Random, cookie: int) -> bytes:
     return bytes(pa.Codec("zstd").compress(text, asbytes=True))
 
 
-def sidestream_table(numbers: random.Random, rows: int) -> bytes:
-    """Return one SideStream table of 121 variables a line."""
+def sidestream_lines(numbers: random.Random, rows: int) -> Iterator[bytes]:
+    """Yield the lines of one SideStream table of 121 variables a line."""
     names = ["cid", *USED, *(f"Other{number}" for number in range(109))]
-    lines = [f"K: {' '.join(names)}"]
+    yield f"K: {' '.join(names)}\n".encode()
     others = " ".join(str(number * 37) for number in range(109))
     for cid in range(rows):
         least, count = numbers.randrange(5, 300), numbers.randrange(1, 5000)
         start = f"{START_S + numbers.randrange(86_400)} {numbers.randrange(10**6)}"
         rtt = f"{least} {least * 3} {least * 2 * count} {count}"
         moved = f"{numbers.randrange(10**7)} {numbers.randrange(10**6)} {numbers.randrange(50)}"
-        lines.append(f"C: {cid} {_address(numbers)} {start} {numbers.randrange(10**7)} {rtt} {moved} {others}")
-    return "\n".join([*lines, ""]).encode()
+        line = f"C: {cid} {_address(numbers)} {start} {numbers.randrange(10**7)} {rtt} {moved} {others}\n"
+        yield line.encode()
 
 
 def _socket(numbers: random.Random, client: str, sent_bytes: int) -> str:
@@ -265,12 +265,17 @@ def write_flent(folder: Path, count: int) -> None:
 
 def write_sidestream(folder: Path, count: int) -> None:
     """Write one SideStream table."""
-    (folder / "sidestream.web100").write_bytes(sidestream_table(random.Random(SEED), count))
+    with (folder / "sidestream.web100").open("wb") as file:
+        file.writelines(sidestream_lines(random.Random(SEED), count))
 
 
 def write_sidestream_archive(folder: Path, count: int) -> None:
     """Write an archive of SideStream tables of 600 lines."""
-    write_archive(folder / "sidestream.tar", count, lambda n, _: sidestream_table(n, ROWS_OF_SIDESTREAM), "web100")
+
+    def member(numbers: random.Random, _: int) -> bytes:
+        return b"".join(sidestream_lines(numbers, ROWS_OF_SIDESTREAM))
+
+    write_archive(folder / "sidestream.tar", count, member, "web100")
 
 
 def write_ss_polls(folder: Path, count: int) -> None:
