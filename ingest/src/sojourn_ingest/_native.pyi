@@ -1,6 +1,7 @@
 """The decoder in Rust: checksums and sniffing, captures, queue logs; Arrow crosses the boundary."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -215,4 +216,10 @@ def ndt_connections(content: bytes, version: int) -> tuple[int, list[str], list[
 
     Return how many directions it has, for each without a connection the reason, and the others as columns of
     srtt_connection with plain ``client_address``; None where the content is not one JSON object in UTF-8.
+    """
+
+def ss_socket(line: str) -> dict[str, Any] | None:
+    """Return one socket's line of ``ss -H -O -tino`` as columns of tcp_poll, with plain addresses.
+
+    None where it is no such line, or a value is not of its kind or too large for its column.
     """

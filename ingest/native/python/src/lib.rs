@@ -14,6 +14,7 @@ mod batch;
 mod errors;
 mod ndt;
 mod snapshots;
+mod ss_socket;
 mod texts;
 
 use std::net::SocketAddr;
@@ -366,6 +367,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture_span, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(ndt::ndt_connections, module)?)?;
+    module.add_function(wrap_pyfunction!(ss_socket::ss_socket, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())
 }

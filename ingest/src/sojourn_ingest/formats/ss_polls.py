@@ -7,12 +7,12 @@ unchanged text of ``ss -H -O -tino``, one line a socket.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from sojourn_ingest import _native
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.snapshot_connections import TABLE as CONNECTIONS
@@ -30,8 +30,6 @@ KNOWN_ADDRESSES = 65_536
 BASIS = Basis("ss", rtt_basis="smoothed", sample_basis="polls")
 COUNTERS = ("sent_bytes", "acked_bytes", "received_bytes", "retransmitted_packets")
 
-# Bare words that ss prints before the congestion control's name (misc/ss.c, tcp_stats_print).
-FLAG_WORDS = frozenset(("ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited"))
 STATES = frozenset(
     (
         "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN",
@@ -39,50 +37,7 @@ STATES = frozenset(
     )
 )  # fmt: skip
 
-
-def _milliseconds_to_us(text: str) -> int:
-    return round(float(text) * 1000)
-
-
-def _rate_bps(text: str) -> int:
-    return int(text.removesuffix("bps"))
-
-
-# column: (key of a "key:value" word, conversion)
-COLON_WORDS: dict[str, tuple[str, Any]] = {
-    "min_rtt_us": ("minrtt", _milliseconds_to_us),
-    "rto_us": ("rto", _milliseconds_to_us),
-    "mss_bytes": ("mss", int),
-    "cwnd_packets": ("cwnd", int),
-    "ssthresh_packets": ("ssthresh", int),
-    "sent_bytes": ("bytes_sent", int),
-    "retransmitted_bytes": ("bytes_retrans", int),
-    "acked_bytes": ("bytes_acked", int),
-    "received_bytes": ("bytes_received", int),
-    "unacked_packets": ("unacked", int),
-    "lost_packets": ("lost", int),
-}
-
-# column: word after which, as a word of its own, the value stands
-FOLLOWING_WORDS = {"pacing_rate_bps": "pacing_rate", "delivery_rate_bps": "delivery_rate"}
-AFTER_A_WORD = frozenset(FOLLOWING_WORDS.values())
-
-# What the column's integer type holds.
-LARGEST: dict[str, int] = {
-    column.name: 2 ** (column.type.bit_width - 1) - 1
-    for column in table("tcp_poll").columns
-    if pa.types.is_integer(column.type)
-} | {"app_limited": 1}
-
-ENDPOINT = re.compile(r"\[?(?P<address>[0-9a-fA-F.:*]+?)(?:%\w+)?\]?:(?P<port>\d+|\*)$")
-
-
-def _endpoint(text: str) -> tuple[str | None, int | None]:
-    match = ENDPOINT.match(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not an address with a port")
-    address, port = match["address"], match["port"]
-    return (None if address == "*" else address), (None if port == "*" else int(port))
+LARGEST_NS = 2**63 - 1
 
 
 def parse_socket(line: str) -> dict[str, Any]:
@@ -93,50 +48,9 @@ def parse_socket(line: str) -> dict[str, Any]:
     ValueError
         If the line does not have the five leading fields, or a value is not of its kind.
     """
-    words = line.split()
-    if len(words) < 5 or words[0] not in STATES:
+    row = _native.ss_socket(line)
+    if row is None:
         raise ValueError("not a socket line of ss -H -O -tino")
-    local_address, local_port = _endpoint(words[3])
-    peer_address, peer_port = _endpoint(words[4])
-    details = words[5:]
-    keyed: dict[str, str] = {}
-    bare: list[str] = []
-    following: dict[str, str] = {}
-    before = ""
-    for word in details:
-        key, separator, value = word.partition(":")
-        if separator:
-            keyed[key] = value
-        else:
-            bare.append(word)
-        if before in AFTER_A_WORD:
-            following[before] = word
-        before = word
-    row: dict[str, Any] = {
-        "state": words[0],
-        "local_address": local_address,
-        "local_port": local_port,
-        "peer_address": peer_address,
-        "peer_port": peer_port,
-        "congestion_control": next((word for word in bare if word not in FLAG_WORDS), None),
-        "app_limited": "app_limited" in bare,
-        "srtt_us": None,
-        "rttvar_us": None,
-        "retransmitted_packets": None,
-    }
-    if "rtt" in keyed:
-        smoothed, _, variation = keyed["rtt"].partition("/")
-        row["srtt_us"] = _milliseconds_to_us(smoothed)
-        row["rttvar_us"] = _milliseconds_to_us(variation) if variation else None
-    if "retrans" in keyed:
-        row["retransmitted_packets"] = int(keyed["retrans"].rpartition("/")[2])
-    for column, (key, convert) in COLON_WORDS.items():
-        row[column] = convert(keyed[key]) if key in keyed else None
-    for column, key in FOLLOWING_WORDS.items():
-        row[column] = _rate_bps(following[key]) if key in following else None
-    for column, value in row.items():
-        if isinstance(value, int) and not -LARGEST[column] - 1 <= value <= LARGEST[column]:
-            raise ValueError(f"{column} {value} is beyond what a kernel can report")
     return row
 
 
@@ -266,7 +180,7 @@ class SsPolls(SnapshotFormat):
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"
-    version = "ss-polls-2"
+    version = "ss-polls-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""
@@ -305,6 +219,6 @@ class SsPolls(SnapshotFormat):
 def _poll(line: bytes) -> Poll:
     content = json.loads(line)
     start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), str(content["raw"])
-    if not 0 <= start_ns <= LARGEST["poll_start_ns"] or not 0 <= end_ns <= LARGEST["poll_end_ns"]:
+    if not 0 <= start_ns <= LARGEST_NS or not 0 <= end_ns <= LARGEST_NS:
         raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
     return Poll(start_ns, end_ns, text.splitlines())

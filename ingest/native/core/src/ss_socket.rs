@@ -1,0 +1,301 @@
+//! One socket as `ss -H -O -tino` prints it on one line (iproute2: misc/ss.c).
+
+use std::str::FromStr;
+
+/// Bare words that ss prints before the congestion control's name (`tcp_stats_print`).
+const FLAG_WORDS: [&str; 6] = ["ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited"];
+const STATES: [&str; 12] = [
+    "ESTAB",
+    "SYN-SENT",
+    "SYN-RECV",
+    "FIN-WAIT-1",
+    "FIN-WAIT-2",
+    "TIME-WAIT",
+    "UNCONN",
+    "CLOSE-WAIT",
+    "LAST-ACK",
+    "LISTEN",
+    "CLOSING",
+    "CLOSED",
+];
+const US_PER_MS: f64 = 1000.0;
+
+/// One end of a socket: address and port, `None` where ss prints an asterisk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SsEndpoint {
+    /// The address as it is printed, without brackets and scope.
+    pub address: Option<String>,
+    /// Port.
+    pub port: Option<i32>,
+}
+
+/// One socket, with `None` for what ss does not print.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // named as the columns of tcp_poll, which say what they are
+pub struct SsSocket {
+    pub state: String,
+    pub local: SsEndpoint,
+    pub peer: SsEndpoint,
+    pub congestion_control: Option<String>,
+    pub app_limited: bool,
+    pub srtt_us: Option<i64>,
+    pub rttvar_us: Option<i64>,
+    pub min_rtt_us: Option<i64>,
+    pub rto_us: Option<i64>,
+    pub mss_bytes: Option<i32>,
+    pub cwnd_packets: Option<i32>,
+    pub ssthresh_packets: Option<i64>,
+    pub sent_bytes: Option<i64>,
+    pub retransmitted_bytes: Option<i64>,
+    pub acked_bytes: Option<i64>,
+    pub received_bytes: Option<i64>,
+    pub unacked_packets: Option<i32>,
+    pub retransmitted_packets: Option<i64>,
+    pub lost_packets: Option<i64>,
+    pub pacing_rate_bps: Option<i64>,
+    pub delivery_rate_bps: Option<i64>,
+}
+
+impl SsSocket {
+    /// Read one line; `None` where it is none of a socket, or a value is not of its kind or larger than its column.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let state = words.next().filter(|state| STATES.contains(state))?;
+        let (_receive_queue, _send_queue) = (words.next()?, words.next()?);
+        let mut socket = Self {
+            state: state.to_owned(),
+            local: endpoint(words.next()?)?,
+            peer: endpoint(words.next()?)?,
+            ..Self::default()
+        };
+        let mut texts = Texts::default();
+        let mut before = "";
+        for word in words {
+            match word.split_once(':') {
+                Some((key, value)) => texts.take(key, value),
+                None => socket.take_bare(word),
+            }
+            match before {
+                "pacing_rate" => texts.pacing_rate = Some(word),
+                "delivery_rate" => texts.delivery_rate = Some(word),
+                _ => {}
+            }
+            before = word;
+        }
+        socket.with(&texts)
+    }
+
+    fn take_bare(&mut self, word: &str) {
+        if word == "app_limited" {
+            self.app_limited = true;
+        }
+        if self.congestion_control.is_none() && !FLAG_WORDS.contains(&word) {
+            self.congestion_control = Some(word.to_owned());
+        }
+    }
+
+    fn with(self, texts: &Texts<'_>) -> Option<Self> {
+        let (smoothed, variation) = match texts.rtt {
+            Some(rtt) => rtt
+                .split_once('/')
+                .map_or((Some(rtt), None), |(smoothed, variation)| {
+                    (Some(smoothed), Some(variation))
+                }),
+            None => (None, None),
+        };
+        // Those in flight, and all so far.
+        let retransmitted = texts
+            .retrans
+            .map(|both| both.rsplit_once('/').map_or(both, |(_, all)| all));
+        Some(Self {
+            srtt_us: known(smoothed, microseconds)?,
+            rttvar_us: known(variation.filter(|text| !text.is_empty()), microseconds)?,
+            min_rtt_us: known(texts.minrtt, microseconds)?,
+            rto_us: known(texts.rto, microseconds)?,
+            mss_bytes: known(texts.mss, number)?,
+            cwnd_packets: known(texts.cwnd, number)?,
+            ssthresh_packets: known(texts.ssthresh, number)?,
+            sent_bytes: known(texts.bytes_sent, number)?,
+            retransmitted_bytes: known(texts.bytes_retrans, number)?,
+            acked_bytes: known(texts.bytes_acked, number)?,
+            received_bytes: known(texts.bytes_received, number)?,
+            unacked_packets: known(texts.unacked, number)?,
+            retransmitted_packets: known(retransmitted, number)?,
+            lost_packets: known(texts.lost, number)?,
+            pacing_rate_bps: known(texts.pacing_rate, rate_bps)?,
+            delivery_rate_bps: known(texts.delivery_rate, rate_bps)?,
+            ..self
+        })
+    }
+}
+
+/// The values as they stand; of a key that stands twice, the last.
+#[derive(Default)]
+struct Texts<'l> {
+    rtt: Option<&'l str>,
+    minrtt: Option<&'l str>,
+    rto: Option<&'l str>,
+    mss: Option<&'l str>,
+    cwnd: Option<&'l str>,
+    ssthresh: Option<&'l str>,
+    bytes_sent: Option<&'l str>,
+    bytes_retrans: Option<&'l str>,
+    bytes_acked: Option<&'l str>,
+    bytes_received: Option<&'l str>,
+    unacked: Option<&'l str>,
+    retrans: Option<&'l str>,
+    lost: Option<&'l str>,
+    pacing_rate: Option<&'l str>,
+    delivery_rate: Option<&'l str>,
+}
+
+impl<'l> Texts<'l> {
+    fn take(&mut self, key: &str, value: &'l str) {
+        let text = match key {
+            "rtt" => &mut self.rtt,
+            "minrtt" => &mut self.minrtt,
+            "rto" => &mut self.rto,
+            "mss" => &mut self.mss,
+            "cwnd" => &mut self.cwnd,
+            "ssthresh" => &mut self.ssthresh,
+            "bytes_sent" => &mut self.bytes_sent,
+            "bytes_retrans" => &mut self.bytes_retrans,
+            "bytes_acked" => &mut self.bytes_acked,
+            "bytes_received" => &mut self.bytes_received,
+            "unacked" => &mut self.unacked,
+            "retrans" => &mut self.retrans,
+            "lost" => &mut self.lost,
+            _ => return,
+        };
+        *text = Some(value);
+    }
+}
+
+/// What a text says where there is one; `None` alone where it says nothing.
+#[allow(clippy::option_option)]
+fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>) -> Option<Option<T>> {
+    match text {
+        Some(text) => read(text).map(Some),
+        None => Some(None),
+    }
+}
+
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// Milliseconds with a fraction, as whole microseconds.
+fn microseconds(text: &str) -> Option<i64> {
+    let rounded = (text.parse::<f64>().ok()? * US_PER_MS).round_ties_even();
+    // A double holds every whole number up to 2^53, which is 285 years.
+    #[allow(clippy::cast_possible_truncation)]
+    (rounded.abs() < 9_007_199_254_740_992.0).then_some(rounded as i64)
+}
+
+fn rate_bps(text: &str) -> Option<i64> {
+    text.strip_suffix("bps").unwrap_or(text).parse().ok()
+}
+
+/// `192.0.2.1:443`, `[2001:db8::1]:443`, `[fe80::1%eth0]:443`, `fe80::1%eth0:443`, `*:443`.
+fn endpoint(text: &str) -> Option<SsEndpoint> {
+    let (host, port) = text.rsplit_once(':')?;
+    let host = host.strip_prefix('[').unwrap_or(host);
+    let host = host.strip_suffix(']').unwrap_or(host);
+    let address = match host.split_once('%') {
+        Some((address, scope)) => {
+            let named = !scope.is_empty()
+                && scope
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || letter == '_');
+            named.then_some(address)?
+        }
+        None => host,
+    };
+    let plain = |byte: u8| byte.is_ascii_hexdigit() || b".:*".contains(&byte);
+    if address.is_empty() || !address.bytes().all(plain) {
+        return None;
+    }
+    let port = match port {
+        "*" => None,
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => Some(digits.parse().ok()?),
+        _ => return None,
+    };
+    Some(SsEndpoint {
+        address: (address != "*").then(|| address.to_owned()),
+        port,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOCKET: &str = "ESTAB 0 27512 10.0.1.2:40001 [2001:db8::1%eth0]:5201 ts sack cubic rtt:100.118/22.589 \
+        mss:1448 ssthresh:2 bytes_sent:1016533 pacing_rate 694216bps delivery_rate 389800bps app_limited \
+        retrans:1/63 minrtt:50.0545";
+
+    #[test]
+    fn a_socket_is_read() {
+        let socket = SsSocket::parse(SOCKET).unwrap();
+        assert_eq!(socket.local.address.as_deref(), Some("10.0.1.2"));
+        assert_eq!(socket.peer.address.as_deref(), Some("2001:db8::1"));
+        assert_eq!((socket.local.port, socket.peer.port), (Some(40_001), Some(5201)));
+        assert_eq!(socket.congestion_control.as_deref(), Some("cubic"));
+        assert_eq!((socket.srtt_us, socket.rttvar_us), (Some(100_118), Some(22_589)));
+        assert_eq!(
+            (socket.retransmitted_packets, socket.lost_packets),
+            (Some(63), None)
+        );
+        assert_eq!(
+            (socket.pacing_rate_bps, socket.delivery_rate_bps),
+            (Some(694_216), Some(389_800))
+        );
+        assert!(socket.app_limited);
+        // Half a microsecond goes to the even one.
+        assert_eq!(socket.min_rtt_us, Some(50_054));
+    }
+
+    #[test]
+    fn ends_in_every_form() {
+        let parsed = |text| endpoint(text).map(|end| (end.address.unwrap_or_default(), end.port));
+        assert_eq!(parsed("*:*"), Some((String::new(), None)));
+        assert_eq!(
+            parsed("fe80::1%eth0:443"),
+            Some(("fe80::1".to_owned(), Some(443)))
+        );
+        assert_eq!(parsed("[::]:22"), Some(("::".to_owned(), Some(22))));
+        for text in [
+            "",
+            ":1",
+            "[]:1",
+            "1.2.3.4",
+            "1.2.3.4:",
+            "host:1",
+            "1.2.3.4:x",
+            "::1%:1",
+            "1.2.3.4:99999999999",
+        ] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_none_refuse_the_socket() {
+        for (was, is) in [
+            ("ESTAB", "ESTABLISHED"),
+            ("rtt:100.118/", "rtt:x/"),
+            ("/22.589", "/nan"),
+            ("100.118", "inf"),
+            ("mss:1448", "mss:3000000000"),
+            ("bytes_sent:1016533", "bytes_sent:9223372036854775808"),
+            ("694216bps", "lots"),
+            ("1/63", "1/"),
+            ("50.0545", "1e300"),
+        ] {
+            assert_eq!(SsSocket::parse(&SOCKET.replacen(was, is, 1)), None, "{is}");
+        }
+        assert_eq!(SsSocket::parse("ESTAB 0 0 10.0.1.2:40001"), None);
+        assert_eq!(SsSocket::parse(""), None);
+    }
+}
