@@ -79,25 +79,43 @@ def load_cells(
 
 def _cells_of(connection: duckdb.DuckDBPyConnection, dataset: Dataset, count: str, threads: int) -> Cells:
     columns = [column for column in dataset.columns if column.name not in HISTOGRAM_COLUMNS]
-    keys, bins, counts = ", ".join(column.sql for column in columns), identifier("bin_index"), identifier(count)
-    table = f"{_SCHEMA}.{dataset.sql}"
+    keys, counted = ", ".join(column.sql for column in columns), f"{identifier(count)} > 0"
     try:
         # In the order of the columns, because neighbours are often in one group, and then lie together in memory.
         connection.execute(f"""
             create table {_GATHERED} as
                 select cast(row_number() over () - 1 as uinteger) as cell, *
-                from (
-                    select {keys}, {histogram_list(f"cast({bins} as usmallint)", f"cast({counts} as ubigint)")} as bins
-                    from {dataset.sql} where {counts} > 0 group by {keys} order by {keys}
-                )
+                from (select distinct {keys} from {dataset.sql} where {counted} order by {keys})
         """)
-        lists = connection.sql(f"select bins from {_GATHERED} order by cell").to_arrow_table()
-        histograms = histograms_in(lists.column("bins"), threads)
-        described = ", ".join(_coded(connection, dataset, column) for column in columns)
-        connection.execute(f"create table {table} as select cell, {described} from {_GATHERED} order by cell")
+        constant = _constant(connection, columns)
+        varying = [column.sql for column in columns if column.name not in constant]
+        same = " and ".join(f"one.{key} is not distinct from {_GATHERED}.{key}" for key in varying) or "true"
+        counts = _in_fewest_bits(connection, dataset, count)
+        rows = connection.sql(f"""
+            select cell, cast(bin_index as usmallint) as bin_index, {counts} as counted
+            from {dataset.sql} as one inner join {_GATHERED} on {same} where {counted}
+        """).to_arrow_table()
+        coded = ", ".join(_coded(connection, dataset, column) for column in columns)
+        table = f"{_SCHEMA}.{dataset.sql}"
+        connection.execute(f"create table {table} as select cell, {coded} from {_GATHERED} order by cell")
     finally:
         connection.execute(f"drop table if exists {_GATHERED}")
-    return Cells(table, histograms, _constant(connection, table, columns))
+    return Cells(table, _histograms_of(rows, threads), constant)
+
+
+def _in_fewest_bits(connection: duckdb.DuckDBPyConnection, dataset: Dataset, count: str) -> str:
+    (most,) = connection.sql(f"select max({identifier(count)}) from {dataset.sql}").fetchall()[0]
+    return f"cast({identifier(count)} as {'ubigint' if (most or 0) >= 2**32 else 'uinteger'})"
+
+
+def _histograms_of(rows: pa.Table, threads: int) -> HistogramSet:
+    """Return the histograms of rows with `cell`, `bin_index` and `counted`, each cell of which has a row."""
+    cells, bins, counts = (rows.column(name).to_numpy() for name in ("cell", "bin_index", "counted"))
+    if np.any(cells[1:] < cells[:-1]):
+        order = np.argsort(cells, kind="stable")
+        cells, bins, counts = cells[order], bins[order], counts[order]
+    number = int(cells[-1]) + 1 if cells.size else 0
+    return HistogramSet(np.searchsorted(cells, np.arange(number + 1, dtype=cells.dtype)), bins, counts, threads)
 
 
 def _coded(connection: duckdb.DuckDBPyConnection, dataset: Dataset, column: Column) -> str:
@@ -113,9 +131,9 @@ def _coded(connection: duckdb.DuckDBPyConnection, dataset: Dataset, column: Colu
     return f"cast({column.sql} as {code}) as {column.sql}"
 
 
-def _constant(connection: duckdb.DuckDBPyConnection, table: str, columns: list[Column]) -> frozenset[str]:
+def _constant(connection: duckdb.DuckDBPyConnection, columns: list[Column]) -> frozenset[str]:
     distinct = [f"count(distinct {c.sql}) + cast(count({c.sql}) < count(*) as integer)" for c in columns]
-    (found,) = connection.sql(f"select {', '.join(distinct)} from {table}").fetchall()
+    (found,) = connection.sql(f"select {', '.join(distinct)} from {_GATHERED}").fetchall()
     return frozenset(column.name for column, values in zip(columns, found, strict=True) if values <= 1)
 
 

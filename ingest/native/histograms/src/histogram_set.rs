@@ -1,5 +1,6 @@
 //! Histograms in memory, and what is told of groups of them.
 
+use std::ops::Range;
 use std::thread;
 
 use crate::HistogramFault;
@@ -14,14 +15,21 @@ enum Counts {
     Wide(Vec<u64>),
 }
 
-/// Histograms one after another: bins with their counts, in any order, and a bin perhaps more than once.
+/// Histograms one after another: bins, ascending and perhaps repeated, with their counts.
 #[derive(Debug)]
 pub struct HistogramSet {
     offsets: Vec<usize>,
     bins: Vec<u16>,
     counts: Counts,
-    /// Lowest and highest bin of each histogram, so that no more than these is cleared and looked through.
-    spans: Vec<(u16, u16)>,
+    totals: Vec<u64>,
+    /// One above the highest bin.
+    bins_end: usize,
+}
+
+/// What a thread adds up in: as many counts as there are bins, and those of one histogram.
+struct Scratch {
+    dense: Vec<u64>,
+    sparse: Vec<u64>,
 }
 
 /// The sums of groups of histograms.
@@ -44,13 +52,14 @@ impl MergedHistograms {
 }
 
 impl HistogramSet {
-    /// Return a set of histograms; `offsets` has one entry more than there are histograms.
+    /// Return a set of histograms; `offsets` has one entry more than there are histograms. The bins of a histogram may
+    /// be in any order.
     ///
     /// # Errors
     ///
     /// [`HistogramFault`] for offsets that do not divide the bins, other numbers of bins than of counts, and counts
     /// whose sum does not fit a signed 64-bit integer: the sum of any group does, then.
-    pub fn new(offsets: &[u64], bins: Vec<u16>, counts: Vec<u64>) -> Result<Self, HistogramFault> {
+    pub fn new(offsets: &[u64], mut bins: Vec<u16>, mut counts: Vec<u64>) -> Result<Self, HistogramFault> {
         if bins.len() != counts.len() {
             return Err(HistogramFault::Lengths);
         }
@@ -61,32 +70,35 @@ impl HistogramSet {
         if total.is_none_or(|total| i64::try_from(total).is_err()) {
             return Err(HistogramFault::Overflow);
         }
-        let spans = offsets
-            .windows(2)
-            .map(|bound| match bound {
-                [from, until] => span(bins.get(*from..*until).unwrap_or_default()),
-                _ => span(&[]),
-            })
-            .collect();
+        let mut totals = Vec::with_capacity(offsets.len());
+        for bound in offsets.windows(2) {
+            let range = bound.first().copied().unwrap_or(0)..bound.last().copied().unwrap_or(0);
+            if let (Some(bins), Some(counts)) = (bins.get_mut(range.clone()), counts.get_mut(range)) {
+                sort_by_bin(bins, counts);
+                totals.push(counts.iter().sum());
+            }
+        }
         let narrow: Result<Vec<u32>, _> = counts.iter().map(|count| u32::try_from(*count)).collect();
+        let bins_end = bins.iter().max().map_or(0, |highest| usize::from(*highest) + 1);
         Ok(Self {
             offsets,
             bins,
+            bins_end,
             counts: narrow.map_or(Counts::Wide(counts), Counts::Narrow),
-            spans,
+            totals,
         })
     }
 
     /// Return how many histograms there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.spans.len()
+        self.totals.len()
     }
 
     /// Return whether there is no histogram.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.totals.is_empty()
     }
 
     /// Return the bin of each quantile of each group, group after group, and the groups' totals.
@@ -138,15 +150,25 @@ impl HistogramSet {
     ///
     /// [`HistogramFault::Member`] for a member that is no histogram.
     pub fn merged(&self, groups: &Groups, threads: usize) -> Result<MergedHistograms, HistogramFault> {
-        let parts = self.sums(groups, threads, |sum, merged: &mut MergedHistograms| {
-            let before = merged.bins.len();
-            for (bin, count) in sum.occupied() {
-                merged.bins.push(bin);
-                merged.counts.push(count as i64);
-            }
-            merged.lengths.push((merged.bins.len() - before) as i64);
-            Ok(())
-        })?;
+        let parts = self.each_part(
+            groups,
+            threads,
+            |members, scratch, merged: &mut MergedHistograms| {
+                let before = merged.bins.len();
+                let span = self.add(members, &mut scratch.dense)?;
+                let counts = between(&mut scratch.dense, span);
+                for (bin, count) in (span.0..=u16::MAX)
+                    .zip(counts.iter())
+                    .filter(|(_, count)| **count > 0)
+                {
+                    merged.bins.push(bin);
+                    merged.counts.push(*count as i64);
+                }
+                counts.fill(0);
+                merged.lengths.push((merged.bins.len() - before) as i64);
+                Ok(())
+            },
+        )?;
         let mut parts = parts.into_iter();
         let mut merged = parts.next().unwrap_or_default();
         parts.for_each(|part| merged.extend(part));
@@ -164,14 +186,34 @@ impl HistogramSet {
     where
         F: Fn(&Sum<'_>, u64, &mut [i64]) -> Result<(), HistogramFault> + Sync,
     {
-        let parts = self.sums(
+        let parts = self.each_part(
             groups,
             threads,
-            |sum, (table, totals): &mut (Vec<i64>, Vec<i64>)| {
-                let (start, total) = (table.len(), sum.total());
+            |members, scratch, output: &mut (Vec<i64>, Vec<i64>)| {
+                let (table, totals) = output;
+                let start = table.len();
                 table.resize(start + width, 0);
+                let row = table.get_mut(start..).unwrap_or_default();
+                let total = self.total(members)?;
                 totals.push(total as i64);
-                fill(sum, total, table.get_mut(start..).unwrap_or_default())
+                if let [member] = members {
+                    // Nothing to add: most groups of a fine grouping are one histogram.
+                    let bins = self.copy(*member, &mut scratch.sparse);
+                    let counts = scratch.sparse.as_slice();
+                    return fill(&Sum::Sparse { bins, counts }, total, row);
+                }
+                let span = self.add(members, &mut scratch.dense)?;
+                let counts = between(&mut scratch.dense, span);
+                let filled = fill(
+                    &Sum::Dense {
+                        lowest: span.0,
+                        counts,
+                    },
+                    total,
+                    row,
+                );
+                counts.fill(0);
+                filled
             },
         )?;
         let (mut table, mut totals) = (Vec::with_capacity(groups.len() * width), Vec::new());
@@ -182,35 +224,20 @@ impl HistogramSet {
         Ok((table, totals))
     }
 
-    /// Add up each group and give its sum to `take`, with one output for each thread, in the order of the groups.
-    fn sums<T, F>(&self, groups: &Groups, threads: usize, take: F) -> Result<Vec<T>, HistogramFault>
+    /// Give the members of each group to `take`, with one output for each thread; in the order of the groups.
+    fn each_part<T, F>(&self, groups: &Groups, threads: usize, take: F) -> Result<Vec<T>, HistogramFault>
     where
         T: Default + Send,
-        F: Fn(&Sum<'_>, &mut T) -> Result<(), HistogramFault> + Sync,
+        F: Fn(&[u32], &mut Scratch, &mut T) -> Result<(), HistogramFault> + Sync,
     {
         let part = |range| {
             let mut output = T::default();
-            let mut dense = vec![
-                0;
-                self.spans
-                    .iter()
-                    .map(|span| usize::from(span.1) + 1)
-                    .max()
-                    .unwrap_or(0)
-            ];
+            let mut scratch = Scratch {
+                dense: vec![0; self.bins_end],
+                sparse: Vec::new(),
+            };
             for members in groups.members_of(range) {
-                let span = self.add(members, &mut dense)?;
-                let counts = dense
-                    .get_mut(usize::from(span.0)..=usize::from(span.1))
-                    .unwrap_or_default();
-                take(
-                    &Sum {
-                        lowest: span.0,
-                        counts,
-                    },
-                    &mut output,
-                )?;
-                counts.fill(0);
+                take(members, &mut scratch, &mut output)?;
             }
             Ok(output)
         };
@@ -235,6 +262,33 @@ impl HistogramSet {
         })
     }
 
+    fn total(&self, members: &[u32]) -> Result<u64, HistogramFault> {
+        members.iter().try_fold(0u64, |sum, member| {
+            let total = self.totals.get(*member as usize).ok_or(HistogramFault::Member)?;
+            // All counts together fit, and no histogram is in two groups.
+            Ok(sum.wrapping_add(*total))
+        })
+    }
+
+    fn range(&self, member: u32) -> Option<Range<usize>> {
+        let place = member as usize;
+        Some(*self.offsets.get(place)?..*self.offsets.get(place + 1)?)
+    }
+
+    /// Put the counts of a histogram into `counts`, and return its bins.
+    fn copy(&self, member: u32, counts: &mut Vec<u64>) -> &[u16] {
+        let range = self.range(member).unwrap_or_default();
+        counts.clear();
+        match &self.counts {
+            Counts::Narrow(all) => {
+                let some = all.get(range.clone()).unwrap_or_default();
+                counts.extend(some.iter().map(|count| u64::from(*count)));
+            }
+            Counts::Wide(all) => counts.extend_from_slice(all.get(range.clone()).unwrap_or_default()),
+        }
+        self.bins.get(range).unwrap_or_default()
+    }
+
     /// Add histograms to `dense`, by bin, and return the lowest and highest bin.
     fn add(&self, members: &[u32], dense: &mut [u64]) -> Result<(u16, u16), HistogramFault> {
         match &self.counts {
@@ -249,33 +303,40 @@ impl HistogramSet {
         counts: &[C],
         dense: &mut [u64],
     ) -> Result<(u16, u16), HistogramFault> {
-        let mut all = span(&[]);
+        // A span that holds no bin, until there is one.
+        let mut span = (u16::MAX, 0);
         for member in members {
-            let place = *member as usize;
-            let (from, until) = self
-                .offsets
-                .get(place)
-                .zip(self.offsets.get(place + 1))
-                .ok_or(HistogramFault::Member)?;
-            let bins = self.bins.get(*from..*until).unwrap_or_default();
-            for (bin, count) in bins.iter().zip(counts.get(*from..*until).unwrap_or_default()) {
+            let range = self.range(*member).ok_or(HistogramFault::Member)?;
+            let bins = self.bins.get(range.clone()).unwrap_or_default();
+            for (bin, count) in bins.iter().zip(counts.get(range).unwrap_or_default()) {
                 if let Some(slot) = dense.get_mut(usize::from(*bin)) {
-                    // All counts together fit, and no histogram is in two groups.
                     *slot = slot.wrapping_add((*count).into());
                 }
             }
-            let (lowest, highest) = self.spans.get(place).copied().unwrap_or(span(&[]));
-            all = (all.0.min(lowest), all.1.max(highest));
+            if let (Some(lowest), Some(highest)) = (bins.first(), bins.last()) {
+                span = (span.0.min(*lowest), span.1.max(*highest));
+            }
         }
-        Ok(all)
+        Ok(span)
     }
 }
 
-/// Return the lowest and the highest of some bins; of none it is a span that holds no bin and widens no other.
-fn span(bins: &[u16]) -> (u16, u16) {
-    bins.iter().fold((u16::MAX, 0), |(lowest, highest), bin| {
-        (lowest.min(*bin), highest.max(*bin))
-    })
+/// Return the counts from the lowest to the highest bin.
+fn between(dense: &mut [u64], span: (u16, u16)) -> &mut [u64] {
+    dense
+        .get_mut(usize::from(span.0)..=usize::from(span.1))
+        .unwrap_or_default()
+}
+
+fn sort_by_bin(bins: &mut [u16], counts: &mut [u64]) {
+    if bins.is_sorted() {
+        return;
+    }
+    let mut pairs: Vec<(u16, u64)> = bins.iter().copied().zip(counts.iter().copied()).collect();
+    pairs.sort_unstable();
+    for ((bin, count), pair) in bins.iter_mut().zip(counts).zip(pairs) {
+        (*bin, *count) = pair;
+    }
 }
 
 #[cfg(test)]
