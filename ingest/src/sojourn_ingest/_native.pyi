@@ -239,3 +239,10 @@ class HistogramSet:
 
 def rfc3339_ns(offsets: memoryview, data: memoryview) -> pa.RecordBatch:
     """Return the column ``ns`` of times of RFC 3339, nanoseconds since the UTC epoch; null for what is no time."""
+
+def ndt_connections(content: bytes, version: int) -> tuple[int, list[str], list[dict[str, object]]] | None:
+    """Read one result of NDT5 or NDT7, without the GIL.
+
+    Return how many directions it has, for each without a connection the reason, and the others as columns of
+    srtt_connection with plain ``client_address``; None where the content is not one JSON object in UTF-8.
+    """

@@ -13,6 +13,7 @@ mod addresses;
 mod batch;
 mod errors;
 mod histograms;
+mod ndt;
 mod snapshots;
 mod texts;
 
@@ -366,6 +367,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(capture_span, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(ndt::ndt_connections, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())
 }
