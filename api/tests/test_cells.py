@@ -235,6 +235,11 @@ def test_runs_are_counted_alike_and_answers_are_the_same_bytes(
             answers = [client.get(f"/v1/distributions/{url}&{statistic}") for client in (held, read)]
             assert answers[0].status_code == 200
             assert answers[0].content == answers[1].content
+            tables = [
+                client.get(f"/v1/distributions/{url}&{statistic}&format=arrow").content for client in (held, read)
+            ]
+            first, second = (pa.ipc.open_stream(content).read_all() for content in tables)
+            assert first.equals(second, check_metadata=True)
 
 
 def test_smallest_datasets_are_held_for_as_long_as_they_fit(folder: Path) -> None:

@@ -12,12 +12,15 @@ import argparse
 import json
 import os
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from itertools import combinations
 from pathlib import Path
 
@@ -49,6 +52,11 @@ GROUPINGS = (
 )  # fmt: skip
 CLASSES = ("country", "access_technology", "ip_version", "proximity_class", "transfer_size_class")
 GOAL_MS = 50
+ANSWERS = {
+    "six quantiles": "statistic=quantiles",
+    "three thresholds": "statistic=thresholds&thresholds_ms=100,500,1000",
+    "six quantiles, Arrow": "statistic=quantiles&format=arrow",
+}
 
 PLAIN_SQL = """
 create table measured as
@@ -278,6 +286,60 @@ def print_groupings(folder: Path, threads: int = 1) -> None:
         print(f"| {name} | {one.groups:,} | {one.cpu_ms:.0f} | {one.least_ms:.0f} | {one.median_ms:.0f} |")
     read.close()
     held.close()
+    print_answers(folder.parent)
+
+
+@contextmanager
+def served(snapshots: Path) -> Iterator[tuple[HTTPConnection, int]]:
+    """Serve a folder of snapshots by a process of its own, and give a connection to it and its number."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    environment = {**os.environ, "SOJOURN_SNAPSHOTS": str(snapshots)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([SOJOURN, "serve", "--port", str(port)], env=environment, **quiet)
+    try:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        while True:
+            try:
+                connection.connect()
+                break
+            except OSError:
+                if server.poll() is not None:
+                    raise SystemExit("the service did not start") from None
+                time.sleep(0.1)
+        yield connection, server.pid
+        connection.close()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def cpu_ms_of(process: int) -> float:
+    """Return the processor time of a running process on Linux, in ticks of mostly 10 ms."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def print_answers(snapshots: Path, runs: int = 20) -> None:
+    """Print what answers over HTTP take: CPU time of the service, and least time from request to last byte."""
+    print(f"\n| answer over HTTP, CPU / least ms | {' | '.join(ANSWERS)} |\n|---{'|---' * len(ANSWERS)}|")
+    with served(snapshots) as (connection, process):
+        for group in GROUPINGS:
+            cells = []
+            for query in ANSWERS.values():
+                taken, content, before = [], b"", cpu_ms_of(process)
+                for _ in range(runs):
+                    started = time.perf_counter()
+                    connection.request("GET", f"/v1/distributions/connection_queuing_delay?group={group}&{query}")
+                    response = connection.getresponse()
+                    content = response.read()
+                    taken.append(1000 * (time.perf_counter() - started))
+                    if response.status != 200:
+                        raise SystemExit(content.decode())
+                cpu = (cpu_ms_of(process) - before) / runs
+                cells.append(f"{cpu:.0f} / {min(taken):.0f} ({len(content) // 1024:,} KiB)")
+            print(f"| {group.replace(',', ', ')} | {' | '.join(cells)} |")
 
 
 def main() -> None:

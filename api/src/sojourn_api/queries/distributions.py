@@ -118,12 +118,13 @@ class DistributionQuery:
         return "run_id" in self.dataset.by_name
 
     def cells_sql(self, cells: Cells) -> str:
-        """Return one row a group: its columns, runs, and the numbers of its cells as a list."""
+        """Return one row a group: its columns (text as a dictionary), runs, and the numbers of its cells as a list."""
         varying = [column for column in self.group if column.name not in cells.constant]
         keys = ", ".join(column.sql for column in varying)
-        constant = [f"any_value({c.sql}) as {c.sql}" for c in self.group if c not in varying]
-        grouped = [*(column.sql for column in varying), *constant, "list(cell) as members"]
-        columns = [f"cast({c.sql} as varchar) as {c.sql}" if c.kind == "text" else c.sql for c in self.group]
+        grouped = [*(column.sql for column in varying), "list(cell) as members"]
+        columns = [
+            c.sql if c in varying else f"(select any_value({c.sql}) from {cells.sql}) as {c.sql}" for c in self.group
+        ]
         if self.of_runs:
             grouped.append("count(distinct (study_id, run_id)) as runs")
             columns.append("runs")
@@ -193,6 +194,11 @@ def grouped_histograms(
     return table, histograms_in(table.column("histogram"), snapshot.threads), Groups.each(table.num_rows)
 
 
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without a dictionary, which formats would show."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def fetch_distribution(
     runner: QueryRunner, snapshot: Snapshot, query: DistributionQuery, max_rows: int
 ) -> tuple[pa.Table, tuple[OutputColumn, ...]]:
@@ -200,7 +206,7 @@ def fetch_distribution(
     table, histograms, groups = grouped_histograms(runner, snapshot, query)
     told = described(histograms, groups, query.statistic, max_rows)
     rows = pa.array(np.repeat(np.arange(len(groups)), told.lengths))
-    arrays = [table.column(column.name).take(rows) for column in query.group]
+    arrays = [_plain(table.column(column.name).take(rows)) for column in query.group]
     arrays.append(pa.array(np.repeat(told.totals, told.lengths), pa.int64()))
     columns = [OutputColumn(column.name, column.type, column.unit) for column in query.group]
     columns.append(OutputColumn("n", "BIGINT", query.metric.count))
