@@ -22,7 +22,7 @@ SCALE ?=
 # As many days more, so that a day has as many connections at either scale.
 DAYS_OF_SNAPSHOTS := $(if $(filter full,$(SCALE)),120,28)
 ROWS_OF_SNAPSHOTS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
-# Rows of the CSV that make bench-snapshot-files reads.
+# Rows of the CSV that make bench-snapshot-files reads at the end; 0 for none.
 ROWS_OF_FILES := $(or $(ROWS),80000000)
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
@@ -152,7 +152,7 @@ bench-snapshots: setup ## Connections in the wild against plain SQL, Polars and 
 		--rows $(ROWS_OF_SNAPSHOTS) --days $(DAYS_OF_SNAPSHOTS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
 .PHONY: bench-snapshot-files
-bench-snapshot-files: setup ## Look-ups, pseudonyms, and the speed and peak memory of reading a CSV of ROWS (80 million, 5 GB of disk)
+bench-snapshot-files: setup ## Speed and peak memory of every reader of connections, look-ups, pseudonyms, a CSV of ROWS (80 million, 5 GB of disk)
 	@mkdir -p $(SOJOURN_VAR)
 	@.venv/bin/python ingest/benchmarks/snapshot_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR)
 

@@ -1,25 +1,32 @@
-"""Speed and memory of reading connections: look-ups, pseudonyms, a large CSV into the lake, tcp-info archives.
+"""Speed and memory of reading connections: every reader, look-ups, pseudonyms, a large CSV into the lake.
 
-Run with the number of rows of the CSV, and the folder to work in; what it writes there is removed at the end:
+Run with the number of rows of the CSV (0: the readers alone), and the folder to work in; what it writes there is
+removed at the end:
 
     .venv/bin/python ingest/benchmarks/snapshot_speed.py 10000000 /tmp
 
 The connections are made up: addresses and RTTs at random. Rates are by processor time, so that other work on the
-machine does not count; what passed on the clock stands beside.
+machine does not count; what passed on the clock stands beside. Each reader reads an input and a tenth of it, and its
+rate is by the difference, so that the time to start is in none.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-import duckdb
+import connection_files as made_up
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
@@ -31,36 +38,8 @@ from sojourn_ingest.text_columns import text_buffers
 
 PREFIXES = 1_000_000
 LOOK_UPS = 2_000_000
-
-DESCRIPTION = """sojourn_snapshots: 1
-dataset: made-up
-title: Made-up connections
-licence: CC0-1.0
-synthetic: true
-tables:
-  - name: connections
-    rtt_basis: smoothed
-    sample_basis: rtt_samples
-    fields:
-      start_ns: { from: start, unit: s }
-      client_address: { from: address }
-      client_name: { from: name }
-      rtt_min_us: { from: least, unit: ms }
-      rtt_avg_us: { from: mean, unit: ms }
-      rtt_max_us: { from: most, unit: ms }
-      rtt_samples: { from: samples }
-      sent_bytes: { from: bytes, unit: bytes }
-"""
-
-ROWS = """
-    select 1321009871 + range % 86400 || '.' || lpad((range % 1000)::varchar, 3, '0') as start,
-        (1 + hash(range) % 223) || '.' || (hash(range + 1) % 256) || '.' || (hash(range + 2) % 256) || '.'
-            || (hash(range + 3) % 256) as address,
-        case when range % 4 = 0 then 'host-' || range % 100000 || '.adsl.example.net' else '' end as name,
-        20 + range % 50 as least, 45.5 + range % 50 as mean, 90 + range % 400 as most,
-        10 + range % 90 as samples, 5000 + hash(range) % 100000 as bytes
-    from range({rows})
-"""
+#: Fewer for the readers, so that the table is not most of the memory.
+PREFIXES_OF_READERS = 100_000
 
 INGEST = """
 import resource, sys, time
@@ -83,11 +62,11 @@ print(time.perf_counter() - started, time.process_time() - cpu, before // 1024, 
 """
 
 
-def _prefix_csv(path: Path) -> None:
+def _prefix_csv(path: Path, prefixes: int) -> None:
     numbers = random.Random(7)
     with path.open("w") as file:
         file.write("prefix,asn,country\n")
-        for _ in range(PREFIXES):
+        for _ in range(prefixes):
             length = numbers.choice((16, 19, 20, 22, 23, 24, 24, 24))
             network = ipaddress.ip_network((numbers.getrandbits(32) >> (32 - length) << (32 - length), length))
             file.write(f"{network},{numbers.randrange(1, 400_000)},{numbers.choice(('DE', 'US', 'JP'))}\n")
@@ -121,30 +100,99 @@ def _look_ups(prefixes: Path) -> None:
     _rate("access rules, a quarter of the rows with a name of its own", LOOK_UPS, time.process_time() - started)
 
 
+@dataclass(frozen=True)
+class Ingested:
+    """What one ingest took: seconds, memory at most and before it began (MiB), and the records it read."""
+
+    wall_s: float
+    cpu_s: float
+    before_mib: int
+    peak_mib: int
+    records: int
+
+
+def _ingest(data: Path, lake: Path, prefixes: Path) -> Ingested:
+    command = [sys.executable, "-c", INGEST, str(data), str(lake), str(prefixes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return Ingested(float(done[0]), float(done[1]), int(done[2]), int(done[3]), int(done[4]))
+
+
 def _csv(rows: int, folder: Path, prefixes: Path) -> None:
     data = folder / "data"
     data.mkdir()
-    duckdb.sql(f"copy ({ROWS.format(rows=rows)}) to '{data / 'connections.csv'}' (header)")
-    (data / "made-up.yaml").write_text(DESCRIPTION)
+    made_up.write_table(data, rows, "csv")
     size = (data / "connections.csv").stat().st_size
-    command = [sys.executable, "-c", INGEST, str(data), str(folder / "lake"), str(prefixes)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    seconds, cpu, before, peak = float(done[0]), float(done[1]), int(done[2]), int(done[3])
+    took = _ingest(data, folder / "lake", prefixes)
     lake = sum(file.stat().st_size for file in (folder / "lake").rglob("*.parquet"))
-    _rate(f"CSV of {size / 1e9:.2f} GB into the lake", rows, cpu)
+    _rate(f"CSV of {size / 1e9:.2f} GB into the lake", rows, took.cpu_s)
     print(
-        f"  {size / cpu / 1e6:.0f} MB/s; {seconds:.0f} s passed; lake {lake / 1e9:.2f} GB; memory at most {peak} MiB, "
-        f"of which {before} MiB were there before it began (Python, Arrow, prefix table)"
+        f"  {size / took.cpu_s / 1e6:.0f} MB/s; {took.wall_s:.0f} s passed; lake {lake / 1e9:.2f} GB; memory at most "
+        f"{took.peak_mib} MiB, of which {took.before_mib} MiB were there before it began (Python, Arrow, prefix table)"
     )
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One kind of input: what is counted of it, how many of these are written, and what one of them stands for."""
+
+    name: str
+    unit: str
+    count: int
+    write: Callable[[Path, int], None]
+    each: int = 1
+
+
+READERS = (
+    Reader("described table, CSV", "rows", 5_000_000, partial(made_up.write_table, form="csv")),
+    Reader("described table, Parquet", "rows", 5_000_000, partial(made_up.write_table, form="parquet")),
+    Reader("described table, JSON Lines", "rows", 3_000_000, partial(made_up.write_table, form="jsonl")),
+    Reader("NDT7 results in a tar", "members", 30_000, made_up.write_ndt7),
+    Reader("NDT7 results, each gzip", "members", 20_000, made_up.write_ndt7_gzip),
+    Reader("NDT5 results in a tar", "members", 100_000, made_up.write_ndt5),
+    Reader("tcp-info files (zstd) in a tar", "polls", 40_000, made_up.write_tcp_info, made_up.POLLS_OF_TCP_INFO),
+    Reader("SideStream table", "rows", 600_000, made_up.write_sidestream),
+    Reader("SideStream tables in a tar", "rows", 1_000, made_up.write_sidestream_archive, made_up.ROWS_OF_SIDESTREAM),
+    Reader("polls of `ss -tin`", "sockets", 20_000, made_up.write_ss_polls, made_up.SOCKETS_OF_A_POLL),
+    Reader("flent files (gzip) in a tar", "RTT polls", 300, made_up.write_flent, 8 * made_up.POLLS_OF_FLENT),
+)
+
+
+def _readers(folder: Path) -> None:
+    prefixes = folder / "fewer-prefixes.csv"
+    _prefix_csv(prefixes, PREFIXES_OF_READERS)
+    print(f"made-up inputs; load {os.getloadavg()[0]:.1f}; {PREFIXES_OF_READERS:,} prefixes")
+    print("| input | MB | CPU s | a second and core | MB/s | peak MiB | before it began | peak MiB of a tenth |")
+    print("|---|---|---|---|---|---|---|---|")
+    for reader in READERS:
+        took: list[Ingested] = []
+        sizes: list[int] = []
+        for count in (reader.count // 10, reader.count):
+            data, lake = folder / "data", folder / "lake"
+            data.mkdir()
+            reader.write(data, count)
+            sizes.append(sum(file.stat().st_size for file in data.iterdir()))
+            took.append(_ingest(data, lake, prefixes))
+            shutil.rmtree(data)
+            shutil.rmtree(lake)
+        seconds = took[1].cpu_s - took[0].cpu_s
+        count = (reader.count - reader.count // 10) * reader.each
+        rate = f"{count / seconds:,.0f} {reader.unit}"
+        speed = f"{(sizes[1] - sizes[0]) / seconds / 1e6:.1f}"
+        memory = f"{took[1].peak_mib} | {took[1].before_mib} | {took[0].peak_mib}"
+        print(
+            f"| {reader.name} | {sizes[1] / 1e6:.0f} | {took[1].cpu_s:.1f} | {rate} | {speed} | {memory} |", flush=True
+        )
 
 
 def _main(rows: int, base: Path) -> None:
     with tempfile.TemporaryDirectory(dir=base) as name:
         folder = Path(name)
-        prefixes = folder / "prefixes.csv"
-        _prefix_csv(prefixes)
-        _look_ups(prefixes)
-        _csv(rows, folder, prefixes)
+        _readers(folder)
+        if rows:
+            prefixes = folder / "prefixes.csv"
+            _prefix_csv(prefixes, PREFIXES)
+            _look_ups(prefixes)
+            _csv(rows, folder, prefixes)
     print(f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB; mark {Enrichment().mark}")
 
 

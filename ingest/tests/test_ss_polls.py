@@ -115,3 +115,35 @@ def test_every_poll_of_a_testbed_run_is_read(testbed: Path) -> None:
         assert ours["retransmitted_packets"] == theirs["retrans_total"]
         assert ours["delivery_rate_bps"] == theirs["delivery_rate_bps"]
         assert ours["app_limited"] == theirs["app_limited"]
+
+
+def _connections(path: Path) -> list[dict[str, object]]:
+    text = path.read_bytes()
+    source = Source(path=path, compression="none", head=text[:65_536], plain_bytes=len(text))
+    context = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
+    facts = SsPolls().read(source, context, Reading())
+    return [row for name, batch in facts if name == "srtt_connection" for row in batch.to_pylist()]
+
+
+def test_silent_connections_are_given_before_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty connections of three polls each, one after another, beside one that lasts."""
+    path = tmp_path / "ss_raw.jsonl"
+    socket = "ESTAB 0 0 10.0.1.2:443 192.0.2.{host}:{port} cubic rtt:{rtt}/2 bytes_sent:{sent}"
+    polls = []
+    for poll in range(60):
+        sockets = [(1, 9, 50 + poll), (2 + poll // 3, 1000 + poll // 3, 20 + poll % 3)]
+        lines = [socket.format(host=host, port=port, rtt=rtt, sent=poll) for host, port, rtt in sockets]
+        polls.append({"ts_ns": 10**18 + poll * 10**8, "ts_end_ns": 10**18 + poll * 10**8, "raw": "\n".join(lines)})
+    path.write_text("".join(json.dumps(poll, separators=(",", ":")) + "\n" for poll in polls))
+    whole = _connections(path)
+    monkeypatch.setattr("sojourn_ingest.formats.ss_polls.OPEN_CONNECTIONS", 4)
+    monkeypatch.setattr("sojourn_ingest.formats.ss_polls.KNOWN_ADDRESSES", 3)
+    bounded = _connections(path)
+    assert [row["connection_number"] for row in bounded] == list(range(21))
+    assert bounded != whole  # the lasting one began first, and is given last
+
+    def without_numbers(rows: list[dict[str, object]]) -> list[str]:
+        return sorted(str({**row, "connection_number": None}) for row in rows)
+
+    assert without_numbers(bounded) == without_numbers(whole)
+    assert {row["rtt_samples"] for row in whole} == {3, 60}

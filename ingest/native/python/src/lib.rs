@@ -12,6 +12,8 @@
 mod addresses;
 mod batch;
 mod errors;
+mod histograms;
+mod ndt;
 mod snapshots;
 mod texts;
 
@@ -360,10 +362,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::PrefixTable>()?;
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<snapshots::TcpInfoDecoder>()?;
+    module.add_class::<histograms::HistogramSet>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(capture_span, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(ndt::ndt_connections, module)?)?;
     module.add_function(wrap_pyfunction!(core_version, module)?)?;
     Ok(())
 }

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.plain_text import open_plain
-from sojourn_ingest.formats.snapshot_connections import TABLE, SnapshotFormat, connection_numbers
+from sojourn_ingest.formats.gathered_connections import GatheredConnections
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.plain_text import DAMAGED_STREAM, open_plain
+from sojourn_ingest.formats.snapshot_connections import (
+    TABLE,
+    ConnectionFormat,
+    RawConnections,
+    RawRows,
+    SnapshotFormat,
+    connection_numbers,
+)
 from sojourn_ingest.formats.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
 
 HEAD_BYTES = 65_536
+#: A member up to this size is read at once, which is quicker; a larger one is streamed.
+SMALL_MEMBER_BYTES = 2**20
 BLOCK_BYTES = 512
 MAGIC_OFFSET = 257
+MAGIC_BYTES = 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 
 
@@ -39,6 +50,19 @@ class _Joined(io.RawIOBase):
         self._head = self._head[len(content) :]
         buffer[: len(content)] = content
         return len(content)
+
+
+class _Broken(io.RawIOBase):
+    """A stream at the place where its archive is damaged."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        raise self._error
 
 
 class _Ending:
@@ -73,7 +97,7 @@ class SnapshotArchive(SnapshotFormat):
 
     name = "snapshot_archive"
 
-    def __init__(self, members: Sequence[Format]) -> None:
+    def __init__(self, members: Sequence[ConnectionFormat]) -> None:
         self._members = members
 
     @property
@@ -87,14 +111,15 @@ class SnapshotArchive(SnapshotFormat):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of all members, numbered through."""
-        polls = TcpInfoReader(context, reading)
-        numbers = _Numbers()
+        rows = _Rows(context, reading)
         place = 0
         with open_plain(source) as plain:
             handle = _Ending(plain)
             try:
                 with tarfile.open(fileobj=cast(BinaryIO, handle), mode="r|") as archive:
-                    for entry in archive:
+                    while (entry := archive.next()) is not None:
+                        # The archive would keep every entry, as many as there are.
+                        archive.members.clear()  # type: ignore[attr-defined]
                         if not entry.isfile():
                             continue
                         place += 1
@@ -103,58 +128,81 @@ class SnapshotArchive(SnapshotFormat):
                             reading.refuse("empty_member")
                             continue
                         try:
-                            yield from numbers.through(
-                                self._member(cast(BinaryIO, member), source, context, reading, polls)
-                            )
+                            content = _member_content(cast(io.BufferedReader, member), entry.size)
+                            yield from self._member(content, source, reading, rows)
                         except InputError as error:
                             reading.refuse(f"member: {error.reason}")
                             if error.reason not in ("unrecognised_format", "empty"):
                                 fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
                                 reading.fault = reading.fault or fault
+                whole = handle.ends_as_an_archive()
             except (tarfile.TarError, EOFError) as error:
                 message = f"tar archive is damaged after member {place}: {error}; copy the file again"
                 reading.fault = InputError("corrupt_record", message)
+            except DAMAGED_STREAM as error:
+                message = f"{source.compression} stream is damaged after member {place}: {error}; copy the file again"
+                reading.fault = InputError("compression", message)
             else:
-                if not handle.ends_as_an_archive():
+                if not whole:
                     message = f"tar archive ends without its end marker after member {place}; copy the file again"
                     reading.fault = reading.fault or InputError("truncated", message)
-        yield from numbers.through((TABLE, batch) for batch in polls.finish(reading))
-        if numbers.rows == 0:
+        yield from rows.finish()
+        if rows.numbered == 0:
             raise reading.fault or nothing_usable(reading)
 
-    def _member(
-        self, member: BinaryIO, archive: Source, context: Context, reading: Reading, polls: TcpInfoReader
-    ) -> Facts:
-        stored = member.read(16)
-        compression = next((name for magic, name in COMPRESSIONS.items() if stored.startswith(magic)), "none")
-        wrapped = Source(archive.path, compression, b"", 0, _rejoined(stored, member))
-        with open_plain(wrapped) as plain:
+    def _member(self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows) -> Facts:
+        compression = "none"
+        with open_plain(Source(archive.path, "none", b"", 0, stored)) as begun:
+            magic = begun.read(MAGIC_BYTES)
+        for known, name in COMPRESSIONS.items():
+            if magic.startswith(known):
+                compression = name
+        if isinstance(stored, io.BytesIO):
+            stored.seek(0)
+        else:
+            stored = _rejoined(magic, stored)
+        with open_plain(Source(archive.path, compression, b"", 0, stored)) as plain:
             head = _read_up_to(plain, HEAD_BYTES)
             if not head:
                 reading.refuse("empty_member")
                 return
-            source = Source(archive.path, "none", head, len(head) + 1, _rejoined(head, plain))
+            rest = io.BytesIO(head) if len(head) < HEAD_BYTES else _rejoined(head, plain)
+            source = Source(archive.path, "none", head, len(head) + 1, rest)
             if is_tcp_info(source):
-                for batch in polls.read(_rejoined(head, plain)):
-                    yield TABLE, batch
+                yield from rows.of_polls(rest)
                 return
             chosen = next((one for one in self._members if one.recognises(source)), None)
             if chosen is None:
                 raise InputError("unrecognised_format", "no reader of snapshots knows it")
             inner = Reading()
             try:
-                for name, batch in chosen.read(source, context, inner):
-                    if name == TABLE:
-                        yield name, batch
-                    else:
+                for found in chosen.found(source, inner):
+                    if isinstance(found, tuple):
                         # Other tables tell their rows apart by the file, which an archive is not.
+                        name, batch = found
                         reading.refuse(f"{name}: not read in an archive", batch.num_rows)
+                    else:
+                        yield from rows.of_member(found)
             finally:
                 reading.records_read += inner.records_read
                 for reason, count in inner.refused.items():
                     reading.refuse(reason, count)
             if inner.fault is not None:
                 raise inner.fault
+
+
+def _member_content(member: io.BufferedReader, size: int) -> BinaryIO:
+    """Return the stored content of a member; damage of the archive within it comes up where it is read."""
+    if size > SMALL_MEMBER_BYTES:
+        return member
+    parts: list[bytes] = []
+    try:
+        while size > 0 and (part := member.read1(min(size, HEAD_BYTES))):
+            parts.append(part)
+            size -= len(part)
+    except (tarfile.TarError, *DAMAGED_STREAM) as error:
+        return _rejoined(b"".join(parts), cast(BinaryIO, _Broken(error)))
+    return io.BytesIO(b"".join(parts))
 
 
 def _read_up_to(handle: BinaryIO, size: int) -> bytes:
@@ -168,15 +216,38 @@ def _read_up_to(handle: BinaryIO, size: int) -> bytes:
     return b"".join(parts)
 
 
-class _Numbers:
-    """Numbers the connections of an archive through, in the order in which they come: each reader begins with 0."""
+class _Rows:
+    """The connections of an archive, numbered through in the order in which they come: each reader begins with 0."""
 
-    def __init__(self) -> None:
-        self.rows = 0
+    def __init__(self, context: Context, reading: Reading) -> None:
+        self.numbered = 0
+        self._reading = reading
+        self._polls = TcpInfoReader(context, reading)
+        self._gathered = GatheredConnections(context, reading)
 
-    def through(self, facts: Iterable[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        for name, batch in facts:
-            place = batch.schema.get_field_index("connection_number")
-            numbers = connection_numbers(self.rows, batch.num_rows)
-            self.rows += batch.num_rows
-            yield name, batch.set_column(place, batch.schema.field(place), numbers)
+    def of_member(self, raw: RawConnections | RawRows) -> Facts:
+        """Take connections of one member; yield the rows that are complete."""
+        for batch in self._gathered.add(raw):
+            yield self._through(batch)
+
+    def of_polls(self, member: BinaryIO) -> Facts:
+        """Take the polls of one tcp-info member; yield the rows that are complete."""
+        for batch in self._polls.read(member):
+            yield from self._gathered_so_far()
+            yield self._through(batch)
+
+    def finish(self) -> Facts:
+        """Yield the rest."""
+        yield from self._gathered_so_far()
+        for batch in self._polls.finish(self._reading):
+            yield self._through(batch)
+
+    def _gathered_so_far(self) -> Facts:
+        for batch in self._gathered.finish():
+            yield self._through(batch)
+
+    def _through(self, batch: pa.RecordBatch) -> tuple[str, pa.RecordBatch]:
+        place = batch.schema.get_field_index("connection_number")
+        numbers = connection_numbers(self.numbered, batch.num_rows)
+        self.numbered += batch.num_rows
+        return TABLE, batch.set_column(place, batch.schema.field(place), numbers)

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from sojourn_ingest.formats.flent_counters import counter_rows
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.json_document import count, read_object
-from sojourn_ingest.formats.snapshot_connections import TABLE, Basis, ConnectionRows, SnapshotFormat
+from sojourn_ingest.formats.interface import InputError, Reading, Source
+from sojourn_ingest.formats.json_document import count, parse_object, read_text
+from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionFormat, Found, RawRows
 from sojourn_ingest.formats.tc_polls import queue_counter_batch
 
 START = re.compile(rb'^\s*\{\s*"(metadata|raw_values|results|version|x_values)"\s*:')
 SERIES = "::tcp_rtt"
+FILE = "flent data file"
 
 
-class Flent(SnapshotFormat):
+class Flent(ConnectionFormat):
     """One flent data file."""
 
     name = "flent"
@@ -32,12 +34,12 @@ class Flent(SnapshotFormat):
         """Return whether the content begins like a data file; its keys stand in the order of the alphabet."""
         return START.match(source.head) is not None and b'"DATA_FILENAME"' in source.head
 
-    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield one row for each flow with polls of its smoothed RTT, and the polls of queue disciplines.
 
         A flow without any poll is refused.
         """
-        content = read_object(source, "flent data file")
+        content = parse_object(read_text(source, FILE), FILE)
         raw, results, metadata = (content.get(name) for name in ("raw_values", "results", "metadata"))
         raw, results = (value if isinstance(value, dict) else {} for value in (raw, results))
         ip_version = count(metadata.get("IP_VERSION")) if isinstance(metadata, dict) else None
@@ -76,7 +78,7 @@ class Flent(SnapshotFormat):
         if counters:
             yield "queue_counter", queue_counter_batch(counters)
         if rows:
-            yield TABLE, ConnectionRows(self.basis, context, reading).from_rows(rows)
+            yield RawRows(self.basis, rows)
 
 
 def _poll(value: Any) -> tuple[float, int] | None:

@@ -7,23 +7,33 @@ from typing import Any
 
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.formats.plain_text import open_plain
-from sojourn_ingest.text_columns import rfc3339_ns_of
 
 MAX_BYTES = 256 * 2**20
 
 
-def read_object(source: Source, what: str) -> dict[str, Any]:
-    """Return the JSON object that is the whole content.
+def read_text(source: Source, what: str) -> bytes:
+    """Return the whole content.
 
     Raises
     ------
     InputError
-        If it is larger than any such document, or not a JSON object; the message never quotes the content.
+        If it is larger than any such document.
     """
     with open_plain(source) as handle:
         text = handle.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
         raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, which no such document is")
+    return text
+
+
+def parse_object(text: bytes, what: str) -> dict[str, Any]:
+    """Return the JSON object that is the whole text.
+
+    Raises
+    ------
+    InputError
+        If it is not a JSON object; the message never quotes the content.
+    """
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
@@ -34,11 +44,6 @@ def read_object(source: Source, what: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError("corrupt_record", f"{what}: the document is not a JSON object")
     return content
-
-
-def time_ns(value: Any) -> int | None:
-    """Return a time of RFC 3339 as nanoseconds since the UTC epoch; None for what is no time."""
-    return rfc3339_ns_of(value) if isinstance(value, str) else None
 
 
 def count(value: Any) -> int | None:

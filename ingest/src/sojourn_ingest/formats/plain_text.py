@@ -42,13 +42,17 @@ def open_plain(source: Source) -> Iterator[BinaryIO]:
                     "unsupported_compression",
                     f"{source.compression} is not read for this format; decompress the file first",
                 )
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, _DamagedStreamError) as error:
+    except DAMAGED_STREAM as error:
         message = f"{source.compression} stream is damaged: {error}; copy the file again"
         raise InputError("compression", message) from error
 
 
 class _DamagedStreamError(Exception):
     """A zstd stream that cannot be decompressed; OSError would be taken for a fault of the disk."""
+
+
+#: What reading a damaged compressed stream raises.
+DAMAGED_STREAM = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, _DamagedStreamError)
 
 
 class _Readable(io.RawIOBase):

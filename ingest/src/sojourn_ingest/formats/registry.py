@@ -22,6 +22,7 @@ from sojourn_ingest.formats.queue_log_table import (
     queue_log_tables,
 )
 from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.snapshot_connections import ConnectionFormat
 from sojourn_ingest.formats.snapshot_mapping import MARKER as SNAPSHOTS
 from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotDescriptionFile
 from sojourn_ingest.formats.snapshot_table import snapshot_tables_of
@@ -68,7 +69,7 @@ class Registry:
             own[study.description.study_id] = study
         self.studies = list(own.values())
         self._snapshot_tables = tables = snapshot_tables_of(list(snapshots.values()))
-        members: Sequence[Format] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
+        members: Sequence[ConnectionFormat] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
             Capture(packets=packets),
             RunManifest(),

@@ -6,20 +6,21 @@ least ten samples" is meaningful there, and nowhere else: ten polls of a smoothe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sojourn_ingest.enrichment.enrichment import RAW_COLUMNS, ClientLookup
-from sojourn_ingest.formats.interface import Context, Reading
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import table
 
 TABLE = "srtt_connection"
 PROVENANCE = ("source_hash", "decoder_version")
 SCHEMA = pa.schema([column for column in table(TABLE).arrow_schema() if column.name not in PROVENANCE])
 RTT_COLUMNS = ("rtt_min_us", "rtt_avg_us", "rtt_max_us", "kernel_min_rtt_us")
+TYPES = {field.name: field.type for field in SCHEMA} | dict.fromkeys(RAW_COLUMNS, pa.string())
 
 
 def connection_numbers(first: int, rows: int) -> pa.Array:
@@ -47,24 +48,68 @@ class Basis:
         return dict(self.__dict__)
 
 
+@dataclass(frozen=True)
+class RawConnections:
+    """Connections as a reader found them: the columns that the source has, and of the client the raw ones.
+
+    The raw ones are ``client_address`` or ``client_host``, and ``client_name``. Without a basis the columns hold it.
+    """
+
+    basis: Basis | None
+    columns: Mapping[str, pa.Array]
+    rows: int
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """A few connections that a reader put together one by one, as the columns of :class:`RawConnections`.
+
+    Every row has the same columns.
+    """
+
+    basis: Basis
+    rows: list[dict[str, object]]
+
+
+def columns_of(rows: list[dict[str, object]]) -> dict[str, pa.Array]:
+    """Return rows that all have the same columns, as these."""
+    return {name: pa.array([row[name] for row in rows], TYPES[name]) for name in (rows[0] if rows else ())}
+
+
+#: What a source of connections holds: connections, and facts of other tables.
+Found = RawConnections | RawRows | tuple[str, pa.RecordBatch]
+
+
+class ConnectionFormat(SnapshotFormat, Format):
+    """A format of which a source may be small, so that what many of them hold is completed together."""
+
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield what one source holds; faults are as with :meth:`Format.read`."""
+        raise NotImplementedError
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the facts of one source; a row that cannot be one is refused with its reason."""
+        rows = ConnectionRows(context, reading)
+        for found in self.found(source, reading):
+            yield found if isinstance(found, tuple) else (TABLE, rows.complete(found))
+
+
 class ConnectionRows:
     """Completes a source's batches: clients are looked up and become pseudonyms, rows are checked."""
 
-    def __init__(self, basis: Basis, context: Context, reading: Reading) -> None:
-        self._basis = basis
+    def __init__(self, context: Context, reading: Reading) -> None:
         self._reading = reading
         self._lookup = ClientLookup(context.enrichment, context.pseudonymiser)
 
-    def complete(self, given: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        """Return rows of ``srtt_connection`` without provenance; what cannot be one is refused by reason.
-
-        ``given`` holds the columns that the source has, and of the client the raw ones (``client_address`` or
-        ``client_host``, and ``client_name``), which end here.
-        """
-        columns = {name: column for name, column in given.items() if name not in RAW_COLUMNS}
-        client, malformed = self._lookup.columns(dict(given), rows)
+    def complete(self, raw: RawConnections | RawRows) -> pa.RecordBatch:
+        """Return rows of ``srtt_connection`` without provenance; what cannot be one is refused by reason."""
+        if isinstance(raw, RawRows):
+            raw = RawConnections(raw.basis, columns_of(raw.rows), len(raw.rows))
+        rows = raw.rows
+        columns = {name: column for name, column in raw.columns.items() if name not in RAW_COLUMNS}
+        client, malformed = self._lookup.columns(dict(raw.columns), rows)
         columns |= client
-        for name, value in self._basis.constants().items():
+        for name, value in (raw.basis.constants() if raw.basis is not None else {}).items():
             columns.setdefault(name, pa.repeat(pa.scalar(value), rows))
         for name in RTT_COLUMNS:
             if name in columns:
@@ -89,10 +134,3 @@ class ConnectionRows:
         # A row counts under its first fault only, so that refused and kept rows add up to those read.
         self._reading.refuse(reason, pc.sum(pc.and_(keep, wrong)).as_py() or 0)
         return pc.and_(keep, pc.invert(wrong))
-
-    def from_rows(self, rows: list[dict[str, object]]) -> pa.RecordBatch:
-        """Return what :meth:`complete` makes of a few rows that a reader put together one by one."""
-        types = {field.name: field.type for field in SCHEMA} | dict.fromkeys(RAW_COLUMNS, pa.string())
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns = {name: pa.array([row.get(name) for row in rows], types[name]) for name in names}
-        return self.complete(columns, len(rows))

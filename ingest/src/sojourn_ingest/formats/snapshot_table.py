@@ -24,8 +24,10 @@ from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.snapshot_connections import (
     TABLE,
     Basis,
+    ConnectionFormat,
     ConnectionRows,
-    SnapshotFormat,
+    Found,
+    RawConnections,
     connection_numbers,
 )
 from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotTableMapping
@@ -37,7 +39,7 @@ BLOCK_BYTES = 4 * 2**20
 BATCH_ROWS = 65_536
 
 
-class SnapshotTable(SnapshotFormat):
+class SnapshotTable(ConnectionFormat):
     """One kind of table of one described data set."""
 
     def __init__(self, known: KnownSnapshots, mapping: SnapshotTableMapping) -> None:
@@ -66,9 +68,9 @@ class SnapshotTable(SnapshotFormat):
             return False
         return header == self.mapping.header if self.mapping.header is not None else set(header) == used
 
-    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield one row for each connection; a row that cannot be one is refused with its reason."""
-        return self._facts(source, None, context, reading)
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield one row for each connection; a row whose values do not convert is refused with its reason."""
+        return self._connections(source, None, reading)
 
     def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
         """Return the parts of a plain file in order; none of a compressed one."""
@@ -89,14 +91,15 @@ class SnapshotTable(SnapshotFormat):
 
     def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
         """Yield the rows of one part."""
-        return self._facts(source, part, context, reading)
+        rows = ConnectionRows(context, reading)
+        for found in self._connections(source, part, reading):
+            yield TABLE, rows.complete(found)
 
-    def _facts(self, source: Source, part: FilePart | None, context: Context, reading: Reading) -> Facts:
+    def _connections(self, source: Source, part: FilePart | None, reading: Reading) -> Iterator[RawConnections]:
         description = self.known.description
         basis = Basis(
             description.dataset, self.mapping.rtt_basis, self.mapping.sample_basis, synthetic=description.synthetic
         )
-        rows = ConnectionRows(basis, context, reading)
         # Lines that are no row have no number: Arrow meets them some blocks before it gives the rows above them.
         number = 0 if part is None else part.first_row or 0
         try:
@@ -107,7 +110,7 @@ class SnapshotTable(SnapshotFormat):
                 columns, keep = self._columns(batch, reading)
                 columns["connection_number"] = numbers
                 kept = {name: column.filter(keep) for name, column in columns.items()}
-                yield TABLE, rows.complete(kept, pc.sum(keep).as_py() or 0)
+                yield RawConnections(basis, kept, pc.sum(keep).as_py() or 0)
         except pa.ArrowInvalid as error:
             mend = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
             # Arrow quotes the line at fault, which may hold an address: what is said stops before it.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -17,10 +16,15 @@ import pyarrow as pa
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.snapshot_connections import TABLE as CONNECTIONS
-from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionRows, SnapshotFormat
+from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionRows, RawRows, SnapshotFormat
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
+
+#: Connections that are kept to wait for more polls of them; of more, the half that is silent for longest is given.
+OPEN_CONNECTIONS = 65_536
+#: Addresses whose keys are remembered: the same sockets are in poll after poll.
+KNOWN_ADDRESSES = 65_536
 
 # The kernel's smoothed RTT as ss prints it. The peer is the client: ss runs where the data are sent from.
 BASIS = Basis("ss", rtt_basis="smoothed", sample_basis="polls")
@@ -61,6 +65,7 @@ COLON_WORDS: dict[str, tuple[str, Any]] = {
 
 # column: word after which, as a word of its own, the value stands
 FOLLOWING_WORDS = {"pacing_rate_bps": "pacing_rate", "delivery_rate_bps": "delivery_rate"}
+AFTER_A_WORD = frozenset(FOLLOWING_WORDS.values())
 
 # What the column's integer type holds.
 LARGEST: dict[str, int] = {
@@ -94,9 +99,19 @@ def parse_socket(line: str) -> dict[str, Any]:
     local_address, local_port = _endpoint(words[3])
     peer_address, peer_port = _endpoint(words[4])
     details = words[5:]
-    keyed = {key: value for key, separator, value in (word.partition(":") for word in details) if separator}
-    bare = [word for word in details if ":" not in word]
-    following = dict(pairwise(details))
+    keyed: dict[str, str] = {}
+    bare: list[str] = []
+    following: dict[str, str] = {}
+    before = ""
+    for word in details:
+        key, separator, value = word.partition(":")
+        if separator:
+            keyed[key] = value
+        else:
+            bare.append(word)
+        if before in AFTER_A_WORD:
+            following[before] = word
+        before = word
     row: dict[str, Any] = {
         "state": words[0],
         "local_address": local_address,
@@ -140,11 +155,13 @@ class SocketRows:
     def __init__(self, context: Context, reading: Reading) -> None:
         self._pseudonymiser = context.pseudonymiser
         self._reading = reading
-        self._connections = ConnectionRows(BASIS, context, reading)
+        self._connections = ConnectionRows(context, reading)
         self._poll_index = 0
         self._rows: list[dict[str, Any]] = []
         self._open: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._ended: list[dict[str, Any]] = []
+        self._given = 0
+        self._keys: dict[str | None, tuple[str | None, str | None]] = {None: (None, None)}
 
     @property
     def polls(self) -> int:
@@ -157,9 +174,8 @@ class SocketRows:
             try:
                 row = parse_socket(line)
                 addresses = {end: row.pop(f"{end}_address") for end in ("local", "peer")}
-                for end, address in addresses.items():
-                    keys = self._pseudonymiser.keys(address) if address else (None, None)
-                    row[f"{end}_host_key"], row[f"{end}_prefix_key"] = keys
+                row["local_host_key"], row["local_prefix_key"] = self._keys_of(addresses["local"])
+                row["peer_host_key"], row["peer_prefix_key"] = self._keys_of(addresses["peer"])
             except (ValueError, OverflowError):
                 self._reading.refuse("malformed_socket")
                 continue
@@ -176,6 +192,16 @@ class SocketRows:
         self._poll_index += 1
         if len(self._rows) >= BATCH_ROWS:
             yield from self._batches()
+        if len(self._open) + len(self._ended) > OPEN_CONNECTIONS:
+            yield from self._end_silent()
+
+    def _keys_of(self, address: str | None) -> tuple[str | None, str | None]:
+        keys = self._keys.get(address)
+        if keys is None and address is not None:
+            if len(self._keys) > KNOWN_ADDRESSES:
+                self._keys = {None: (None, None)}
+            keys = self._keys[address] = self._pseudonymiser.keys(address)
+        return keys or (None, None)
 
     def _reduce(self, addresses: dict[str, str | None], row: dict[str, Any]) -> None:
         socket = (addresses["local"], row["local_port"], addresses["peer"], row["peer_port"])
@@ -192,6 +218,7 @@ class SocketRows:
                 "rtt_samples": 0,
                 "rtt_sum_us": 0,
             } | dict.fromkeys((*COUNTERS, "rtt_min_us", "rtt_max_us", "kernel_min_rtt_us", "congestion_control"))
+        known["last_poll"] = row["poll_index"]
         known["duration_ms"] = (row["poll_start_ns"] - known["start_ns"]) / 1e6
         if row["srtt_us"]:
             known["rtt_samples"] += 1
@@ -205,15 +232,28 @@ class SocketRows:
             if row[name] is not None:
                 known[name] = max(known[name] or 0, row[name])
 
+    def _end_silent(self) -> Facts:
+        polls = sorted(row["last_poll"] for row in self._open.values())
+        latest = polls[len(polls) // 2] if polls else 0
+        silent = [socket for socket, row in self._open.items() if row["last_poll"] < latest]
+        self._ended += [self._open.pop(socket) for socket in silent]
+        yield from self._connections_of(self._ended)
+        self._ended = []
+
     def finish(self) -> Facts:
         """Yield what remains: the last polls, and the connections in the order of their first poll."""
         yield from self._batches()
-        rows = sorted([*self._ended, *self._open.values()], key=lambda row: row["start_ns"])
-        for number, row in enumerate(rows):
+        yield from self._connections_of([*self._ended, *self._open.values()])
+
+    def _connections_of(self, rows: list[dict[str, Any]]) -> Facts:
+        rows.sort(key=lambda row: row["start_ns"])
+        for number, row in enumerate(rows, self._given):
             total, polls = row.pop("rtt_sum_us"), row["rtt_samples"]
+            del row["last_poll"]
             row["connection_number"], row["rtt_avg_us"] = number, total / polls if polls else None
+        self._given += len(rows)
         for place in range(0, len(rows), BATCH_ROWS):
-            yield CONNECTIONS, self._connections.from_rows(rows[place : place + BATCH_ROWS])
+            yield CONNECTIONS, self._connections.complete(RawRows(BASIS, rows[place : place + BATCH_ROWS]))
 
     def _batches(self) -> Facts:
         if self._rows:

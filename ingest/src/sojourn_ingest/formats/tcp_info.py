@@ -14,7 +14,13 @@ from sojourn_ingest import _native
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.plain_text import head_lines
-from sojourn_ingest.formats.snapshot_connections import TABLE, Basis, ConnectionRows, SnapshotFormat
+from sojourn_ingest.formats.snapshot_connections import (
+    TABLE,
+    Basis,
+    ConnectionRows,
+    RawConnections,
+    SnapshotFormat,
+)
 
 BASIS = Basis("m-lab-tcp-info", rtt_basis="smoothed", sample_basis="polls")
 
@@ -30,7 +36,7 @@ class TcpInfoReader:
     """Reads the files of one source with one decoder, so that a connection split over files is one row."""
 
     def __init__(self, context: Context, reading: Reading) -> None:
-        self._rows = ConnectionRows(BASIS, context, reading)
+        self._rows = ConnectionRows(context, reading)
         self._decoder = _native.TcpInfoDecoder()
 
     def read(self, file: str | BinaryIO) -> Iterator[pa.RecordBatch]:
@@ -58,7 +64,8 @@ class TcpInfoReader:
     def _batch(self, *, last: bool) -> Iterator[pa.RecordBatch]:
         batch = self._decoder.take_batch(last=last)
         if batch.num_rows:
-            yield self._rows.complete(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield self._rows.complete(RawConnections(BASIS, columns, batch.num_rows))
 
 
 class TcpInfo(SnapshotFormat):

@@ -7,20 +7,21 @@ acknowledged.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.formats.numbers_in_text import number_of_text
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.snapshot_connections import (
-    TABLE,
     Basis,
-    ConnectionRows,
-    SnapshotFormat,
+    ConnectionFormat,
+    Found,
+    RawConnections,
     connection_numbers,
 )
 from sojourn_ingest.formats.validation import one_line
@@ -32,7 +33,7 @@ USED = (
 )  # fmt: skip
 
 
-class SideStream(SnapshotFormat):
+class SideStream(ConnectionFormat):
     """A table whose first line begins with ``K:`` and names the variables, and whose other lines begin with ``C:``."""
 
     name = "sidestream"
@@ -44,13 +45,12 @@ class SideStream(SnapshotFormat):
         lines = head_lines(source, limit=1)
         return bool(lines) and lines[0].startswith(b"K: ") and b" CountRTT" in lines[0]
 
-    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield one row for each connection."""
         names = head_lines(source, limit=1)[0].decode("utf-8", errors="replace").split()
         missing = [name for name in USED if name not in names]
         if missing:
             raise InputError("missing_columns", f"SideStream table without {', '.join(missing)}")
-        rows = ConnectionRows(self.basis, context, reading)
 
         def count_and_skip(row: pa_csv.InvalidRow) -> str:
             reading.refuse("wrong_number_of_columns")
@@ -73,7 +73,7 @@ class SideStream(SnapshotFormat):
                     batch = batch.filter(pc.not_equal(batch.column("K:"), "K:"))
                     given = self._columns(batch, reading.records_read)
                     reading.records_read += batch.num_rows
-                    yield TABLE, rows.complete(given, batch.num_rows)
+                    yield RawConnections(self.basis, given, batch.num_rows)
             except pa.ArrowInvalid as error:
                 # Arrow may quote the line at fault, which holds an address.
                 what = one_line(error).partition(": ")[0]
