@@ -35,9 +35,7 @@ from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.synthetic.snapshot_rows import rows_of_day
-from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt_build import manifest_path
-from sojourn_transforms.snapshot import publish
+from sojourn_transforms.snapshot import CURRENT
 from sojourn_transforms.warehouse import register_lake
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,10 +157,22 @@ import sys
 from pathlib import Path
 from sojourn_transforms.dbt_build import run_dbt
 run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
-    full_refresh=sys.argv[4] == 'full', select=sys.argv[5])
+    full_refresh=sys.argv[4] == 'full', select=sys.argv[5], tests=sys.argv[6] == 'tests')
+"""
+PUBLISH = """
+import json, sys
+from pathlib import Path
+from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.dbt_build import manifest_path
+from sojourn_transforms.snapshot import publish
+from sojourn_transforms.warehouse import date_marks
+warehouse, dbt, snapshots = map(Path, sys.argv[1:4])
+manifest = json.loads(manifest_path(dbt).read_text())
+chosen = {n['name'] for n in manifest['nodes'].values() if 'marts/connection/' in n['original_file_path']}
+marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
+publish(warehouse, MART_LAYER, marts, {}, snapshots, date_marks(warehouse, ''), anew=sys.argv[4] == 'full')
 """
 OF_MARTS = "+path:marts/connection"
-WITHOUT_TESTS = f"{OF_MARTS},resource_type:model {OF_MARTS},resource_type:seed"
 NEXT_TO_NOTHING = "delay_threshold,resource_type:seed"
 """A seed of three rows: what dbt takes for it is what it takes to start."""
 
@@ -210,16 +220,6 @@ def totals(warehouse: Path, plain: Path) -> tuple[int, int]:
     with duckdb.connect(str(plain), read_only=True) as connection:
         (theirs,) = connection.execute("select sum(connections)::bigint from cube").fetchone() or (0,)
     return int(ours), int(theirs)
-
-
-def published(warehouse: Path, dbt: Path, snapshots: Path) -> Path:
-    """Publish the marts of connections and return the folder of the build."""
-    manifest = json.loads(manifest_path(dbt).read_text())
-    chosen = {n["name"] for n in manifest["nodes"].values() if "marts/connection/" in n["original_file_path"]}
-    build, _ = publish(
-        warehouse, MART_LAYER, [mart for mart in marts_in(manifest) if mart.name in chosen], {}, snapshots
-    )
-    return snapshots / build
 
 
 @dataclass(frozen=True)
@@ -379,17 +379,25 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
         print(found.row(name, of), flush=True)
         return found
 
-    def dbt(mode: str, select: str) -> Measured:
+    def dbt(mode: str, select: str = OF_MARTS, tests: str = "no tests") -> Measured:
         register_lake(warehouse, Lake(home / "lake"))
-        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode, select)
+        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode, select, tests)
+
+    def publish(mode: str) -> Measured:
+        return python(PUBLISH, warehouse, var / "dbt", var / "snapshots", mode)
 
     say("ingest", measured([SOJOURN, "ingest", "--var", str(home), str(world)]), rows - last_rows)
-    say(f"marts of {days - 1} days, with their tests", dbt("full", OF_MARTS), rows - last_rows)
-    say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
+    say(f"marts of {days - 1} days", dbt("full"), rows - last_rows)
+    say(f"marts of {days - 1} days: publication", publish("full"))
     say("of dbt, to start", dbt("incremental", NEXT_TO_NOTHING))
-    say("one day more: marts, without tests", dbt("incremental", WITHOUT_TESTS), last_rows)
-    built = say("all marts anew, without tests", dbt("full", WITHOUT_TESTS), rows)
-    tests = say("the tests alone", dbt("incremental", f"{OF_MARTS},resource_type:test"))
+    say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
+    say("one day more: marts", dbt("incremental"), last_rows)
+    # With nothing left to make, what remains is the tests, and what is counted over all time at every build.
+    say("nothing more: marts", dbt("incremental"))
+    tests = say("nothing more: marts with their tests", dbt("incremental", tests="tests"))
+    say("one day more: publication", publish("incremental"))
+    built = say("all marts anew", dbt("full"), rows)
+    say("all marts anew: publication", publish("full"))
     lake = f"{home}/lake/data/srtt_connection/*.parquet"
     baseline = say("plain SQL", python(PLAIN, plain, PLAIN_SQL.replace("{files}", lake)), rows)
     ours, theirs = totals(warehouse, plain)
@@ -408,7 +416,7 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     print(f"\nAll marts took {built.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), ")
     print(f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, and with the tests ")
     print(f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}.\n")
-    print_groupings(published(warehouse, var / "dbt", var / "snapshots"))
+    print_groupings(var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
     of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
     print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse.stat().st_size // 2**20:,} MiB.")
 

@@ -23,6 +23,7 @@ from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.histogram_metrics import histogram_counts
 from sojourn_api.settings import Settings
+from sojourn_transforms.mart_files import mart_paths
 
 logger = logging.getLogger(__name__)
 
@@ -143,10 +144,11 @@ class Snapshot:
 def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
     views = False
     for dataset in catalogue.datasets:
-        path = folder / f"{dataset.name}.parquet"
-        kind = "table" if path.stat().st_size <= load_bytes else "view"
+        paths = mart_paths(folder, dataset.name)
+        kind = "table" if sum(path.stat().st_size for path in paths) <= load_bytes else "view"
         views = views or kind == "view"
-        source = f"select * from read_parquet({_literal(_glob_escaped(path))})"
+        listing = ", ".join(_literal(_glob_escaped(path)) for path in paths)
+        source = f"select * from read_parquet([{listing}])"
         connection.execute(f"create {kind} {dataset.sql} as {source}")
         _check_columns(connection, dataset)
     if views:
