@@ -19,6 +19,8 @@ ROWS ?=
 ROWS_OF_SPARK := $(or $(ROWS),50000000)
 # Connections that make bench-snapshots generates; SCALE=full is as many as IMC'14 had.
 SCALE ?=
+# As many days more, so that a day has as many connections at either scale.
+DAYS_OF_SNAPSHOTS := $(if $(filter full,$(SCALE)),120,28)
 ROWS_OF_SNAPSHOTS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
 # Rows of the CSV that make bench-snapshot-files reads at the end; 0 for none.
 ROWS_OF_FILES := $(or $(ROWS),80000000)
@@ -147,7 +149,7 @@ bench-snapshots: setup ## Connections in the wild against plain SQL, Polars and 
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
 	@.venv/bin/python transforms/benchmarks/connection_speed.py --var $(SOJOURN_VAR)/bench-snapshots \
-		--rows $(ROWS_OF_SNAPSHOTS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+		--rows $(ROWS_OF_SNAPSHOTS) --days $(DAYS_OF_SNAPSHOTS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
 .PHONY: bench-snapshot-files
 bench-snapshot-files: setup ## Speed and peak memory of every reader of connections, look-ups, pseudonyms, a CSV of ROWS (80 million, 5 GB of disk)

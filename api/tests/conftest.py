@@ -266,6 +266,12 @@ def point_to(snapshots: Path, build_id: str, published_at: str = "2026-11-21T01:
 
 
 @pytest.fixture(scope="session")
+def write() -> Callable[[Path, Build, str], Path]:
+    """The function that publishes a build in a folder of choice."""
+    return write_build
+
+
+@pytest.fixture(scope="session")
 def build() -> Build:
     return example_build()
 

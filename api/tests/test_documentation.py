@@ -10,9 +10,10 @@ from fastapi.testclient import TestClient
 
 from sojourn_api import problems
 from sojourn_api.formats import MEDIA_TYPES
+from sojourn_api.histogram_metrics import METRICS
 from sojourn_api.queries.aggregation import AGGREGATES
 from sojourn_api.queries.comparisons import LEVELS
-from sojourn_api.queries.distributions import METRICS, STATISTICS
+from sojourn_api.queries.distribution_points import STATISTICS
 from sojourn_api.queries.share_comparisons import SHARE_FACTORS, SHARE_METRICS
 from sojourn_api.routers import comparisons, distributions, rows
 from sojourn_api.settings import Settings

@@ -4,12 +4,17 @@ import csv
 import io
 import json
 import math
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fastapi.testclient import TestClient
+
+from sojourn_api.formats import OutputColumn, encode, json_bytes, json_rows, rows_of
 
 URLS = [
     "/v1/datasets/run_harm/rows?limit=20",
@@ -132,3 +137,57 @@ def test_same_request_same_bytes(serve: Any, url: str, name: str) -> None:
     first, second = serve(), serve(api_threads=3, api_load_bytes=0)
     contents = {c.get(f"{url}&format={name}").content for c in (first, first, second)}
     assert len(contents) == 1
+
+
+def typed_table(rows: int) -> pa.Table:
+    """A column of each type, with nulls, repeats and the values that are easily written otherwise."""
+    random = np.random.default_rng(17)
+    reals = random.integers(-(2**63), 2**63, rows).view(np.float64)  # any bits, so NaN of several kinds too
+    special = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1e16, 1e-7, 5e-324, 0.1 + 0.2, None]
+    texts = ["", "a,b", 'quo"te', "\\", "ü€", "\n\x00", "null", None]
+    integers = [0, -(2**63), 2**63 - 1, 2**53 + 1, None]
+    moments = [datetime(2026, 11, 21, 1, 2, 3, 456), datetime(1969, 12, 31), None]
+
+    def repeated(values: list[Any], type_: pa.DataType) -> pa.Array:
+        return pa.array([values[i] for i in random.integers(0, len(values), rows)], type_)
+
+    return pa.table(
+        {
+            "bits": reals,
+            "special": repeated(special, pa.float64()),
+            "single": repeated([0.1, -0.0, float("nan"), 3e38, None], pa.float32()),
+            'text "quoted"': repeated(texts, pa.string()),
+            "whole": repeated(integers, pa.int64()),
+            "unsigned": repeated([2**64 - 1, 0, None], pa.uint64()),
+            "small": repeated([-128, 127, None], pa.int8()),
+            "flag": repeated([True, False, None], pa.bool_()),
+            "day": repeated([date(2026, 11, 21), date(1, 1, 1), None], pa.date32()),
+            "moment": repeated(moments, pa.timestamp("us")),
+            "instant": repeated(moments, pa.timestamp("us", "UTC")),
+            "nothing": repeated([None], pa.string()),
+        }
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3000])
+def test_rows_as_json_are_those_of_each_value_alone(rows: int) -> None:
+    table = typed_table(rows)
+    chunked = pa.concat_tables([table, table.slice(rows // 3, rows // 2)])
+    decimals = table.append_column("price", pa.array([Decimal("1.25")] * rows, pa.decimal128(10, 2)))
+    for written in (table, chunked, table.slice(rows // 2), decimals, table.select([])):
+        assert json_rows(written) == [json_bytes(row) for row in rows_of(written)]
+
+
+def test_a_body_is_that_of_the_whole_document() -> None:
+    table = typed_table(50)
+    columns = tuple(OutputColumn(name, "ANY", None) for name in table.column_names)
+    document = {
+        "build_id": "b1",
+        "columns": [column.as_json() for column in columns],
+        "rows": rows_of(table),
+        "row_count": 50,
+        "next_cursor": "next",
+    }
+    assert encode("json", table, columns, {"build_id": "b1"}, "next") == json_bytes(document)
+    lines = b"".join(json_bytes(row) + b"\n" for row in rows_of(table))
+    assert encode("ndjson", table, columns, {}, None) == lines

@@ -12,6 +12,14 @@
     {%- endif -%}
 {%- endmacro %}
 
+{#- After a table of months is made, which may have gone on from what it held: remove the states of months that are no longer current. -#}
+{% macro forget_changed_months() -%}
+    {%- if is_incremental() -%}
+    delete from {{ this }}
+    where month_part_mark not in (select month_part_mark from {{ ref('int_connection_part') }})
+    {%- endif -%}
+{%- endmacro %}
+
 {#- Before the list of sources is made: remove those that are no longer live. -#}
 {% macro forget_gone_sources() -%}
     {%- if is_incremental() -%}
@@ -81,4 +89,125 @@ sources as (
     {% endif %}
 )
 {%- endfor %}
+{%- endmacro %}
+
+{#-
+    CTEs that end in `months`: a table of days added up by month. Where the table of months holds a month that was made of nothing but days
+    that are still as they were, only the other days are added to it: a day more costs the month's rows, not those of all its days.
+
+    days: the relation that is added up. of: as `parts_to_make` has it. dimensions, sums, maxima: its columns. where: a condition on them.
+-#}
+{% macro days_added_to_months(days, of, dimensions, sums, maxima=[], where=none) -%}
+{#- Said here, since what is referred to only while a table grows is not seen when the project is read. -#}
+{%- do ref('int_connection_month_state') -%}
+{%- set measures = sums + maxima -%}
+connection_parts as (
+    select * from {{ ref('int_connection_part') }}
+),
+
+counts as (
+    select * from {{ ref('int_connection_count_day') }}
+),
+
+days_of_parts as (
+    select * from {{ days }}
+),
+
+{% if is_incremental() -%}
+month_states as (
+    select * from {{ ref('int_connection_month_state') }}
+),
+
+made as (
+    select * from {{ this }}
+),
+
+months_made as (
+    select distinct month_part_mark from made
+),
+
+-- No day of such a state is gone or another one, so all of them are of one month as it is now.
+states_to_go_on_from as (
+    select
+        month_states.month_part_mark as made_mark,
+        max(connection_parts.month_part_mark) as month_part_mark,
+        count(*) as parts_made
+    from month_states
+    inner join months_made on month_states.month_part_mark = months_made.month_part_mark
+    left join connection_parts on month_states.part_mark = connection_parts.part_mark
+    group by month_states.month_part_mark
+    having count(connection_parts.part_mark) = count(*)
+),
+
+months_so_far as (
+    select
+        month_part_mark,
+        max_by(made_mark, parts_made) as made_mark
+    from states_to_go_on_from
+    where month_part_mark not in (select months_made.month_part_mark from months_made)
+    group by month_part_mark
+),
+
+parts_so_far as (
+    select month_states.part_mark
+    from month_states
+    inner join months_so_far on month_states.month_part_mark = months_so_far.made_mark
+),
+
+{% endif -%}
+parts as (
+    select
+        connection_parts.part_mark,
+        connection_parts.month_part_mark
+    from connection_parts
+    inner join counts
+        on
+            connection_parts.part_mark = counts.part_mark
+            and counts.outcome = 'counted'
+            and counts.{{ of }} > 0
+    {%- if is_incremental() %}
+    where
+        connection_parts.month_part_mark not in (select months_made.month_part_mark from months_made)
+        and connection_parts.part_mark not in (select parts_so_far.part_mark from parts_so_far)
+    {%- endif %}
+),
+
+to_add_up as (
+    select
+        parts.month_part_mark,
+        {%- for column in dimensions + measures %}
+        days_of_parts.{{ column }}{{ '' if loop.last else ',' }}
+        {%- endfor %}
+    from days_of_parts
+    inner join parts on days_of_parts.part_mark = parts.part_mark
+    {%- if where %}
+    where {{ where }}
+    {%- endif %}
+    {%- if is_incremental() %}
+
+    union all
+
+    select
+        months_so_far.month_part_mark,
+        {%- for column in dimensions + measures %}
+        made.{{ column }}{{ '' if loop.last else ',' }}
+        {%- endfor %}
+    from made
+    inner join months_so_far on made.month_part_mark = months_so_far.made_mark
+    {%- endif %}
+),
+
+months as (
+    select
+        month_part_mark,
+        {{ dimensions | join(',\n        ') }},
+        {%- for column in sums %}
+        cast(sum({{ column }}) as bigint) as {{ column }}{{ '' if loop.last and not maxima else ',' }}
+        {%- endfor %}
+        {%- for column in maxima %}
+        max({{ column }}) as {{ column }}{{ '' if loop.last else ',' }}
+        {%- endfor %}
+    from to_add_up
+    group by month_part_mark, {{ dimensions | join(', ') }}
+)
 {%- endmacro %}

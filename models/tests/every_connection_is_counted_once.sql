@@ -1,9 +1,11 @@
--- A build makes some days anew and leaves others: none may be lost, or counted twice, in any of the tables of a day.
+-- A build makes some days anew and leaves others, and goes on from what it holds of a month: none may be lost, or counted twice, in any
+-- of the tables of a day or a month.
 with
 
 expected as (
     select
         part_mark,
+        month_part_mark,
         connections
     from {{ ref('int_connection_part') }}
 ),
@@ -20,7 +22,8 @@ by_outcome as (
 cells as (
     select
         part_mark,
-        sum(connections) as counted
+        sum(connections) as counted,
+        sum(connections) filter (where bin_index is not null) as served
     from {{ ref('int_queuing_delay_day') }}
     group by part_mark
 ),
@@ -47,6 +50,81 @@ systems as (
         sum(connections) as counted
     from {{ ref('int_queuing_delay_as_day') }}
     group by part_mark
+),
+
+of_countries as (
+    select
+        part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_country_day') }}
+    group by part_mark
+),
+
+of_technologies as (
+    select
+        part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_technology_day') }}
+    group by part_mark
+),
+
+months as (
+    select
+        month_part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_month') }}
+    group by month_part_mark
+),
+
+months_of_countries as (
+    select
+        month_part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_country_month') }}
+    group by month_part_mark
+),
+
+months_of_technologies as (
+    select
+        month_part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_technology_month') }}
+    group by month_part_mark
+),
+
+months_of_hosts as (
+    select
+        month_part_mark,
+        sum(connections) as counted
+    from {{ ref('int_host_month') }}
+    group by month_part_mark
+),
+
+months_of_systems as (
+    select
+        month_part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_as_month') }}
+    group by month_part_mark
+),
+
+months_served as (
+    select
+        month_part_mark,
+        sum(connections) as counted
+    from {{ ref('int_queuing_delay_as_month_served') }}
+    group by month_part_mark
+),
+
+expected_months as (
+    select
+        expected.month_part_mark,
+        sum(coalesce(cells.served, 0)) as served,
+        sum(coalesce(hosts.counted, 0)) as of_hosts
+    from expected
+    left join cells on expected.part_mark = cells.part_mark
+    left join hosts on expected.part_mark = hosts.part_mark
+    group by expected.month_part_mark
 )
 
 select
@@ -58,9 +136,33 @@ left join cells on expected.part_mark = cells.part_mark
 left join pairs on expected.part_mark = pairs.part_mark
 left join hosts on expected.part_mark = hosts.part_mark
 left join systems on expected.part_mark = systems.part_mark
+left join of_countries on expected.part_mark = of_countries.part_mark
+left join of_technologies on expected.part_mark = of_technologies.part_mark
 where
-    coalesce(by_outcome.connections, 0) <> expected.connections
-    or coalesce(cells.counted, 0) <> coalesce(by_outcome.counted, 0)
-    or coalesce(pairs.counted, 0) <> coalesce(by_outcome.counted, 0)
-    or coalesce(hosts.counted, 0) <> coalesce(systems.counted, 0)
+    coalesce(by_outcome.connections, 0) != expected.connections
+    or coalesce(cells.counted, 0) != coalesce(by_outcome.counted, 0)
+    or coalesce(pairs.counted, 0) != coalesce(by_outcome.counted, 0)
+    or coalesce(hosts.counted, 0) != coalesce(systems.counted, 0)
     or coalesce(hosts.counted, 0) > coalesce(by_outcome.counted, 0)
+    or coalesce(of_countries.counted, 0) != coalesce(cells.served, 0)
+    or coalesce(of_technologies.counted, 0) != coalesce(cells.served, 0)
+
+union all
+
+select
+    expected_months.month_part_mark as part_mark,
+    expected_months.served as connections
+from expected_months
+left join months on expected_months.month_part_mark = months.month_part_mark
+left join months_of_countries on expected_months.month_part_mark = months_of_countries.month_part_mark
+left join months_of_technologies on expected_months.month_part_mark = months_of_technologies.month_part_mark
+left join months_of_hosts on expected_months.month_part_mark = months_of_hosts.month_part_mark
+left join months_of_systems on expected_months.month_part_mark = months_of_systems.month_part_mark
+left join months_served on expected_months.month_part_mark = months_served.month_part_mark
+where
+    coalesce(months.counted, 0) != expected_months.served
+    or coalesce(months_of_countries.counted, 0) != expected_months.served
+    or coalesce(months_of_technologies.counted, 0) != expected_months.served
+    or coalesce(months_of_hosts.counted, 0) != expected_months.of_hosts
+    or coalesce(months_of_systems.counted, 0) != expected_months.of_hosts
+    or coalesce(months_served.counted, 0) != expected_months.of_hosts

@@ -2,8 +2,8 @@
 
 ``python transforms/benchmarks/connection_speed.py --var FOLDER --rows N`` generates a world, labelled synthetic, and
 prints the tables of docs/performance.md. Each step is a process of its own, whose seconds, CPU seconds and peak memory
-are told. Of the marts, what dbt needs to start is told apart, and so are its tests. Groupings are measured by the SQL
-that the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
+are told. Of the marts, what dbt needs to start is told apart, and so are its tests. Groupings are measured by what
+the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
 """
 
 from __future__ import annotations
@@ -12,25 +12,30 @@ import argparse
 import json
 import os
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
+from itertools import combinations
 from pathlib import Path
 
 import duckdb
 
 from sojourn_api.filters import Filters
-from sojourn_api.queries.distributions import dataset_for, distribution_query, metric_of
+from sojourn_api.histogram_metrics import metric_of
+from sojourn_api.queries.distribution_points import described
+from sojourn_api.queries.distributions import dataset_for, distribution_query, grouped_histograms
+from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.synthetic.snapshot_rows import rows_of_day
-from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt_build import manifest_path
-from sojourn_transforms.snapshot import publish
+from sojourn_transforms.snapshot import CURRENT
 from sojourn_transforms.warehouse import register_lake
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +48,13 @@ GROUPINGS = (
     "country,proximity_class", "start_date,access_technology", "start_date,country",
     "start_date,country,access_technology",
 )  # fmt: skip
+CLASSES = ("country", "access_technology", "ip_version", "proximity_class", "transfer_size_class")
+GOAL_MS = 50
+ANSWERS = {
+    "six quantiles": "statistic=quantiles",
+    "three thresholds": "statistic=thresholds&thresholds_ms=100,500,1000",
+    "six quantiles, Arrow": "statistic=quantiles&format=arrow",
+}
 
 PLAIN_SQL = """
 create table measured as
@@ -145,10 +157,22 @@ import sys
 from pathlib import Path
 from sojourn_transforms.dbt_build import run_dbt
 run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
-    full_refresh=sys.argv[4] == 'full', select=sys.argv[5])
+    full_refresh=sys.argv[4] == 'full', select=sys.argv[5], tests=sys.argv[6] == 'tests')
+"""
+PUBLISH = """
+import json, sys
+from pathlib import Path
+from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.dbt_build import manifest_path
+from sojourn_transforms.snapshot import publish
+from sojourn_transforms.warehouse import date_marks
+warehouse, dbt, snapshots = map(Path, sys.argv[1:4])
+manifest = json.loads(manifest_path(dbt).read_text())
+chosen = {n['name'] for n in manifest['nodes'].values() if 'marts/connection/' in n['original_file_path']}
+marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
+publish(warehouse, MART_LAYER, marts, {}, snapshots, date_marks(warehouse, ''), anew=sys.argv[4] == 'full')
 """
 OF_MARTS = "+path:marts/connection"
-WITHOUT_TESTS = f"{OF_MARTS},resource_type:model {OF_MARTS},resource_type:seed"
 NEXT_TO_NOTHING = "delay_threshold,resource_type:seed"
 """A seed of three rows: what dbt takes for it is what it takes to start."""
 
@@ -198,37 +222,124 @@ def totals(warehouse: Path, plain: Path) -> tuple[int, int]:
     return int(ours), int(theirs)
 
 
-def published(warehouse: Path, dbt: Path, snapshots: Path) -> Path:
-    """Publish the marts of connections and return the folder of the build."""
-    manifest = json.loads(manifest_path(dbt).read_text())
-    chosen = {n["name"] for n in manifest["nodes"].values() if "marts/connection/" in n["original_file_path"]}
-    build, _ = publish(
-        warehouse, MART_LAYER, [mart for mart in marts_in(manifest) if mart.name in chosen], {}, snapshots
-    )
-    return snapshots / build
+@dataclass(frozen=True)
+class Grouping:
+    """What a grouping took: CPU, least and median milliseconds of some runs."""
+
+    group: str
+    of: str
+    rows: int
+    groups: int
+    cpu_ms: float
+    least_ms: float
+    median_ms: float
 
 
-def print_groupings(folder: Path) -> None:
-    """Print the least and the median of seven runs of each grouping, as the API runs it on one thread."""
-    snapshot = Snapshot.open(folder, Settings())
-    metric, cursor = metric_of("connection_queuing_delay"), snapshot.cursor()
-    print("| grouping, by bin | of | rows | groups | CPU ms | least ms | median ms |\n|---|---|---|---|---|---|---|")
+def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
+    """Measure a grouping, from its query to six quantiles of each group, as a request does it without HTTP."""
+    metric, runner = metric_of("connection_queuing_delay"), QueryRunner(600, 1)
+    items = [("group", group)] if group else []
+    dataset = dataset_for(metric, snapshot.catalogue, items, ("group",))
+    query = distribution_query(metric, dataset, items, Filters((), frozenset()))
+    taken, cpu, groups = [], [], 0
+    for _ in range(runs):
+        started, started_cpu = time.perf_counter(), time.process_time()
+        _, histograms, grouped = grouped_histograms(runner, snapshot, query)
+        described(histograms, grouped, query.statistic, sys.maxsize)
+        taken.append(1000 * (time.perf_counter() - started))
+        cpu.append(1000 * (time.process_time() - started_cpu))
+        groups = len(grouped)
+    of = dataset.name.removeprefix("connection_queuing_delay_")
+    return Grouping(
+        group, of, dataset.rows, groups, statistics.median(cpu), min(taken), statistics.median(taken)
+    )  # fmt: skip
+
+
+def print_groupings(folder: Path, threads: int = 1) -> None:
+    """Print what some groupings take, rows read each time and histograms held, and the slowest of all groupings."""
+    read = Snapshot.open(folder, Settings(api_threads=threads, api_cells_bytes=0))
+    started = time.perf_counter()
+    held = Snapshot.open(folder, Settings(api_threads=threads))
+    opened = time.perf_counter() - started
+    print("| grouping | of | rows | groups | read: CPU ms | held: CPU ms | least ms | median ms |")
+    print("|---|---|---|---|---|---|---|---|")
     for group in GROUPINGS:
-        items = [("group", group)]
-        dataset = dataset_for(metric, snapshot.catalogue, items, ("group",))
-        sql = distribution_query(metric, dataset, items, Filters((), frozenset())).merged_sql()
-        taken, cpu = [], []
-        for _ in range(7):
-            started, started_cpu = time.perf_counter(), time.process_time()
-            groups = cursor.sql(sql).to_arrow_table().num_rows
-            taken.append(1000 * (time.perf_counter() - started))
-            cpu.append(1000 * (time.process_time() - started_cpu))
-        of = dataset.name.removeprefix("connection_queuing_delay_")
+        before, after = grouping(read, group, 3), grouping(held, group, 7)
         print(
-            f"| {group.replace(',', ', ')} | {of} | {dataset.rows:,} | {groups:,} | {statistics.median(cpu):.0f} "
-            f"| {min(taken):.0f} | {statistics.median(taken):.0f} |"
+            f"| {group.replace(',', ', ')} | {after.of} | {after.rows:,} | {after.groups:,} | {before.cpu_ms:.0f} "
+            f"| {after.cpu_ms:.0f} | {after.least_ms:.0f} | {after.median_ms:.0f} |"
         )
-    snapshot.close()
+    every = [
+        grouping(held, ",".join((*when, *columns)), 5)
+        for when in ((), ("start_month",), ("start_date",))
+        for size in range(len(CLASSES) + 1)
+        for columns in combinations(CLASSES, size)
+    ]
+    slowest = sorted(every, key=lambda one: one.cpu_ms, reverse=True)
+    quick = [sum(found < GOAL_MS for found in of) for of in zip(*((o.cpu_ms, o.least_ms) for o in every), strict=True)]
+    print(f"\nOf all {len(every)} groupings {quick[0]} took less than {GOAL_MS} ms of CPU time, ")
+    print(f"{quick[1]} of them by the clock in the best of five runs.")
+    print(f"The snapshot took {opened:.1f} s to open. The slowest:\n")
+    print("| grouping | groups | CPU ms | least ms | median ms |\n|---|---|---|---|---|")
+    for one in slowest[:10]:
+        name = one.group.replace(",", ", ")
+        print(f"| {name} | {one.groups:,} | {one.cpu_ms:.0f} | {one.least_ms:.0f} | {one.median_ms:.0f} |")
+    read.close()
+    held.close()
+    print_answers(folder.parent)
+
+
+@contextmanager
+def served(snapshots: Path) -> Iterator[tuple[HTTPConnection, int]]:
+    """Serve a folder of snapshots by a process of its own, and give a connection to it and its number."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    environment = {**os.environ, "SOJOURN_SNAPSHOTS": str(snapshots)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([SOJOURN, "serve", "--port", str(port)], env=environment, **quiet)
+    try:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        while True:
+            try:
+                connection.connect()
+                break
+            except OSError:
+                if server.poll() is not None:
+                    raise SystemExit("the service did not start") from None
+                time.sleep(0.1)
+        yield connection, server.pid
+        connection.close()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def cpu_ms_of(process: int) -> float:
+    """Return the processor time of a running process on Linux, in ticks of mostly 10 ms."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def print_answers(snapshots: Path, runs: int = 20) -> None:
+    """Print what answers over HTTP take: CPU time of the service, and least time from request to last byte."""
+    print(f"\n| answer over HTTP, CPU / least ms | {' | '.join(ANSWERS)} |\n|---{'|---' * len(ANSWERS)}|")
+    with served(snapshots) as (connection, process):
+        for group in GROUPINGS:
+            cells = []
+            for query in ANSWERS.values():
+                taken, content, before = [], b"", cpu_ms_of(process)
+                for _ in range(runs):
+                    started = time.perf_counter()
+                    connection.request("GET", f"/v1/distributions/connection_queuing_delay?group={group}&{query}")
+                    response = connection.getresponse()
+                    content = response.read()
+                    taken.append(1000 * (time.perf_counter() - started))
+                    if response.status != 200:
+                        raise SystemExit(content.decode())
+                cpu = (cpu_ms_of(process) - before) / runs
+                cells.append(f"{cpu:.0f} / {min(taken):.0f} ({len(content) // 1024:,} KiB)")
+            print(f"| {group.replace(',', ', ')} | {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -268,17 +379,25 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
         print(found.row(name, of), flush=True)
         return found
 
-    def dbt(mode: str, select: str) -> Measured:
+    def dbt(mode: str, select: str = OF_MARTS, tests: str = "no tests") -> Measured:
         register_lake(warehouse, Lake(home / "lake"))
-        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode, select)
+        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode, select, tests)
+
+    def publish(mode: str) -> Measured:
+        return python(PUBLISH, warehouse, var / "dbt", var / "snapshots", mode)
 
     say("ingest", measured([SOJOURN, "ingest", "--var", str(home), str(world)]), rows - last_rows)
-    say(f"marts of {days - 1} days, with their tests", dbt("full", OF_MARTS), rows - last_rows)
-    say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
+    say(f"marts of {days - 1} days", dbt("full"), rows - last_rows)
+    say(f"marts of {days - 1} days: publication", publish("full"))
     say("of dbt, to start", dbt("incremental", NEXT_TO_NOTHING))
-    say("one day more: marts, without tests", dbt("incremental", WITHOUT_TESTS), last_rows)
-    built = say("all marts anew, without tests", dbt("full", WITHOUT_TESTS), rows)
-    tests = say("the tests alone", dbt("incremental", f"{OF_MARTS},resource_type:test"))
+    say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
+    say("one day more: marts", dbt("incremental"), last_rows)
+    # With nothing left to make, what remains is the tests, and what is counted over all time at every build.
+    say("nothing more: marts", dbt("incremental"))
+    tests = say("nothing more: marts with their tests", dbt("incremental", tests="tests"))
+    say("one day more: publication", publish("incremental"))
+    built = say("all marts anew", dbt("full"), rows)
+    say("all marts anew: publication", publish("full"))
     lake = f"{home}/lake/data/srtt_connection/*.parquet"
     baseline = say("plain SQL", python(PLAIN, plain, PLAIN_SQL.replace("{files}", lake)), rows)
     ours, theirs = totals(warehouse, plain)
@@ -297,7 +416,7 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     print(f"\nAll marts took {built.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), ")
     print(f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, and with the tests ")
     print(f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}.\n")
-    print_groupings(published(warehouse, var / "dbt", var / "snapshots"))
+    print_groupings(var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
     of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
     print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse.stat().st_size // 2**20:,} MiB.")
 

@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms import statistics
 from sojourn_transforms.build import BuildError, build, find_project, fingerprint
+from sojourn_transforms.dbt_build import DbtError, run_dbt
+from sojourn_transforms.engine_options import engine_of
 from sojourn_transforms.snapshot import current
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
@@ -86,3 +89,17 @@ def test_the_same_files_give_the_same_build_in_another_lake(tmp_path: Path, samp
     assert builds[0] is not None
     assert builds[1] is not None
     assert builds[0].build_id == builds[1].build_id
+
+
+def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Path, repository: Path) -> None:
+    def load_a_seed(memory: str) -> None:
+        select, warehouse = "delay_threshold,resource_type:seed", tmp_path / "warehouse.duckdb"
+        models = repository / "models"
+        run_dbt(models, tmp_path / "dbt", lambda _: None, warehouse=warehouse, select=select, memory=memory)
+
+    # Less than a table of three rows takes.
+    with pytest.raises(DbtError, match=r"(?i)memory"):
+        load_a_seed("1KB")
+    load_a_seed("1GB")
+    with pytest.raises(typer.BadParameter, match="'much' is no amount of memory; give one such as 8GB"):
+        engine_of("duckdb", Paths(tmp_path), None, None, memory="much")

@@ -1,6 +1,7 @@
 """A snapshot is named by its content, switched to at once, and never changes."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_transforms.catalogue import Mart, MartColumn, marts_in
+from sojourn_transforms.mart_files import RepeatedKeyError, mart_paths
 from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current, current_build, publish
 
 MART = Mart(
@@ -92,6 +94,101 @@ def test_a_failed_publication_leaves_the_served_build(tmp_path: Path) -> None:
     assert published is not None
     assert published.build_id == first
     assert [path.name for path in (tmp_path / "snapshots").iterdir() if path.name.startswith(".")] == []
+
+
+OF_DAYS = Mart(
+    name="bins",
+    description="Bins.",
+    grain="one bin of one day",
+    key=("start_date", "country", "bin_index"),
+    columns=tuple(MartColumn(name, None, "Text.", False) for name in ("start_date", "country", "bin_index")),
+    period="start_date",
+)
+MARKS = {date(2026, 1, 30): "a", date(2026, 1, 31): "b", date(2026, 2, 1): "c", date(2026, 2, 2): "d"}
+
+
+def put_days(folder: Path, marks: dict[date, str], *changed: date, anew: bool = False) -> Path:
+    """Publish two bins of each day, the ``changed`` of another country, and return the snapshot."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "warehouse.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create schema if not exists marts")
+        connection.execute("create or replace table marts.bins (start_date date, country varchar, bin_index integer)")
+        rows = [
+            (day, "fr" if day in changed else "de", index) for day in sorted(marks, reverse=True) for index in (2, 1)
+        ]
+        connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
+    build_id, _ = publish(path, "marts", [OF_DAYS], {}, folder / "snapshots", marks, anew)
+    return folder / "snapshots" / build_id
+
+
+def inodes(snapshot: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_ino for path in mart_paths(snapshot, "bins")}
+
+
+def test_a_mart_of_days_is_a_file_for_each_month_and_each_day_of_the_last(tmp_path: Path) -> None:
+    snapshot = put_days(tmp_path, MARKS)
+    names = [path.name for path in mart_paths(snapshot, "bins")]
+    assert names == ["2026-01.parquet", "2026-02-01.parquet", "2026-02-02.parquet"]
+    rows = [row for path in mart_paths(snapshot, "bins") for row in pq.read_table(path).to_pylist()]
+    assert rows == [{"start_date": day, "country": "de", "bin_index": index} for day in MARKS for index in (1, 2)]
+    (entry,) = json.loads((snapshot / "catalog.json").read_text())["datasets"]
+    assert entry["rows"] == len(rows)
+
+
+def test_files_of_days_that_have_not_changed_are_taken_over(tmp_path: Path) -> None:
+    first = put_days(tmp_path, MARKS)
+    more = MARKS | {date(2026, 2, 1): "other", date(2026, 2, 3): "e"}
+    second = put_days(tmp_path, more, date(2026, 2, 1))
+    before, after = inodes(first), inodes(second)
+    same = {name for name in after if before.get(name) == after[name]}
+    assert same == {"2026-01.parquet", "2026-02-02.parquet"}
+    assert pq.read_table(second / "bins.parquet/2026-02-01.parquet")["country"].to_pylist() == ["fr", "fr"]
+    # The bytes, and so the name of the build, are those of writing everything.
+    assert put_days(tmp_path / "other", more, date(2026, 2, 1)).name == second.name
+
+
+def test_a_new_month_puts_the_days_of_the_one_before_into_one_file(tmp_path: Path) -> None:
+    put_days(tmp_path, MARKS)
+    snapshot = put_days(tmp_path, MARKS | {date(2026, 3, 1): "e"})
+    assert set(inodes(snapshot)) == {"2026-01.parquet", "2026-02.parquet", "2026-03-01.parquet"}
+
+
+def test_nothing_is_taken_over_that_was_damaged_or_when_all_is_made_anew(tmp_path: Path) -> None:
+    first = put_days(tmp_path, MARKS)
+    damaged = first / "bins.parquet/2026-01.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    more = MARKS | {date(2026, 2, 3): "e"}
+    second = put_days(tmp_path, more)
+    same = {name for name, inode in inodes(second).items() if inode == inodes(first).get(name)}
+    assert same == {"2026-02-01.parquet", "2026-02-02.parquet"}
+    third = put_days(tmp_path, more | {date(2026, 2, 4): "f"}, anew=True)
+    assert not set(inodes(second).values()) & set(inodes(third).values())
+
+
+def test_a_mart_that_repeats_its_key_is_refused(tmp_path: Path) -> None:
+    first, _ = put(tmp_path, ("a", 1.0))
+    with pytest.raises(RepeatedKeyError, match=r"delay: two rows have the key {'run_id': 'b'}"):
+        put(tmp_path, ("b", 1.0), ("a", 1.0), ("b", 2.0))
+    published = current(tmp_path / "snapshots")
+    assert published is not None
+    assert published.build_id == first
+
+
+def test_a_key_is_repeated_also_where_batches_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn_transforms.mart_files.ROW_GROUP_ROWS", 2048)
+    values = [(f"{number:05}", 1.0) for number in range(4096)]
+    assert put(tmp_path, *values)[1]
+    values[2048] = values[2047]
+    with pytest.raises(RepeatedKeyError, match="02047"):
+        put(tmp_path, *values)
+
+
+def test_a_mart_of_another_period_than_days_or_months_is_refused() -> None:
+    meta = {"grain": "one run", "key": ["run_id"], "period": "year"}
+    node = {"resource_type": "model", "schema": "marts", "name": "delay", "config": {"meta": meta}, "columns": {}}
+    with pytest.raises(ValueError, match=r"mart delay: .*period is one of start_date, start_month"):
+        marts_in({"nodes": {"model.sojourn.delay": node}})
 
 
 def test_a_mart_without_grain_or_key_is_refused() -> None:

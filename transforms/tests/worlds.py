@@ -24,7 +24,7 @@ from sojourn_ingest.synthetic.snapshot_world import SnapshotWorld
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.dbt_build import manifest_path, run_dbt
 from sojourn_transforms.snapshot import publish
-from sojourn_transforms.warehouse import register_lake
+from sojourn_transforms.warehouse import date_marks, register_lake
 
 SELECTION = "+path:marts/connection"
 
@@ -54,7 +54,7 @@ class Installation:
             select=select,
         )
 
-    def publish(self) -> str:
+    def publish(self, anew: bool = False) -> str:
         """Publish the marts of connections and return the build id, a hash of their bytes."""
         manifest = json.loads(manifest_path(self.paths.dbt).read_text())
         chosen = {
@@ -62,7 +62,8 @@ class Installation:
         }
         marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
         assert len(marts) >= 11
-        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots)[0]
+        marks = date_marks(self.paths.warehouse, "models")
+        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, marks, anew)[0]
 
     @contextmanager
     def warehouse(self) -> Iterator[duckdb.DuckDBPyConnection]:

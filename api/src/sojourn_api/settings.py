@@ -45,6 +45,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Datasets with a Parquet file of up to this size are held in memory.",
     )
+    api_cells_bytes: int = Field(
+        default=256 * 1024**2,
+        ge=0,
+        description="Memory, beside SOJOURN_API_MEMORY, that histograms may be held in; others are read each time.",
+    )
 
     @field_validator("api_keys", mode="before")
     @classmethod

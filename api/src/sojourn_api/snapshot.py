@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,10 @@ import duckdb
 from pydantic import BaseModel, Field, ValidationError
 
 from sojourn_api.catalogue import Catalogue, Dataset
+from sojourn_api.cells import Cells, load_cells
+from sojourn_api.histogram_metrics import histogram_counts
 from sojourn_api.settings import Settings
+from sojourn_transforms.mart_files import mart_paths
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +70,8 @@ class Snapshot:
     """An open build: its catalogue, and a DuckDB database in memory over its Parquet files.
 
     Small datasets are copied into memory: a filter on one takes half the time then. Larger ones are views over
-    their file, since a copy takes ten times its size in memory and aggregates of it are not faster.
+    their file, since a copy takes ten times its size in memory and aggregates of it are not faster. Histograms are
+    held in memory beside the database (`cells`).
 
     The database can reach no file but those, and its configuration is locked.
     """
@@ -78,10 +82,14 @@ class Snapshot:
         catalogue: Catalogue,
         build: dict[str, Any],
         connection: duckdb.DuckDBPyConnection,
+        cells: Mapping[str, Cells],
+        threads: int,
     ) -> None:
         self.build_id = build_id
         self.catalogue = catalogue
         self.build = build
+        self.cells = cells
+        self.threads = threads
         self._connection = connection
 
     @classmethod
@@ -113,13 +121,16 @@ class Snapshot:
         )
         try:
             _attach(connection, folder, catalogue, settings.api_load_bytes)
+            cells = load_cells(
+                connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
+            )
         except (duckdb.Error, OSError) as error:
             connection.close()
             raise SnapshotError(f"build {folder.name}: {error}") from error
         except SnapshotError:
             connection.close()
             raise
-        return cls(folder.name, catalogue, build, connection)
+        return cls(folder.name, catalogue, build, connection, cells, settings.api_threads)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own to the database, for one query in one thread."""
@@ -133,10 +144,11 @@ class Snapshot:
 def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
     views = False
     for dataset in catalogue.datasets:
-        path = folder / f"{dataset.name}.parquet"
-        kind = "table" if path.stat().st_size <= load_bytes else "view"
+        paths = mart_paths(folder, dataset.name)
+        kind = "table" if sum(path.stat().st_size for path in paths) <= load_bytes else "view"
         views = views or kind == "view"
-        source = f"select * from read_parquet({_literal(_glob_escaped(path))})"
+        listing = ", ".join(_literal(_glob_escaped(path)) for path in paths)
+        source = f"select * from read_parquet([{listing}])"
         connection.execute(f"create {kind} {dataset.sql} as {source}")
         _check_columns(connection, dataset)
     if views:

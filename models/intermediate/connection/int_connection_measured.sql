@@ -17,10 +17,11 @@ judged as (
         connections.synthetic,
         connections.rtt_basis,
         connections.sample_basis,
-        connections.access_technology,
         connections.client_host_key,
         connections.rtt_min_us,
         connections.rtt_max_us,
+        -- No dimension of a cell is ever missing: a cell that equals nothing would not be found to be a small one.
+        coalesce(connections.access_technology, 'unknown') as access_technology,
         coalesce(connections.country, 'unknown') as country,
         coalesce(cast(connections.ip_version as string), 'unknown') as ip_version,
         coalesce(connections.asn, 0) as asn,

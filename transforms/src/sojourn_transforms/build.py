@@ -15,6 +15,7 @@ from sojourn_ingest.paths import Paths
 from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.engine import DuckDbEngine, Engine
+from sojourn_transforms.mart_files import RepeatedKeyError
 from sojourn_transforms.models_mark import SettingError, models_mark
 from sojourn_transforms.snapshot import current_build, publish
 
@@ -116,7 +117,11 @@ def build(
         "inputs": _inputs(lake),
         "dbt": {"models": report.models, "tests_passed": report.tests_passed},
     }
-    build_id, _ = publish(engine.marts_file, MART_LAYER, marts, description, paths.snapshots)
+    marks, anew = engine.date_marks(), engine.anew
+    try:
+        build_id, _ = publish(engine.marts_file, MART_LAYER, marts, description, paths.snapshots, marks, anew)
+    except RepeatedKeyError as error:
+        raise BuildError(f"{error}; nothing was published, the build before is still served") from error
     catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
     rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)

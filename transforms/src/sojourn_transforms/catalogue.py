@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MART_LAYER = "marts"
+PERIODS = ("start_date", "start_month")
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,18 @@ class MartColumn:
 
 @dataclass(frozen=True)
 class Mart:
-    """One mart: its grain in words, the columns that identify a row, and its columns in order."""
+    """One mart: its grain in words, the columns that identify a row, and its columns in order.
+
+    ``period``: the column, ``start_date`` or ``start_month``, of a mart whose rows follow from the connections of that
+    day or month and nothing else; None of the others.
+    """
 
     name: str
     description: str
     grain: str
     key: tuple[str, ...]
     columns: tuple[MartColumn, ...]
+    period: str | None = None
 
     def as_dict(self, rows: int, types: dict[str, str]) -> dict[str, Any]:
         """Return the mart as the catalogue has it; ``types`` are those of the published file, by column."""
@@ -64,7 +70,7 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
     Raises
     ------
     ValueError
-        If a mart lacks its grain or its key.
+        If a mart lacks its grain or its key, or has another period than a day or a month.
     """
     marts = []
     for node in manifest["nodes"].values():
@@ -73,6 +79,8 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
         meta = _meta(node)
         if not meta.get("grain") or not meta.get("key"):
             raise ValueError(f"mart {node['name']}: config.meta needs grain and key")
+        if meta.get("period") not in (None, *PERIODS):
+            raise ValueError(f"mart {node['name']}: config.meta.period is one of {', '.join(PERIODS)}")
         columns = [
             MartColumn(
                 name=column["name"],
@@ -89,6 +97,7 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
                 grain=meta["grain"],
                 key=tuple(meta["key"]),
                 columns=tuple(columns),
+                period=meta.get("period"),
             )
         )
     return sorted(marts, key=lambda mart: mart.name)

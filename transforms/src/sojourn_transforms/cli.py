@@ -15,7 +15,7 @@ from rich.table import Table
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.build import BuildError, build
 from sojourn_transforms.comparing_builds import compare_builds
-from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption, engine_of
+from sojourn_transforms.engine_options import EngineOption, MasterOption, MemoryOption, SparkConfOption, engine_of
 from sojourn_transforms.spark.session import SparkError
 
 
@@ -27,12 +27,13 @@ def register(app: typer.Typer) -> None:
 
 def build_command(
     var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
+        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build although neither facts nor models changed.")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Count every day of connections anew, not only those whose sources changed.")
     ] = False,
+    memory: MemoryOption = None,
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
@@ -48,6 +49,8 @@ def build_command(
 
       sojourn build --force
 
+      sojourn build --memory 8GB
+
       sojourn build --engine spark --master spark://cluster:7077 --spark-conf spark.executor.memory=4g
     """
     console = Console(stderr=True)
@@ -55,7 +58,7 @@ def build_command(
     paths = Paths.from_environment(var)
     try:
         with console.status("build") as status:
-            chosen = engine_of(engine, paths, master, spark_conf, full)
+            chosen = engine_of(engine, paths, master, spark_conf, full, memory)
             report = build(paths, lambda step: status.update(escape(step)), force=force or full, engine=chosen)
     except (BuildError, SparkError) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)

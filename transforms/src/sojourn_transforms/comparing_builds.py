@@ -15,6 +15,7 @@ import duckdb
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
+from sojourn_transforms.mart_files import mart_paths
 from sojourn_transforms.snapshot import current
 from sojourn_transforms.warehouse import lake_view_body
 
@@ -151,8 +152,8 @@ def mart_relations(left: Path, right: Path) -> tuple[list[Relation], list[Differ
     ]
 
     def statement(snapshot: Path, name: str) -> str:
-        path = str(snapshot / f"{name}.parquet").replace("'", "''")
-        return f"select * from read_parquet('{path}')"
+        paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in mart_paths(snapshot, name))
+        return f"select * from read_parquet([{paths}])"
 
     both = [
         Relation(f"mart {name}", statement(left, name), statement(right, name), tuple(mine[name]["key"]))

@@ -14,6 +14,7 @@ from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_transforms.models_mark import minimum_hosts
+from sojourn_transforms.warehouse import MEMORY_VARIABLE
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
 WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"
@@ -63,14 +64,17 @@ def run_dbt(
     warehouse: Path | None = None,
     full_refresh: bool = False,
     select: str | None = None,
+    tests: bool = True,
+    memory: str | None = None,
 ) -> DbtReport:
     """Build and test everything; ``folder`` then holds dbt's manifest and log.
 
-    ``select`` narrows it to a selection in dbt's words. ``full_refresh``: incremental models forget what they hold.
-    Tests tagged ``history`` are left out unless selected, because they read everything ever ingested: what they check
-    holds by construction, and the project's own tests run them.
+    ``select`` narrows it to a selection in dbt's words; without ``tests`` nothing is tested. ``full_refresh``:
+    incremental models forget what they hold. Tests tagged ``history`` are left out unless selected, because they read
+    everything ever ingested: what they check holds by construction, and the project's own tests run them.
 
-    ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse``; Spark builds in the
+    ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse`` with at most
+    ``memory``, such as 8GB, by default four fifths of the machine's; Spark builds in the
     session that this process holds.
 
     Raises
@@ -90,7 +94,7 @@ def run_dbt(
     arguments = [
         "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
         # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
-        "build", "--exclude-resource-type", "unit_test",
+        "build", "--exclude-resource-type", "unit_test", *([] if tests else ["--exclude-resource-type", "test"]),
         "--vars", f"{{minimum_hosts: {minimum_hosts()}}}",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
         *(["--full-refresh"] if full_refresh else []),
@@ -98,7 +102,11 @@ def run_dbt(
         *(["--select", select, "--indirect-selection", "cautious"] if select else []),
         *([] if select and HISTORY in select else ["--exclude", HISTORY]),
     ]  # fmt: skip
-    settings = {ENGINE_VARIABLE: engine} | ({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)})
+    settings = {
+        ENGINE_VARIABLE: engine,
+        **({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)}),
+        **({} if memory is None else {MEMORY_VARIABLE: memory}),
+    }
     with _environment(**settings):
         try:
             result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)

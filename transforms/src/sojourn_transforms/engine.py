@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
+from sojourn_transforms.mart_files import DateMarks
 from sojourn_transforms.models_mark import models_mark
-from sojourn_transforms.warehouse import models_mark_of, note_models_mark, register_lake
+from sojourn_transforms.warehouse import date_marks, models_mark_of, note_models_mark, register_lake
 
 if TYPE_CHECKING:
     from sojourn_transforms.dbt_build import DbtReport
@@ -47,15 +48,29 @@ class Engine(Protocol):
     def write_comparisons(self) -> None:
         """Compute the mart ``comparison`` from the others; it then stands beside them in ``marts_file``."""
 
+    @property
+    def anew(self) -> bool:
+        """Whether all was made anew, so that nothing of the snapshot before is to be taken over."""
+
+    def date_marks(self) -> DateMarks:
+        """Return what the rows of each day of connections follow from; none where this is not known."""
+
 
 class DuckDbEngine:
     """One machine: DuckDB reads the lake's files where they are."""
 
     name: EngineName = "duckdb"
 
-    def __init__(self, paths: Paths, full: bool = False) -> None:
+    def __init__(self, paths: Paths, full: bool = False, memory: str | None = None) -> None:
         self._paths = paths
         self._full = full
+        self._memory = memory
+        self._mark = ""
+
+    @property
+    def anew(self) -> bool:
+        """Whether all was to be made anew."""
+        return self._full
 
     @property
     def marts_file(self) -> Path:
@@ -78,9 +93,14 @@ class DuckDbEngine:
         register_lake(self._paths.warehouse, lake)
         warehouse, mark = self._paths.warehouse, models_mark(project) + _forgotten(self._paths)
         anew = self._full or models_mark_of(warehouse) != mark
-        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew)
+        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew, memory=self._memory)
         note_models_mark(warehouse, mark)
+        self._mark = mark
         return report
+
+    def date_marks(self) -> DateMarks:
+        """Return marks of the sources of each day, of the models, and of what writes the files."""
+        return date_marks(self._paths.warehouse, self._mark)
 
     def write_comparisons(self) -> None:
         """Compute the comparisons in this process."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -9,11 +10,23 @@ import typer
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.spark.session import MASTER_VARIABLE, SparkSettings
+from sojourn_transforms.warehouse import MEMORY_VARIABLE
+
+_MEMORY = re.compile(r"^[1-9][0-9]*(\.[0-9]+)? ?([KMGT]i?B|%)$")
 
 EngineOption = Annotated[str, typer.Option(help="duckdb: this machine; spark: this machine or a cluster.")]
 MasterOption = Annotated[
     str | None,
-    typer.Option(help=f"Spark's master, such as spark://host:7077. [default: ${MASTER_VARIABLE} or this machine]"),
+    typer.Option(help=f"Spark's master, such as spark://host:7077. Default: ${MASTER_VARIABLE} or this machine."),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        envvar=MEMORY_VARIABLE,
+        help="Most memory that DuckDB takes before it spills to disk, beside the warehouse, such as 8GB."
+        " Default: four fifths of the machine's.",
+        show_envvar=True,
+    ),
 ]
 SparkConfOption = Annotated[
     list[str] | None,
@@ -33,19 +46,41 @@ def check_engine(engine: str) -> None:
         raise typer.BadParameter("give duckdb or spark", param_hint="--engine")
 
 
-def engine_of(engine: str, paths: Paths, master: str | None, conf: list[str] | None, full: bool = False) -> Engine:
-    """Return the engine that a command line names; ``full``: it counts all connections anew, as Spark always does.
+def check_memory(memory: str | None) -> None:
+    """Refuse what is no amount of memory.
 
     Raises
     ------
     typer.BadParameter
-        If there is no such engine.
+        With an example.
+    """
+    if memory is not None and not _MEMORY.match(memory):
+        raise typer.BadParameter(f"{memory!r} is no amount of memory; give one such as 8GB", param_hint="--memory")
+
+
+def engine_of(
+    engine: str,
+    paths: Paths,
+    master: str | None,
+    conf: list[str] | None,
+    full: bool = False,
+    memory: str | None = None,
+) -> Engine:
+    """Return the engine that a command line names.
+
+    ``full``: it counts all connections anew, as Spark always does. ``memory`` bounds what DuckDB takes.
+
+    Raises
+    ------
+    typer.BadParameter
+        If there is no such engine, or no such amount of memory.
     SparkError
         If a setting of Spark is not one.
     """
     check_engine(engine)
+    check_memory(memory)
     if engine == "duckdb":
-        return DuckDbEngine(paths, full)
+        return DuckDbEngine(paths, full, memory)
     from sojourn_transforms.spark.engine import SparkEngine
 
     return SparkEngine(paths, SparkSettings.from_options(master, conf or []))

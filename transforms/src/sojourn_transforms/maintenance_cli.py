@@ -31,9 +31,7 @@ from sojourn_transforms.maintenance import (
 )
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
-VarOption = Annotated[
-    Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
-]
+VarOption = Annotated[Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")]
 DAY_NS = 86_400 * 10**9
 
 maintain = typer.Typer(

@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sojourn_transforms.catalogue import Mart
+from sojourn_transforms.mart_files import FILES, DateMarks, MartFile, MartFiles, files_json
 
 CURRENT = "CURRENT"
 BUILD_ID_DIGITS = 16
 SNAPSHOTS_KEPT = 3
-ROW_GROUP_ROWS = 122_880
 
 
 @dataclass(frozen=True)
@@ -60,42 +58,49 @@ def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _export(connection: duckdb.DuckDBPyConnection, schema: str, mart: Mart, path: Path) -> dict[str, Any]:
-    columns = ", ".join(f'"{column.name}"' for column in mart.columns)
-    order = ", ".join(f'"{name}" nulls first' for name in mart.key)
-    result = connection.sql(f'select {columns} from {schema}."{mart.name}" order by {order}')
-    reader: pa.RecordBatchReader = result.to_arrow_reader(ROW_GROUP_ROWS)
-    rows = 0
-    with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
-        for batch in reader:
-            rows += batch.num_rows
-            writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
-    types = {name: str(kind) for name, kind in zip(result.columns, result.types, strict=True)}
-    return mart.as_dict(rows, types)
-
-
 def publish(
-    warehouse: Path, schema: str, marts: Iterable[Mart], build: dict[str, Any], snapshots: Path
+    warehouse: Path,
+    schema: str,
+    marts: Iterable[Mart],
+    build: dict[str, Any],
+    snapshots: Path,
+    marks: DateMarks | None = None,
+    anew: bool = False,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
-    ``build`` is build.json without its id. The switch is the rename of one small file, so a reader sees the
-    old build or the new one.
+    ``build`` is build.json without its id. ``marks`` say of each day what its rows follow from: files of days and
+    months with the marks that they have in the snapshot before are taken over from it, unless ``anew``. The switch is
+    the rename of one small file, so a reader sees the old build or the new one.
+
+    Raises
+    ------
+    RepeatedKeyError
+        If two rows of a mart have the same key.
     """
     snapshots.mkdir(parents=True, exist_ok=True)
     staging = snapshots / f".staging-{os.getpid()}"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
     try:
+        entries: list[dict[str, Any]] = []
+        files: list[MartFile] = []
+        published = current(snapshots)
+        before = None if published is None or anew else snapshots / published.build_id
         with duckdb.connect(str(warehouse), read_only=True) as connection:
-            # One thread, so that equal rows come out in equal order and the file's bytes are the same each time.
+            # One thread, so that rows come out in batches of equal length and the file's bytes are the same each time.
             connection.execute("set threads = 1")
-            entries = [_export(connection, schema, mart, staging / f"{mart.name}.parquet") for mart in marts]
+            writer = MartFiles(connection, schema, staging, before, marks or {})
+            for mart in marts:
+                of_mart = writer.write(mart)
+                files += of_mart
+                entries.append(mart.as_dict(sum(file.rows for file in of_mart), writer.types(mart)))
         _write_json(staging / "catalog.json", {"datasets": entries})
+        (staging / FILES).write_text(files_json(files), encoding="utf-8")
         digest = hashlib.sha256(json.dumps(build, sort_keys=True).encode())
-        for path in sorted(staging.iterdir()):
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
+        digest.update((staging / "catalog.json").read_bytes())
+        for file in sorted(files, key=lambda file: file.name):
+            digest.update(f"{file.name} {file.sha256}\n".encode())
         build_id = digest.hexdigest()[:BUILD_ID_DIGITS]
         _write_json(staging / "build.json", {"build_id": build_id, **build})
         target = snapshots / build_id

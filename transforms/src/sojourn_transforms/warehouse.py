@@ -11,8 +11,11 @@ import pyarrow as pa
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.pack import Part
 from sojourn_ingest.schema import TABLES, Table
+from sojourn_transforms.mart_files import DateMarks
 
 LAKE_SCHEMA = "lake"
+MEMORY_VARIABLE = "SOJOURN_MEMORY"
+"""The setting of the most memory that DuckDB takes in a build."""
 
 DUCKDB_TYPES: dict[pa.DataType, str] = {
     pa.string(): "varchar",
@@ -103,6 +106,20 @@ def note_models_mark(warehouse: Path, mark: str) -> None:
         connection.execute(_MARK_TABLE)
         connection.execute(f"delete from {LAKE_SCHEMA}.models_mark")
         connection.execute(f"insert into {LAKE_SCHEMA}.models_mark values (?)", [mark])
+
+
+def date_marks(warehouse: Path, models: str) -> DateMarks:
+    """Return what the rows of each day of connections follow from: its parts, and the mark of the ``models``.
+
+    The libraries that write Parquet belong to it, since the same rows have other bytes with others.
+    """
+    made_with = f"{models} duckdb {duckdb.__version__} pyarrow {pa.__version__}"
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        found = connection.execute(
+            "select start_date, string_agg(cast(part_mark as varchar), ' ' order by part_mark)"
+            " from intermediate.int_connection_part group by start_date"
+        ).fetchall()
+    return {day: f"{parts} {made_with}" for day, parts in found}
 
 
 _MARK_TABLE = f"create table if not exists {LAKE_SCHEMA}.models_mark (mark varchar)"

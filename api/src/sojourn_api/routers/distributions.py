@@ -11,17 +11,17 @@ from sojourn_api.exclusion import PARAMETER as EXCLUDED
 from sojourn_api.filters import DESCRIPTION as FILTERS
 from sojourn_api.filters import parse_filters
 from sojourn_api.formats import negotiate
+from sojourn_api.histogram_metrics import metric_of
 from sojourn_api.parameters import openapi_parameters, text
 from sojourn_api.problems import documented
+from sojourn_api.queries.distribution_points import STATISTICS
 from sojourn_api.queries.distributions import (
     BINS_PER_OCTAVE,
     DEFAULT_QUANTILES,
-    STATISTICS,
     dataset_for,
     dimensions,
     distribution_query,
     fetch_distribution,
-    metric_of,
 )
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.responses import Result, documented_formats, query_items, result

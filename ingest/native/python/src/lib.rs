@@ -12,6 +12,7 @@
 mod addresses;
 mod batch;
 mod errors;
+mod histograms;
 mod ndt;
 mod snapshots;
 mod ss_socket;
@@ -362,6 +363,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::PrefixTable>()?;
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<snapshots::TcpInfoDecoder>()?;
+    module.add_class::<histograms::HistogramSet>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(capture_span, module)?)?;

@@ -47,7 +47,7 @@ def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str
 def forget(
     host: Annotated[str, typer.Argument(metavar="HOST", help="An address, a host key (hk-…), or a name a table used.")],
     var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
+        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this, only what would go is shown.")] = False,
 ) -> None:

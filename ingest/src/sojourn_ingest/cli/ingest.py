@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def secrets(
     var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
+        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
     ] = None,
 ) -> None:
     """Make the keys and passwords of this installation, where they are missing, and say where they are."""
@@ -53,7 +53,7 @@ def ingest(
         list[Path], typer.Argument(metavar="PATH…", help="Files, or folders that are read to the bottom.")
     ],
     var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. [default: $SOJOURN_VAR or ./var]")
+        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
     ] = None,
     addresses: Annotated[
         str,
@@ -92,9 +92,7 @@ def ingest(
     ] = "threads",
     master: Annotated[
         str | None,
-        typer.Option(
-            help="Spark's master, such as spark://host:7077. [default: $SOJOURN_SPARK_MASTER or this machine]"
-        ),
+        typer.Option(help="Spark's master, such as spark://host:7077. Default: $SOJOURN_SPARK_MASTER or this machine."),
     ] = None,
     spark_conf: Annotated[
         list[str] | None,

@@ -1,27 +1,11 @@
+{%- set cell = ['asn', 'country', 'access_technology', 'client_host_key'] -%}
+{%- set counts = ['connections', 'connections_above_1', 'connections_above_2', 'connections_above_3'] -%}
 with
 
-{{ parts_to_make('month_part_mark', of='connections_with_host') }},
+{{ days_added_to_months(ref('int_host_day'), 'connections_with_host', cell, counts, maxima=['maximum_queuing_delay_us']) }},
 
 final as (
-    select
-        parts.month_part_mark,
-        host_days.asn,
-        host_days.country,
-        host_days.access_technology,
-        host_days.client_host_key,
-        cast(sum(host_days.connections) as bigint) as connections,
-        max(host_days.maximum_queuing_delay_us) as maximum_queuing_delay_us,
-        cast(sum(host_days.connections_above_1) as bigint) as connections_above_1,
-        cast(sum(host_days.connections_above_2) as bigint) as connections_above_2,
-        cast(sum(host_days.connections_above_3) as bigint) as connections_above_3
-    from {{ ref('int_host_day') }} as host_days
-    inner join parts on host_days.part_mark = parts.part_mark
-    group by
-        parts.month_part_mark,
-        host_days.asn,
-        host_days.country,
-        host_days.access_technology,
-        host_days.client_host_key
+    select * from months
 )
 
 select * from final

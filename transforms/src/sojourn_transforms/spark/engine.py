@@ -14,6 +14,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import EngineName, OnStep
+from sojourn_transforms.mart_files import DateMarks
 from sojourn_transforms.spark.lake_views import register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 
@@ -72,6 +73,15 @@ class SparkEngine:
         from sojourn_transforms.spark.comparisons import standard_comparisons
 
         write_comparisons(self.marts_file, standard_comparisons(self.session))
+
+    @property
+    def anew(self) -> bool:
+        """Always: every build on Spark counts all anew."""
+        return True
+
+    def date_marks(self) -> DateMarks:
+        """Return none: each mart is one file, and a new one at every build."""
+        return {}
 
     def _warehouse(self) -> Path:
         location = self.session.conf.get("spark.sql.warehouse.dir") or ""

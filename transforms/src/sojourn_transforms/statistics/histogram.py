@@ -296,9 +296,26 @@ def share_above(indexes: npt.ArrayLike, counts: npt.ArrayLike, thresholds_us: np
     cut = bin_index(thresholds)
     above = total - cumulative[np.searchsorted(occupied, cut, side="right")]
     inside = total - cumulative[np.searchsorted(occupied, cut, side="left")] - above
+    return shares_of_counts(thresholds, above, inside, np.int64(total))
+
+
+def shares_of_counts(
+    thresholds_us: Integers, above: Integers, inside: Integers, total: Integers | np.int64
+) -> ShareAbove:
+    """Return the shares above thresholds from counts; see `share_above`.
+
+    Parameters
+    ----------
+    thresholds_us : int64, shape (k,)
+    above, inside : int64, shape (..., k)
+        Values in bins above the threshold's bin, and values in that bin.
+    total : int64
+        All values, above 0; of a shape that fits the counts.
+    """
+    cut = bin_index(thresholds_us)
     lower_edge, upper_edge = bin_lower_us(cut), bin_upper_us(cut)
-    fraction = (upper_edge - 1 - thresholds) / (upper_edge - lower_edge)
-    possible = np.where(thresholds == upper_edge - 1, 0, inside)
+    fraction = (upper_edge - 1 - thresholds_us) / (upper_edge - lower_edge)
+    possible = np.where(thresholds_us == upper_edge - 1, 0, inside)
     return ShareAbove(
         estimate=(above + inside * fraction) / total, lower=above / total, upper=(above + possible) / total
     )

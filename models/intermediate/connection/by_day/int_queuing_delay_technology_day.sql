@@ -1,0 +1,9 @@
+with
+
+{{ cells_rolled_up(ref('int_queuing_delay_day'), 'part_mark', ['access_technology', 'proximity_number', 'transfer_size_number']) }},
+
+final as (
+    select * from rolled_up
+)
+
+select * from final

@@ -1,0 +1,94 @@
+{#-
+    CTE `rolled_up`: bins of the cube added up over the dimensions that are left out, of the parts that a table lacks. Sums of what the
+    cube serves, so they say nothing of small cells that it does not.
+
+    cells: a relation with the columns of the cube. mark: its column of parts. dimensions: what is kept.
+-#}
+{% macro cells_rolled_up(cells, mark, dimensions) -%}
+{{ parts_to_make(mark, of='connections') }},
+
+marks as (
+    select distinct {{ mark }} from parts
+),
+
+cells as (
+    select * from {{ cells }}
+),
+
+rolled_up as (
+    select
+        cells.{{ mark }},
+        {%- for column in dimensions %}
+        cells.{{ column }},
+        {%- endfor %}
+        cells.bin_index,
+        cast(sum(cells.connections) as bigint) as connections
+    from cells
+    inner join marks on cells.{{ mark }} = marks.{{ mark }}
+    where cells.bin_index is not null
+    group by
+        cells.{{ mark }},
+        {%- for column in dimensions %}
+        cells.{{ column }},
+        {%- endfor %}
+        cells.bin_index
+)
+{%- endmacro %}
+
+{#-
+    CTE `bins`: bins of parts as a mart has them, with what their mark stands for, the names of classes, and the limits of each bin.
+
+    cells: a relation of bins. mark: its column of parts. dimensions: its other columns as the mart has them.
+-#}
+{% macro bins_of_parts(cells, mark, dimensions) -%}
+{%- set numbers = {'proximity_class': 'proximity', 'transfer_size_class': 'transfer_size'} -%}
+cells as (
+    select * from {{ cells }}
+),
+
+parts as (
+    select distinct
+        {{ mark }},
+        {%- if mark == 'part_mark' %}
+        start_date,
+        {%- endif %}
+        start_month,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis
+    from {{ ref('int_connection_part') }}
+),
+
+class_names as (
+    select * from {{ ref('int_connection_class_name') }}
+),
+
+bins as (
+    select
+        {%- if mark == 'part_mark' %}
+        parts.start_date,
+        {%- endif %}
+        parts.start_month,
+        parts.dataset,
+        parts.synthetic,
+        parts.rtt_basis,
+        parts.sample_basis,
+        {%- for column in dimensions %}
+        {{ numbers[column] ~ '_names.class_name as ' ~ column if column in numbers else 'cells.' ~ column }},
+        {%- endfor %}
+        cast(cells.bin_index as bigint) as bin_index,
+        {{ bin_lower_us('cells.bin_index') }} as bin_lower_us,
+        {{ bin_upper_us('cells.bin_index') }} as bin_upper_us,
+        cells.connections
+    from cells
+    inner join parts on cells.{{ mark }} = parts.{{ mark }}
+    {%- for column in dimensions if column in numbers %}
+    inner join class_names as {{ numbers[column] }}_names
+        on
+            {{ numbers[column] }}_names.class_kind = '{{ numbers[column] }}'
+            and cells.{{ numbers[column] }}_number = {{ numbers[column] }}_names.class_number
+    {%- endfor %}
+    where cells.bin_index is not null
+)
+{%- endmacro %}

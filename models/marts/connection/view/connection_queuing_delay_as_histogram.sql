@@ -1,0 +1,25 @@
+{%- set dimensions = ['detail_level', 'access_technology', 'country', 'asn'] -%}
+with
+
+{{ bins_of_parts(ref('int_queuing_delay_as_month_served'), 'month_part_mark', dimensions) }},
+
+final as (
+    select
+        start_month,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        detail_level,
+        access_technology,
+        country,
+        asn,
+        bin_index,
+        bin_lower_us,
+        bin_upper_us,
+        connections,
+        true as is_upper_bound
+    from bins
+)
+
+select * from final

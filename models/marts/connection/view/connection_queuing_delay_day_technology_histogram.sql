@@ -1,0 +1,25 @@
+{%- set dimensions = ['access_technology', 'proximity_class', 'transfer_size_class'] -%}
+with
+
+{{ bins_of_parts(ref('int_queuing_delay_technology_day'), 'part_mark', dimensions) }},
+
+final as (
+    select
+        start_date,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        access_technology,
+        proximity_class,
+        transfer_size_class,
+        bin_index,
+        start_month,
+        bin_lower_us,
+        bin_upper_us,
+        connections,
+        true as is_upper_bound
+    from bins
+)
+
+select * from final

@@ -1,0 +1,26 @@
+{%- set dimensions = ['access_technology', 'proximity_class', 'country', 'transfer_size_class', 'ip_version'] -%}
+with
+
+{{ bins_of_parts(ref('int_queuing_delay_month'), 'month_part_mark', dimensions) }},
+
+final as (
+    select
+        start_month,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        access_technology,
+        proximity_class,
+        country,
+        transfer_size_class,
+        ip_version,
+        bin_index,
+        bin_lower_us,
+        bin_upper_us,
+        connections,
+        true as is_upper_bound
+    from bins
+)
+
+select * from final

@@ -1,0 +1,218 @@
+"""The Parquet files of a published mart; those of days and months that have not changed come from the build before.
+
+A mart is one file, ``NAME.parquet``. A mart whose rows each belong to a day or a month of connections is a folder of
+that name instead: a file for each month, and for the days of the last month a file each. So a day more costs its own
+rows, and no reader has to open more than a month's days beside the months. As the names of the files say when, their
+rows in order of the names are those of the mart in order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sojourn_transforms.catalogue import Mart
+
+FILES = "files.json"
+ROW_GROUP_ROWS = 122_880
+MOST_CODES = 1000
+DateMarks = Mapping[date, str]
+"""What the rows of each day follow from, as a mark: equal marks, equal rows."""
+
+
+class RepeatedKeyError(ValueError):
+    """Two rows of a mart have the same key; the message says which mart and key."""
+
+
+@dataclass(frozen=True)
+class MartFile:
+    """One file of a mart, and what its bytes follow from; without a mark it is never taken over."""
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+    mark: str | None
+
+
+def read_files(snapshot: Path) -> dict[str, MartFile]:
+    """Return the files of a snapshot by name; none where the snapshot does not tell."""
+    path = snapshot / FILES
+    if not path.is_file():
+        return {}
+    return {entry["name"]: MartFile(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def mart_paths(snapshot: Path, name: str) -> list[Path]:
+    """Return the files of a mart in the order of its rows.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the snapshot has none.
+    """
+    path = snapshot / f"{name}.parquet"
+    found = sorted(path.iterdir()) if path.is_dir() else [path]
+    if not found or not found[0].is_file():
+        raise FileNotFoundError(f"{path} is missing or empty")
+    return found
+
+
+def files_json(files: list[MartFile]) -> str:
+    """Return the content of files.json."""
+    return json.dumps([asdict(file) for file in files], indent=1, sort_keys=True) + "\n"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _month_after(day: date) -> date:
+    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
+
+
+def _day_after(day: date) -> date:
+    return date.fromordinal(day.toordinal() + 1)
+
+
+def _mark_of(marks: DateMarks, days: list[date]) -> str:
+    return hashlib.sha256("\0".join(f"{day} {marks[day]}" for day in days).encode()).hexdigest()
+
+
+def periods(marks: DateMarks, by_month: bool) -> Iterator[tuple[str, date, date, str]]:
+    """Yield label, first date, end and mark of each file of a mart.
+
+    ``by_month``: the dates of its rows are the firsts of months.
+    """
+    days = sorted(marks)
+    months = sorted({day.replace(day=1) for day in days})
+    for month in months:
+        of_month = [day for day in days if day.replace(day=1) == month]
+        if by_month or month != months[-1]:
+            yield f"{month:%Y-%m}", month, _month_after(month), _mark_of(marks, of_month)
+        else:
+            for day in of_month:
+                yield f"{day}", day, _day_after(day), _mark_of(marks, [day])
+
+
+class MartFiles:
+    """Writes the files of marts below a folder, out of the schema ``schema`` of an open warehouse."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, schema: str, folder: Path, before: Path | None, marks: DateMarks
+    ) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._folder = folder
+        self._before = before
+        self._known = {} if before is None else read_files(before)
+        self._marks = marks
+
+    def write(self, mart: Mart) -> list[MartFile]:
+        """Write, or take over, all files of a mart.
+
+        Raises
+        ------
+        RepeatedKeyError
+            If two rows that are written have the same key.
+        """
+        if mart.period is None or not self._marks:
+            name = f"{mart.name}.parquet"
+            return [self._written(mart, name, "", None)]
+        (self._folder / f"{mart.name}.parquet").mkdir()
+        found = []
+        for label, first, end, mark in periods(self._marks, mart.period == "start_month"):
+            name = f"{mart.name}.parquet/{label}.parquet"
+            known = self._known.get(name)
+            if known is not None and known.mark == mark and self._took_over(known):
+                found.append(known)
+                continue
+            condition = f"where \"{mart.period}\" >= date '{first}' and \"{mart.period}\" < date '{end}'"
+            found.append(self._written(mart, name, condition, mark))
+        return found
+
+    def types(self, mart: Mart) -> dict[str, str]:
+        """Return DuckDB's names of the types of a mart's columns."""
+        result = self._connection.sql(self._statement(mart, "limit 0"))
+        return {name: str(kind) for name, kind in zip(result.columns, result.types, strict=True)}
+
+    def _statement(self, mart: Mart, rest: str) -> str:
+        columns = ", ".join(f'"{column.name}"' for column in mart.columns)
+        return f'select {columns} from {self._schema}."{mart.name}" {rest}'
+
+    def _key_terms(self, mart: Mart, condition: str) -> list[str]:
+        """Return what to sort by: the key, its texts by the place of their value among few others.
+
+        Sorting by numbers takes half the time of sorting by texts, and finding the few values next to none.
+        """
+        types = self.types(mart)
+        texts = [column for column in mart.key if types[column] == "VARCHAR"]
+        terms = {column: f'"{column}"' for column in mart.key}
+        if condition and texts:
+            listed = ", ".join(f'list(distinct "{column}")' for column in texts)
+            statement = f'select {listed} from {self._schema}."{mart.name}" {condition}'
+            (found,) = self._connection.execute(statement).fetchall()
+            for column, values in zip(texts, found, strict=True):
+                if values is not None and len(values) <= MOST_CODES:
+                    codes = ", ".join(_literal(value) for value in sorted(values))
+                    terms[column] = f'list_position([{codes}]::varchar[], "{column}")'
+        return list(terms.values())
+
+    def _took_over(self, known: MartFile) -> bool:
+        assert self._before is not None
+        source, target = self._before / known.name, self._folder / known.name
+        if not source.is_file() or source.stat().st_size != known.bytes:
+            return False
+        try:
+            os.link(source, target)
+        except OSError:
+            # Not every file system has hard links.
+            shutil.copyfile(source, target)
+        return True
+
+    def _written(self, mart: Mart, name: str, condition: str, mark: str | None) -> MartFile:
+        order = ", ".join(f"{term} nulls first" for term in self._key_terms(mart, condition))
+        result = self._connection.sql(self._statement(mart, f"{condition} order by {order}"))
+        reader: pa.RecordBatchReader = result.to_arrow_reader(ROW_GROUP_ROWS)
+        rows, path, last = 0, self._folder / name, None
+        with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
+            for batch in reader:
+                rows += batch.num_rows
+                last = _check_key(mart, batch, last)
+                writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return MartFile(name, rows, path.stat().st_size, digest, mark)
+
+
+def _check_key(mart: Mart, batch: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch | None:
+    """Refuse rows in order of their key that repeat it; return the last row, for the batch that comes next.
+
+    Without it the order of equal rows, and so the bytes of a file, would be left to chance.
+    """
+    keys = pa.Table.from_batches([batch]).select(list(mart.key))
+    if last is not None:
+        keys = pa.concat_tables([pa.Table.from_batches([last]), keys])
+    keys = keys.combine_chunks()
+    if keys.num_rows > 1:
+        above, below = keys.slice(0, keys.num_rows - 1), keys.slice(1)
+        same = None
+        for column in mart.key:
+            one, other = above[column], below[column]
+            equal = pc.or_(pc.fill_null(pc.equal(one, other), False), pc.and_(pc.is_null(one), pc.is_null(other)))
+            same = equal if same is None else pc.and_(same, equal)
+        if pc.any(same).as_py():
+            row = keys.slice(pc.index(same, True).as_py(), 1).to_pylist()[0]
+            raise RepeatedKeyError(f"{mart.name}: two rows have the key {row}")
+    return keys.slice(keys.num_rows - 1).to_batches()[0] if keys.num_rows else last
