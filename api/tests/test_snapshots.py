@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import threading
 import time
@@ -10,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sojourn_api import snapshot as snapshot_module
@@ -241,3 +244,40 @@ def test_the_database_reaches_no_other_file(publish: Any, build: Any, tmp_path: 
         cursor.execute("set threads = 8")
     assert not (tmp_path / "written.csv").exists()
     opened.close()
+
+
+def in_parts(folder: Path, name: str) -> list[Path]:
+    """Make a dataset of a build a folder of two files, as those of days and months are published."""
+    single = folder / f"{name}.parquet"
+    table = pq.read_table(single)
+    single.unlink()
+    single.mkdir()
+    paths = [single / "2026-01.parquet", single / "2026-02-01.parquet"]
+    for path, part in zip(paths, (table.slice(0, 2), table.slice(2)), strict=True):
+        pq.write_table(part, path)
+    digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    files = [
+        {"name": f"{single.name}/{path.name}", "rows": 0, "bytes": path.stat().st_size, "sha256": sha256, "mark": None}
+        for path, sha256 in digests.items()
+    ]
+    (folder / "files.json").write_text(json.dumps(files))
+    return paths
+
+
+@pytest.mark.parametrize("load_bytes", [0, 2**20], ids=["view", "table"])
+def test_a_dataset_of_several_files_is_served_whole(publish: Any, build: Any, serve: Any, load_bytes: int) -> None:
+    folder = publish(build)
+    rows = serve(folder=folder).get("/v1/datasets/types/rows").json()["rows"]
+    in_parts(publish(build, "b2") / "b2", "types")
+    client = serve(folder=folder, api_load_bytes=load_bytes)
+    answer = client.get("/v1/datasets/types/rows").json()
+    assert (answer["build_id"], answer["rows"]) == ("b2", rows)
+
+
+def test_a_dataset_that_lost_one_of_its_files_is_not_served(publish: Any, build: Any) -> None:
+    folder = publish(build) / "b1"
+    lost = in_parts(folder, "types")[0]
+    Snapshot.open(folder, Settings()).close()
+    lost.unlink()
+    with pytest.raises(SnapshotError, match=r"2026-01\.parquet is missing"):
+        Snapshot.open(folder, Settings())

@@ -1,5 +1,6 @@
 """A build publishes only what passed its tests, and does nothing when nothing changed."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -103,3 +104,14 @@ def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Pat
     load_a_seed("1GB")
     with pytest.raises(typer.BadParameter, match="'much' is no amount of memory; give one such as 8GB"):
         engine_of("duckdb", Paths(tmp_path), None, None, memory="much")
+    with pytest.raises(typer.BadParameter, match=r"spark\.driver\.memory"):
+        engine_of("spark", Paths(tmp_path), None, None, memory="8GB")
+
+
+def test_one_build_at_a_time(tmp_path: Path, sample: Path) -> None:
+    var = tmp_path / "var"
+    subprocess.run([SOJOURN, "ingest", "--var", var, min(sample.iterdir())], check=True)
+    with (var / "build.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(BuildError, match=r"another build in .* is running; wait for it to end"):
+            build(Paths(var), lambda _: None)

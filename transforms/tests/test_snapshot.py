@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_transforms.catalogue import Mart, MartColumn, marts_in
-from sojourn_transforms.mart_files import RepeatedKeyError, mart_paths
+from sojourn_transforms.mart_files import DamagedSnapshotError, RepeatedKeyError, mart_paths
 from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current, current_build, publish
+from sojourn_transforms.warehouse import date_marks
 
 MART = Mart(
     name="delay",
@@ -154,16 +155,81 @@ def test_a_new_month_puts_the_days_of_the_one_before_into_one_file(tmp_path: Pat
     assert set(inodes(snapshot)) == {"2026-01.parquet", "2026-02.parquet", "2026-03-01.parquet"}
 
 
+def damage(path: Path) -> None:
+    """Change one byte, and not the length."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
 def test_nothing_is_taken_over_that_was_damaged_or_when_all_is_made_anew(tmp_path: Path) -> None:
     first = put_days(tmp_path, MARKS)
-    damaged = first / "bins.parquet/2026-01.parquet"
-    damaged.write_bytes(damaged.read_bytes()[:-1])
+    damage(first / "bins.parquet/2026-01.parquet")
     more = MARKS | {date(2026, 2, 3): "e"}
     second = put_days(tmp_path, more)
     same = {name for name, inode in inodes(second).items() if inode == inodes(first).get(name)}
     assert same == {"2026-02-01.parquet", "2026-02-02.parquet"}
     third = put_days(tmp_path, more | {date(2026, 2, 4): "f"}, anew=True)
     assert not set(inodes(second).values()) & set(inodes(third).values())
+
+
+def test_a_damaged_snapshot_is_written_again_when_the_same_is_published(tmp_path: Path) -> None:
+    first = put_days(tmp_path, MARKS)
+    whole = {path: path.read_bytes() for path in mart_paths(first, "bins")}
+    damage(next(iter(whole)))
+    assert put_days(tmp_path, MARKS, anew=True) == first
+    assert {path: path.read_bytes() for path in mart_paths(first, "bins")} == whole
+    assert [path.name for path in first.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("content", ["", "[{}]", "{}", '[{"name": "a", "of": "a later version"}]'])
+def test_an_unreadable_list_of_files_stops_no_build(tmp_path: Path, content: str) -> None:
+    first = put_days(tmp_path, MARKS)
+    (first / "files.json").write_text(content)
+    with pytest.raises(DamagedSnapshotError, match=r"files\.json|in no list of files"):
+        mart_paths(first, "bins")
+    second = put_days(tmp_path, MARKS | {date(2026, 2, 3): "e"})
+    assert len(mart_paths(second, "bins")) == 4
+
+
+def test_a_lost_file_is_missed_and_a_strange_one_left_alone(tmp_path: Path) -> None:
+    snapshot = put_days(tmp_path, MARKS)
+    (snapshot / "bins.parquet/.nfs0001").write_bytes(b"of a file system")
+    assert len(mart_paths(snapshot, "bins")) == 3
+    (snapshot / "bins.parquet/2026-01.parquet").unlink()
+    with pytest.raises(DamagedSnapshotError, match=r"2026-01.parquet is missing or not of \d+ bytes"):
+        mart_paths(snapshot, "bins")
+
+
+def test_missing_texts_of_a_key_come_first(tmp_path: Path) -> None:
+    path, day = tmp_path / "warehouse.duckdb", date(2026, 1, 30)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create schema marts")
+        connection.execute("create table marts.bins (start_date date, country varchar, bin_index integer)")
+        rows = [(day, "b", 1), (day, None, 1), (day, "it's", 1), (day, "B", 1)]
+        connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
+    build_id, _ = publish(path, "marts", [OF_DAYS], {}, tmp_path / "snapshots", {day: "a"})
+    (written,) = mart_paths(tmp_path / "snapshots" / build_id, "bins")
+    assert pq.read_table(written)["country"].to_pylist() == [None, "B", "b", "it's"]
+
+
+def test_marks_of_days_follow_their_sources_and_the_models(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+
+    def run(*statements: str) -> None:
+        with duckdb.connect(str(path)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    table = "intermediate.int_connection_part"
+    run("create schema intermediate", f"create table {table} (start_date date, part_mark bigint)")
+    run(f"insert into {table} values ('2026-01-30', 7), ('2026-01-31', 8)")
+    before = date_marks(path, "models")
+    run(f"insert into {table} values ('2026-01-31', 9)")
+    first, second = date(2026, 1, 30), date(2026, 1, 31)
+    after, others = date_marks(path, "models"), date_marks(path, "other models")
+    assert before[first] == after[first] != others[first]
+    assert before[second] != after[second]
 
 
 def test_a_mart_that_repeats_its_key_is_refused(tmp_path: Path) -> None:

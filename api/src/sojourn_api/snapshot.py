@@ -23,7 +23,7 @@ from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.histogram_metrics import histogram_counts
 from sojourn_api.settings import Settings
-from sojourn_transforms.mart_files import mart_paths
+from sojourn_transforms.mart_files import DamagedSnapshotError, mart_paths
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class Snapshot:
             cells = load_cells(
                 connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
             )
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, OSError, DamagedSnapshotError) as error:
             connection.close()
             raise SnapshotError(f"build {folder.name}: {error}") from error
         except SnapshotError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.mart_files import RepeatedKeyError
 from sojourn_transforms.models_mark import SettingError, models_mark
 from sojourn_transforms.snapshot import current_build, publish
+
+COUNTED_ONCE = "every_connection_is_counted_once"
+"""The test that tells when what is kept of days and months is not what their sources come to."""
 
 
 class BuildError(RuntimeError):
@@ -89,6 +94,26 @@ def build(
     engine = engine or DuckDbEngine(paths)
     if served is not None and (served["fingerprint"], served["engine"]) == (mark, engine.name) and not force:
         return BuildReport(build_id=served["build_id"], built=False)
+    # From the first model to the switch no other build may touch what is published.
+    with _alone(paths):
+        return _build_and_publish(paths, project, lake, engine, on_step)
+
+
+@contextmanager
+def _alone(paths: Paths) -> Iterator[None]:
+    """Hold the lock of builds, which ends with the process that has it."""
+    paths.var.mkdir(parents=True, exist_ok=True)
+    with (paths.var / "build.lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BuildError(f"another build in {paths.var} is running; wait for it to end") from error
+        yield
+
+
+def _build_and_publish(
+    paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str], None]
+) -> BuildReport:
     # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
     from sojourn_transforms.dbt_build import DbtError, manifest_path
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
@@ -100,26 +125,34 @@ def build(
         try:
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
-            raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+            mend = "; `sojourn build --full` counts all connections anew" if COUNTED_ONCE in str(error) else ""
+            raise BuildError(f"{error}; nothing was published, the build before is still served{mend}") from error
         on_step("comparing configurations")
         engine.write_comparisons()
         on_step("correlating harm with quality")
         write_harm_qoe_correlations(engine.marts_file)
-        studies = sorted(lake.values("run", "study_id"))
+        description = {
+            "engine": engine.name,
+            "sojourn_version": __version__,
+            "fingerprint": mark,
+            "studies": sorted(lake.values("run", "study_id")),
+            "inputs": _inputs(lake),
+            "dbt": {"models": report.models, "tests_passed": report.tests_passed},
+        }
     of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
     marts = sorted([*of_dbt, *STATISTICS_MARTS], key=lambda mart: mart.name)
     on_step("publishing the snapshot")
-    description = {
-        "engine": engine.name,
-        "sojourn_version": __version__,
-        "fingerprint": mark,
-        "studies": studies,
-        "inputs": _inputs(lake),
-        "dbt": {"models": report.models, "tests_passed": report.tests_passed},
-    }
-    marks, anew = engine.date_marks(), engine.anew
     try:
-        build_id, _ = publish(engine.marts_file, MART_LAYER, marts, description, paths.snapshots, marks, anew)
+        build_id, _ = publish(
+            engine.marts_file,
+            MART_LAYER,
+            marts,
+            description,
+            paths.snapshots,
+            engine.date_marks(),
+            engine.anew,
+            engine.memory,
+        )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, the build before is still served") from error
     catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))

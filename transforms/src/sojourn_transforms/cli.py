@@ -16,6 +16,7 @@ from sojourn_ingest.paths import Paths
 from sojourn_transforms.build import BuildError, build
 from sojourn_transforms.comparing_builds import compare_builds
 from sojourn_transforms.engine_options import EngineOption, MasterOption, MemoryOption, SparkConfOption, engine_of
+from sojourn_transforms.mart_files import DamagedSnapshotError
 from sojourn_transforms.spark.session import SparkError
 
 
@@ -104,7 +105,7 @@ def compare_builds_command(
     out = Console()
     try:
         compared = compare_builds(left, right)
-    except (FileNotFoundError, duckdb.IOException) as error:
+    except (FileNotFoundError, DamagedSnapshotError, duckdb.IOException) as error:
         Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(2) from error
     for difference in compared.differences:

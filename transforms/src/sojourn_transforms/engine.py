@@ -28,6 +28,8 @@ class Engine(Protocol):
     """One way to build the marts. Its methods are called in this order, within ``running()``."""
 
     name: EngineName
+    memory: str | None
+    """Most memory that DuckDB takes, such as 8GB; None is DuckDB's own bound."""
 
     @property
     def marts_file(self) -> Path:
@@ -64,7 +66,7 @@ class DuckDbEngine:
     def __init__(self, paths: Paths, full: bool = False, memory: str | None = None) -> None:
         self._paths = paths
         self._full = full
-        self._memory = memory
+        self.memory = memory
         self._mark = ""
 
     @property
@@ -93,7 +95,7 @@ class DuckDbEngine:
         register_lake(self._paths.warehouse, lake)
         warehouse, mark = self._paths.warehouse, models_mark(project) + _forgotten(self._paths)
         anew = self._full or models_mark_of(warehouse) != mark
-        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew, memory=self._memory)
+        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew, memory=self.memory)
         note_models_mark(warehouse, mark)
         self._mark = mark
         return report

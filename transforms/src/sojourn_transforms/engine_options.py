@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
+import duckdb
 import typer
 
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.spark.session import MASTER_VARIABLE, SparkSettings
 from sojourn_transforms.warehouse import MEMORY_VARIABLE
-
-_MEMORY = re.compile(r"^[1-9][0-9]*(\.[0-9]+)? ?([KMGT]i?B|%)$")
 
 EngineOption = Annotated[str, typer.Option(help="duckdb: this machine; spark: this machine or a cluster.")]
 MasterOption = Annotated[
@@ -46,16 +44,20 @@ def check_engine(engine: str) -> None:
         raise typer.BadParameter("give duckdb or spark", param_hint="--engine")
 
 
-def check_memory(memory: str | None) -> None:
-    """Refuse what is no amount of memory.
+def check_memory(memory: str) -> None:
+    """Refuse what DuckDB does not take as an amount of memory.
 
     Raises
     ------
     typer.BadParameter
         With an example.
     """
-    if memory is not None and not _MEMORY.match(memory):
-        raise typer.BadParameter(f"{memory!r} is no amount of memory; give one such as 8GB", param_hint="--memory")
+    try:
+        duckdb.connect(config={"memory_limit": memory}).close()
+    except duckdb.Error as error:
+        raise typer.BadParameter(
+            f"{memory!r} is no amount of memory; give one such as 8GB", param_hint="--memory"
+        ) from error
 
 
 def engine_of(
@@ -78,7 +80,13 @@ def engine_of(
         If a setting of Spark is not one.
     """
     check_engine(engine)
-    check_memory(memory)
+    if memory is not None and engine != "duckdb":
+        raise typer.BadParameter(
+            "is DuckDB's; give Spark --spark-conf spark.driver.memory=8g or spark.executor.memory=8g",
+            param_hint=f"--memory ({MEMORY_VARIABLE})",
+        )
+    if memory is not None:
+        check_memory(memory)
     if engine == "duckdb":
         return DuckDbEngine(paths, full, memory)
     from sojourn_transforms.spark.engine import SparkEngine

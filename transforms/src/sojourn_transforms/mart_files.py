@@ -29,6 +29,8 @@ ROW_GROUP_ROWS = 122_880
 MOST_CODES = 1000
 DateMarks = Mapping[date, str]
 """What the rows of each day follow from, as a mark: equal marks, equal rows."""
+WRITER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+"""What the bytes of a file follow from beside its rows and the libraries: this module."""
 
 
 class RepeatedKeyError(ValueError):
@@ -46,12 +48,23 @@ class MartFile:
     mark: str | None
 
 
+class DamagedSnapshotError(ValueError):
+    """A snapshot is not as its list of files says; the message names the file."""
+
+
 def read_files(snapshot: Path) -> dict[str, MartFile]:
-    """Return the files of a snapshot by name; none where the snapshot does not tell."""
-    path = snapshot / FILES
-    if not path.is_file():
-        return {}
-    return {entry["name"]: MartFile(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))}
+    """Return the files of a snapshot by name.
+
+    Raises
+    ------
+    DamagedSnapshotError
+        If its list of files is missing or cannot be read.
+    """
+    try:
+        entries = json.loads((snapshot / FILES).read_text(encoding="utf-8"))
+        return {entry["name"]: MartFile(**entry) for entry in entries}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DamagedSnapshotError(f"{snapshot / FILES} cannot be read: {error}") from error
 
 
 def mart_paths(snapshot: Path, name: str) -> list[Path]:
@@ -59,14 +72,40 @@ def mart_paths(snapshot: Path, name: str) -> list[Path]:
 
     Raises
     ------
-    FileNotFoundError
-        If the snapshot has none.
+    DamagedSnapshotError
+        If one of several is missing or of another length, or is not known. A mart that is one file is returned as it
+        is.
     """
-    path = snapshot / f"{name}.parquet"
-    found = sorted(path.iterdir()) if path.is_dir() else [path]
-    if not found or not found[0].is_file():
-        raise FileNotFoundError(f"{path} is missing or empty")
-    return found
+    folder = snapshot / f"{name}.parquet"
+    if not folder.is_dir():
+        return [folder]
+    known = read_files(snapshot)
+    listed = sorted(file for file in known if file.startswith(f"{folder.name}/"))
+    for file in listed:
+        path = snapshot / file
+        if not path.is_file() or path.stat().st_size != known[file].bytes:
+            raise DamagedSnapshotError(f"{path} is missing or not of {known[file].bytes} bytes")
+    if not listed:
+        raise DamagedSnapshotError(f"{folder} is in no list of files")
+    return [snapshot / file for file in listed]
+
+
+def is_intact(snapshot: Path) -> bool:
+    """Return whether every file of a snapshot has the bytes that were written."""
+    try:
+        files = read_files(snapshot)
+    except DamagedSnapshotError:
+        return False
+    return all(_has_bytes(snapshot / file.name, file) for file in files.values())
+
+
+def _has_bytes(path: Path, file: MartFile) -> bool:
+    return path.is_file() and path.stat().st_size == file.bytes and _sha256(path) == file.sha256
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def files_json(files: list[MartFile]) -> str:
@@ -116,7 +155,11 @@ class MartFiles:
         self._schema = schema
         self._folder = folder
         self._before = before
-        self._known = {} if before is None else read_files(before)
+        try:
+            self._known = {} if before is None else read_files(before)
+        except DamagedSnapshotError:
+            # One of an older version, or damaged: nothing of it is taken over, and all is written.
+            self._known = {}
         self._marks = marks
 
     def write(self, mart: Mart) -> list[MartFile]:
@@ -160,7 +203,7 @@ class MartFiles:
         texts = [column for column in mart.key if types[column] == "VARCHAR"]
         terms = {column: f'"{column}"' for column in mart.key}
         if condition and texts:
-            listed = ", ".join(f'list(distinct "{column}")' for column in texts)
+            listed = ", ".join(f'list(distinct "{column}") filter (where "{column}" is not null)' for column in texts)
             statement = f'select {listed} from {self._schema}."{mart.name}" {condition}'
             (found,) = self._connection.execute(statement).fetchall()
             for column, values in zip(texts, found, strict=True):
@@ -172,7 +215,7 @@ class MartFiles:
     def _took_over(self, known: MartFile) -> bool:
         assert self._before is not None
         source, target = self._before / known.name, self._folder / known.name
-        if not source.is_file() or source.stat().st_size != known.bytes:
+        if not _has_bytes(source, known):
             return False
         try:
             os.link(source, target)
@@ -191,9 +234,7 @@ class MartFiles:
                 rows += batch.num_rows
                 last = _check_key(mart, batch, last)
                 writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return MartFile(name, rows, path.stat().st_size, digest, mark)
+        return MartFile(name, rows, path.stat().st_size, _sha256(path), mark)
 
 
 def _check_key(mart: Mart, batch: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch | None:

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from sojourn_transforms.catalogue import Mart
-from sojourn_transforms.mart_files import FILES, DateMarks, MartFile, MartFiles, files_json
+from sojourn_transforms.mart_files import FILES, DateMarks, MartFile, MartFiles, files_json, is_intact
 
 CURRENT = "CURRENT"
 BUILD_ID_DIGITS = 16
@@ -66,12 +66,13 @@ def publish(
     snapshots: Path,
     marks: DateMarks | None = None,
     anew: bool = False,
+    memory: str | None = None,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
     ``build`` is build.json without its id. ``marks`` say of each day what its rows follow from: files of days and
     months with the marks that they have in the snapshot before are taken over from it, unless ``anew``. The switch is
-    the rename of one small file, so a reader sees the old build or the new one.
+    the rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what DuckDB takes.
 
     Raises
     ------
@@ -88,6 +89,8 @@ def publish(
         published = current(snapshots)
         before = None if published is None or anew else snapshots / published.build_id
         with duckdb.connect(str(warehouse), read_only=True) as connection:
+            if memory is not None:
+                connection.execute("set memory_limit = ?", [memory])
             # One thread, so that rows come out in batches of equal length and the file's bytes are the same each time.
             connection.execute("set threads = 1")
             writer = MartFiles(connection, schema, staging, before, marks or {})
@@ -107,6 +110,11 @@ def publish(
         is_new = not target.exists()
         if is_new:
             staging.replace(target)
+        elif not is_intact(target):
+            damaged = snapshots / f".damaged-{os.getpid()}"
+            target.replace(damaged)
+            staging.replace(target)
+            shutil.rmtree(damaged)
         _point_to(snapshots, build_id)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.pack import Part
 from sojourn_ingest.schema import TABLES, Table
-from sojourn_transforms.mart_files import DateMarks
+from sojourn_transforms.mart_files import WRITER, DateMarks
 
 LAKE_SCHEMA = "lake"
 MEMORY_VARIABLE = "SOJOURN_MEMORY"
@@ -111,9 +111,9 @@ def note_models_mark(warehouse: Path, mark: str) -> None:
 def date_marks(warehouse: Path, models: str) -> DateMarks:
     """Return what the rows of each day of connections follow from: its parts, and the mark of the ``models``.
 
-    The libraries that write Parquet belong to it, since the same rows have other bytes with others.
+    What writes Parquet belongs to it, since the same rows have other bytes with another writer.
     """
-    made_with = f"{models} duckdb {duckdb.__version__} pyarrow {pa.__version__}"
+    made_with = f"{models} {WRITER} duckdb {duckdb.__version__} pyarrow {pa.__version__}"
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         found = connection.execute(
             "select start_date, string_agg(cast(part_mark as varchar), ' ' order by part_mark)"

@@ -28,6 +28,7 @@ class SparkEngine:
     """One machine or a cluster: Spark reads the lake and builds the marts, which are published from this machine."""
 
     name: EngineName = "spark"
+    memory: str | None = None
 
     def __init__(self, paths: Paths, settings: SparkSettings) -> None:
         self._paths = paths
