@@ -73,7 +73,7 @@ def _reference(root: Path) -> Iterator[str]:
     yield ""
     yield "## Marts"
     yield ""
-    yield "What the API serves and the dashboards draw. A snapshot holds each as one Parquet file, or by month and day."
+    yield "What the API serves and the dashboards draw. A snapshot holds each as a Parquet file, or a folder of them."
     for mart in marts(root):
         yield from _section(
             mart["name"],
