@@ -40,8 +40,8 @@ from sojourn_transforms.warehouse import register_lake
 
 ROOT = Path(__file__).resolve().parents[2]
 SOJOURN = str(Path(sys.executable).parent / "sojourn")
-PANDAS_BYTES_A_ROW = 400
-"""What pandas may need at most; it is left out where that is not there."""
+PANDAS_BYTES_A_ROW, POLARS_BYTES_A_ROW = 400, 200
+"""What they may need at most; they are left out where that is not there."""
 GROUPINGS = (
     "start_date", "country", "access_technology", "ip_version", "proximity_class", "transfer_size_class",
     "access_technology,proximity_class", "start_month,country", "country,access_technology,ip_version",
@@ -207,19 +207,16 @@ def python(script: str, *arguments: str | Path, interpreter: Path | None = None)
 
 
 def available_bytes() -> int:
-    """Return the memory that is free now."""
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Return the memory that is free now, or holds nothing but copies of files."""
+    (line,) = (line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:"))
+    return 1024 * int(line.split()[1])
 
 
-def totals(warehouse: Path, plain: Path) -> tuple[int, int]:
-    """Return the connections counted by the marts and by the plain SQL, which must be the same."""
-    with duckdb.connect(str(warehouse), read_only=True) as connection:
-        (ours,) = connection.execute(
-            "select sum(connections)::bigint from marts.connection_count where outcome = 'counted'"
-        ).fetchone() or (0,)
-    with duckdb.connect(str(plain), read_only=True) as connection:
-        (theirs,) = connection.execute("select sum(connections)::bigint from cube").fetchone() or (0,)
-    return int(ours), int(theirs)
+def number(database: Path, sql: str) -> int:
+    """Return the whole number that a query of one value gives."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        (found,) = connection.execute(sql).fetchone() or (0,)
+    return int(found)
 
 
 @dataclass(frozen=True)
@@ -387,6 +384,7 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
         return python(PUBLISH, warehouse, var / "dbt", var / "snapshots", mode)
 
     say("ingest", measured([SOJOURN, "ingest", "--var", str(home), str(world)]), rows - last_rows)
+    shutil.rmtree(world)
     say(f"marts of {days - 1} days", dbt("full"), rows - last_rows)
     say(f"marts of {days - 1} days: publication", publish("full"))
     say("of dbt, to start", dbt("incremental", NEXT_TO_NOTHING))
@@ -398,15 +396,21 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     say("one day more: publication", publish("incremental"))
     built = say("all marts anew", dbt("full"), rows)
     say("all marts anew: publication", publish("full"))
+    ours = number(warehouse, "select sum(connections)::bigint from marts.connection_count where outcome = 'counted'")
+    # Both databases together may be more than the disk has.
+    warehouse_bytes = warehouse.stat().st_size
+    warehouse.unlink()
     lake = f"{home}/lake/data/srtt_connection/*.parquet"
     baseline = say("plain SQL", python(PLAIN, plain, PLAIN_SQL.replace("{files}", lake)), rows)
-    ours, theirs = totals(warehouse, plain)
+    theirs = number(plain, "select sum(connections)::bigint from cube")
     if ours != theirs:
         raise SystemExit(f"the marts count {ours:,} connections, the plain SQL {theirs:,}")
     plain.unlink()
     smaller = "a smaller cube and the hosts of a day"
     if polars is None:
         print("| Polars | not given | | | |")
+    elif available_bytes() < POLARS_BYTES_A_ROW * rows:
+        print("| Polars | not enough memory | | | |")
     else:
         say(f"Polars, {smaller}", python(POLARS, lake, interpreter=polars), rows)
     if available_bytes() < PANDAS_BYTES_A_ROW * rows:
@@ -418,7 +422,7 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     print(f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}.\n")
     print_groupings(var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
     of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
-    print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse.stat().st_size // 2**20:,} MiB.")
+    print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse_bytes // 2**20:,} MiB.")
 
 
 if __name__ == "__main__":
