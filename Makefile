@@ -131,7 +131,7 @@ test-browser: ## The dashboard in a real browser; saves the screenshot of the RE
 	@.venv/bin/python tests/browser/with_servers.py
 
 .PHONY: fuzz
-fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its six targets
+fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets
 	@ingest/native/fuzz/run.sh $(SECONDS_EACH)
 
 .PHONY: bench-capture

@@ -1,4 +1,7 @@
-"""A made-up table of connections in each form, with rows that have to be refused, for tests of reading it in parts."""
+"""Made-up tables of connections with their descriptions.
+
+One is in each form and has rows that have to be refused, for tests of reading it in parts; the other is of hosts alone.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,20 @@ tables:
       rtt_min_us: { from: least, unit: ms }
       rtt_max_us: { from: most, unit: ms }
       rtt_samples: { from: n }
+"""
+HOSTS_DESCRIPTION = """
+sojourn_snapshots: 1
+dataset: made-up
+title: Made-up connections
+licence: CC0-1.0
+synthetic: true
+tables:
+  - name: connections
+    rtt_basis: smoothed
+    sample_basis: rtt_samples
+    fields:
+      start_ns: { from: start, unit: s }
+      client_host: { from: host }
 """
 HEADER = ("when", "ip", "least", "most", "n")
 
@@ -59,3 +76,10 @@ def write_tables(folder: Path, count: int) -> list[Path]:
     table = pa.Table.from_pylist(rows)
     pq.write_table(table, folder / "t.parquet", row_group_size=max(1, count // 9))
     return [folder / name for name in ("t.csv", "t.jsonl", "t.parquet", "damaged.csv")]
+
+
+def write_hosts(folder: Path, *hosts: str) -> None:
+    """Write made-up.yaml and t.csv, where each host has a connection: the first at second 1, the next at second 2."""
+    (folder / "made-up.yaml").write_text(HOSTS_DESCRIPTION)
+    lines = [f"{start_s},{host}" for start_s, host in enumerate(hosts, start=1)]
+    (folder / "t.csv").write_text("\n".join(["start,host", *lines, ""]))

@@ -25,23 +25,10 @@ from sojourn_ingest.session import IngestSession, files_below
 
 sys.path.insert(0, str(Path(__file__).parent))
 from captures import udp_frame, write_pcap
+from connection_tables import write_hosts
 
 HOST, OTHER = "8.8.8.8", "9.9.9.9"
 KEY = b"key"
-DESCRIPTION = """
-sojourn_snapshots: 1
-dataset: made-up
-title: Made-up connections
-licence: CC0-1.0
-synthetic: true
-tables:
-  - name: connections
-    rtt_basis: smoothed
-    sample_basis: rtt_samples
-    fields:
-      start_ns: { from: start, unit: s }
-      client_host: { from: host }
-"""
 
 
 @pytest.fixture
@@ -49,8 +36,7 @@ def data(tmp_path: Path) -> Path:
     """Return a folder with a described table and a capture that both hold the host and another one."""
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "made-up.yaml").write_text(DESCRIPTION)
-    (folder / "t.csv").write_text(f"start,host\n1,{HOST}\n2,{OTHER}\n3,{HOST}\n4,customer 7\n")
+    write_hosts(folder, HOST, OTHER, HOST, "customer 7")
     frames = [udp_frame(b"x" * 20, (source, 1000)) for source in (HOST, OTHER, HOST, OTHER)]
     write_pcap(folder / "c.pcap", frames, gap_ns=150_000_000)
     return folder

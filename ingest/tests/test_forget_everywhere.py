@@ -1,14 +1,11 @@
 """Several hosts forgotten at once, in a folder and in an object store, from tables and from recordings."""
 
 import sys
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
 from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -20,45 +17,10 @@ from sojourn_ingest.session import IngestSession, files_below
 
 sys.path.insert(0, str(Path(__file__).parent))
 from captures import udp_frame, write_pcap
+from connection_tables import write_hosts
 
 FIRST, SECOND, OTHER, SERVER = "8.8.8.8", "8.8.4.4", "9.9.9.9", "1.1.1.1"
 KEY = b"key"
-DESCRIPTION = """
-sojourn_snapshots: 1
-dataset: made-up
-title: Made-up connections
-licence: CC0-1.0
-synthetic: true
-tables:
-  - name: connections
-    rtt_basis: smoothed
-    sample_basis: rtt_samples
-    fields:
-      start_ns: { from: start, unit: s }
-      client_host: { from: host }
-"""
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    import boto3
-
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    bucket = f"b{uuid.uuid4().hex[:12]}"
-    boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
-    return f"s3a://{bucket}/lake"
 
 
 @pytest.fixture(params=["folder", "object store"])
@@ -71,8 +33,7 @@ def data(tmp_path: Path) -> Path:
     """Return a folder with a table and a recording in two files, in which three hosts send to a server."""
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "made-up.yaml").write_text(DESCRIPTION)
-    (folder / "t.csv").write_text(f"start,host\n1,{FIRST}\n2,{SECOND}\n3,{OTHER}\n4,{FIRST}\n")
+    write_hosts(folder, FIRST, SECOND, OTHER, FIRST)
     for number, name in enumerate(("c.pcap", "c.pcap1")):
         frames = [udp_frame(b"%d %d" % (number, n), (host, 1000), (SERVER, 53))
                   for n, host in enumerate((FIRST, OTHER, SECOND, OTHER, FIRST))]  # fmt: skip

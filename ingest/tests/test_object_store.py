@@ -2,8 +2,6 @@
 
 import json
 import threading
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import obstore
@@ -11,7 +9,6 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
 
 from sojourn_ingest.lake import FactWriter, Lake, LakeBusyError, Outcome, Storage, StorageError, open_storage
 from sojourn_ingest.lake.hdfs import HdfsStorage
@@ -19,28 +16,6 @@ from sojourn_ingest.lake.object_store import LEASE, ObjectStorage
 from sojourn_ingest.schema import table
 
 PROVENANCE = ("source_hash", "decoder_version")
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    import boto3
-
-    bucket = f"b{uuid.uuid4().hex[:12]}"
-    boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
-    return f"s3a://{bucket}/lake"
 
 
 @pytest.fixture(params=["folder", "object store", "hdfs"])

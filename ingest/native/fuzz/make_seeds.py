@@ -88,6 +88,55 @@ def _tcp_info() -> bytes:
     return json.dumps(metadata, separators=(",", ":")).encode() + b"\n" + b"".join(polls)
 
 
+def _ndt_seeds() -> None:
+    times = {"StartTime": "2020-01-01T00:00:00.25Z", "EndTime": "2020-01-01T02:00:10.5+02:00"}
+    infos = [
+        {"RTT": rtt_us, "MinRTT": least_us, "BytesSent": 1500 * n, "BytesAcked": 1400 * n, "TotalRetrans": n}
+        for n, (rtt_us, least_us) in enumerate(((0, 0xFFFFFFFF), (30_000, 20_000), (25_000, 0), (1.5, -1)))
+    ]
+    polls = [{"TCPInfo": info, "BBRInfo": {"BW": 7}} for info in infos] + [{"TCPInfo": None}, 5, [{}]]
+    direction = {"ClientIP": "192.0.2.7", **times, "ServerMeasurements": polls, "ClientMeasurements": [{"RTT": [1]}]}
+    seven = {"Version": "v1", "ServerIP": "203.0.113.9", "ClientIP": "127.0.0.1", "Download": direction}
+    _write("ndt", "seven", _json(seven | {"Upload": {"ServerMeasurements": None, **times}}))
+    broken_off = {"UUID": "a", "ServerMeasurements": [{"TCPInfo": infos[1]}]}
+    _write("ndt", "seven_without_client", _json({"GitShortCommit": "0", "ClientIP": 0, "Upload": broken_off}))
+    ends = {"ServerIP": "2001:db8::9", "ClientIP": "2001:db8::7", **times}
+    polled = {"MinRTT": 40_000_999, "MaxRTT": 75_000_000, "SumRTT": 6_964_000_000, "CountRTT": 102, "TCPInfo": infos[1]}
+    of_both = {"C2S": {**ends, "MinRTT": 0}, "S2C": {**ends, **polled}}
+    _write("ndt", "five", _json({"GitShortCommit": "0", "Control": {"UUID": "a"}, **of_both}))
+    _write("ndt", "five_not_polled", _json({"ClientIP": "192.0.2.7", "Control": {}, "S2C": {"MinRTT": 40_000_000}}))
+    # Keys with escapes, keys that stand twice, and what no double holds where nothing is looked at.
+    odd = r'{"Downlo\u0061d":5,"Download":{"ServerMeasurements":[{"TCPInfo":{"RTT":1,"RTT":2}}],"X":[1e999,"\ud800"]}}'
+    _write("ndt", "odd", odd.encode())
+
+
+def _json(document: object) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _ss_seeds() -> None:
+    ends = "192.0.2.1:443 198.51.100.7:50001"
+    info = (
+        "wscale:7,7 rto:304 rtt:100.118/22.589 ato:40 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:5 ssthresh:2 "
+        "bytes_sent:1016533 bytes_retrans:91224 bytes_acked:918070 bytes_received:77 segs_out:705 send 578517bps "
+        "lastsnd:12 pacing_rate 694216bps delivery_rate 389800bps delivered:636 app_limited busy:14776ms unacked:5 "
+        "retrans:1/63 lost:2 rcv_space:14480 minrtt:50.0545 snd_wnd:82304"
+    )
+    bbr = "bbr wscale:7,7 rto:204 rtt:3.5/1.75 bbr:(bw:9123456bps,mrtt:1.25,pacing_gain:2.88,cwnd_gain:2.88) cwnd:10"
+    lines = (
+        f"ESTAB 0 27512 {ends} timer:(on,44ms,0) ts sack ecn cubic {info}",
+        f"CLOSE-WAIT 1 0 [2001:db8::1]:443 [2001:db8::7]:50001 {bbr} minrtt:1.25",
+        "ESTAB 0 0 [fe80::1%eth0]:22 fe80::2%eth0:50000 ts sack reno rtt:1e+03/ retrans:0/1",
+        "LISTEN 0 128 *:80 *:* cubic cwnd:10",
+        f"TIME-WAIT 0 0 {ends} timer:(timewait,59sec,0)",
+        f"SYN-SENT 0 1 {ends} timer:(on,1sec,0) rto:1000 mss:524 cwnd:10 unacked:1",
+    )
+    _write("ss", "poll", "\n".join(lines).encode() + b"\n")
+    for name, line in zip(("cubic", "bbr", "scope", "listen", "timewait", "syn_sent"), lines, strict=True):
+        _write("ss", name, line.encode())
+    _write("ss", "damaged", f"State Recv-Q Send-Q\nESTAB 0 0 {ends} cubic rtt:nan/inf cwnd:2147483648\n".encode())
+
+
 def _link_header(link_type: int, ip: bytes) -> bytes:
     version = b"\x08\x00" if ip[0] >> 4 == 4 else b"\x86\xdd"
     ppp = b"\x00\x21" if ip[0] >> 4 == 4 else b"\x00\x57"
@@ -183,6 +232,8 @@ def _queue_seeds() -> None:
 
 def _main() -> None:
     _queue_seeds()
+    _ndt_seeds()
+    _ss_seeds()
     for name, order in (("big", ">"), ("little", "<")):
         _write("pcap", f"{name}.pcap", _pcap(order, 1))
         _write("pcap", f"{name}.pcapng", _section(order) + _pcapng_blocks(order) + _section(">") + _pcapng_blocks(">"))

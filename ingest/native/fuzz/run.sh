@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 seconds=${1:?seconds for each target}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(pcap pcapng layers pair qmon queue_text tcp_info)
+[ ${#targets[@]} -gt 0 ] || targets=(pcap pcapng layers pair qmon queue_text tcp_info ndt ss)
 RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 /// Bare words that ss prints before the congestion control's name (`tcp_stats_print`).
 const FLAG_WORDS: [&str; 6] = ["ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited"];
+/// Words whose value is the next word.
+const RATE_WORDS: [&str; 3] = ["send", "pacing_rate", "delivery_rate"];
 const STATES: [&str; 12] = [
     "ESTAB",
     "SYN-SENT",
@@ -72,14 +74,14 @@ impl SsSocket {
         let mut texts = Texts::default();
         let mut before = "";
         for word in words {
-            match word.split_once(':') {
-                Some((key, value)) => texts.take(key, value),
-                None => socket.take_bare(word),
-            }
             match before {
                 "pacing_rate" => texts.pacing_rate = Some(word),
                 "delivery_rate" => texts.delivery_rate = Some(word),
-                _ => {}
+                "send" => {}
+                _ => match word.split_once(':') {
+                    Some((key, value)) => texts.take(key, value),
+                    None => socket.take_bare(word),
+                },
             }
             before = word;
         }
@@ -90,7 +92,8 @@ impl SsSocket {
         if word == "app_limited" {
             self.app_limited = true;
         }
-        if self.congestion_control.is_none() && !FLAG_WORDS.contains(&word) {
+        let is_name = !FLAG_WORDS.contains(&word) && !RATE_WORDS.contains(&word);
+        if self.congestion_control.is_none() && is_name {
             self.congestion_control = Some(word.to_owned());
         }
     }
@@ -181,8 +184,10 @@ fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>) -> Option<Option<T>
     }
 }
 
+/// A count: the kernel's have no sign.
 fn number<T: FromStr>(text: &str) -> Option<T> {
-    text.parse().ok()
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
 }
 
 /// Milliseconds with a fraction, as whole microseconds.
@@ -190,11 +195,13 @@ fn microseconds(text: &str) -> Option<i64> {
     let rounded = (text.parse::<f64>().ok()? * US_PER_MS).round_ties_even();
     // A double holds every whole number up to 2^53, which is 285 years.
     #[allow(clippy::cast_possible_truncation)]
-    (rounded.abs() < 9_007_199_254_740_992.0).then_some(rounded as i64)
+    (0.0..9_007_199_254_740_992.0)
+        .contains(&rounded)
+        .then_some(rounded as i64)
 }
 
 fn rate_bps(text: &str) -> Option<i64> {
-    text.strip_suffix("bps").unwrap_or(text).parse().ok()
+    number(text.strip_suffix("bps").unwrap_or(text))
 }
 
 /// `192.0.2.1:443`, `[2001:db8::1]:443`, `[fe80::1%eth0]:443`, `fe80::1%eth0:443`, `*:443`.
@@ -257,6 +264,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_no_name_of_a_congestion_control() {
+        let nameless = SOCKET
+            .replace(" cubic", "")
+            .replace("pacing_rate", "send 5bps pacing_rate");
+        let socket = SsSocket::parse(&nameless).unwrap();
+        assert_eq!(socket.congestion_control, None);
+        let rates = (socket.pacing_rate_bps, socket.delivery_rate_bps);
+        assert_eq!(rates, (Some(694_216), Some(389_800)));
+        assert!(socket.app_limited);
+    }
+
+    #[test]
     fn ends_in_every_form() {
         let parsed = |text| endpoint(text).map(|end| (end.address.unwrap_or_default(), end.port));
         assert_eq!(parsed("*:*"), Some((String::new(), None)));
@@ -292,6 +311,13 @@ mod tests {
             ("694216bps", "lots"),
             ("1/63", "1/"),
             ("50.0545", "1e300"),
+            // The kernel's counts and times have no sign.
+            ("100.118", "-100.118"),
+            ("mss:1448", "mss:-1448"),
+            ("bytes_sent:1016533", "bytes_sent:+1016533"),
+            ("694216bps", "-694216bps"),
+            ("1/63", "1/-63"),
+            ("50.0545", "-50.0545"),
         ] {
             assert_eq!(SsSocket::parse(&SOCKET.replacen(was, is, 1)), None, "{is}");
         }

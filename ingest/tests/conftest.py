@@ -1,0 +1,35 @@
+"""Fixtures that several tests of the ingest share."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """Return the URL of an object store that runs in this process; it holds nothing but what tests put there."""
+    # Most tests need no object store, so only this one waits for the import.
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the URI of a lake in a bucket of its own, with an environment that leads there."""
+    import boto3
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    bucket = f"b{uuid.uuid4().hex[:12]}"
+    boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
+    return f"s3a://{bucket}/lake"
