@@ -165,3 +165,26 @@ def test_memory_does_not_grow_with_the_number_of_members(tmp_path: Path) -> None
 
     few = peak(200)
     assert peak(4000) < few + 300_000  # an entry alone is some hundred bytes
+
+
+def test_members_after_a_damaged_header_or_an_end_marker_are_told(tmp_path: Path) -> None:
+    path = archive(tmp_path / "whole.tar", [ndt7()] * 5)
+    whole = path.read_bytes()
+    with tarfile.open(path) as tar:
+        third = tar.getmembers()[2].offset
+    damaged = bytearray(whole)
+    damaged[third + 10] ^= 0x41
+    zeroed = whole[:third] + bytes(512) + whole[third + 512 :]
+    for content, kept, said in (
+        (bytes(damaged), 2, "tar archive is damaged after member 2: header of a member: bad checksum"),
+        (zeroed, 2, "archive goes on after its end marker, which follows member 2"),
+        (whole + whole, 5, "archive goes on after its end marker, which follows member 5"),
+    ):
+        path.write_bytes(content)
+        batches, reading = read(path)
+        assert len(rows_of(batches)) == kept
+        assert reading.fault is not None
+        assert reading.fault.reason == "corrupt_record"
+        assert reading.fault.message.startswith(said)
+    path.write_bytes(whole + bytes(2**20))
+    assert read(path)[1].fault is None
