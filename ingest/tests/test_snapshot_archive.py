@@ -128,9 +128,10 @@ def test_a_client_that_is_no_text_is_refused_alone(tmp_path: Path) -> None:
 
 
 def test_a_number_that_json_does_not_have_counts_nothing(tmp_path: Path) -> None:
-    members = [ndt7(rtt=float("nan")), ndt7(rtt=1).replace(b'"RTT":1,', b'"RTT":1e999,')]
+    huge = [ndt7(rtt=1).replace(b'"RTT":1,', b'"RTT":%b,' % number) for number in (b"1e999", b"9" * 400)]
+    members = [ndt7(rtt=float("nan")), *huge]
     batches, reading = read(archive(tmp_path / "numbers.tar", members))
-    assert [(row["rtt_samples"], row["rtt_max_us"]) for row in rows_of(batches)] == [(1, 30_000)] * 2
+    assert [(row["rtt_samples"], row["rtt_max_us"]) for row in rows_of(batches)] == [(1, 30_000)] * 3
     assert reading.refused == {}
 
 
@@ -188,3 +189,19 @@ def test_members_after_a_damaged_header_or_an_end_marker_are_told(tmp_path: Path
         assert reading.fault.message.startswith(said)
     path.write_bytes(whole + bytes(2**20))
     assert read(path)[1].fault is None
+
+
+def test_values_of_flent_that_are_none_leave_the_other_members(tmp_path: Path) -> None:
+    polls = b'[{"t": 1600000000.5, "tcp_rtt": 20.0}, {"t": 1600000001.0, "tcp_rtt": 30.0}]'
+    queue = b'"qdisc_stats_a": [{"t": %b, "dropped": %b}]'
+    huge = b"9" * 400
+    damaged = [
+        flent(1).replace(polls, b"5"),
+        flent(1).replace(polls, b'[{"t": %b, "tcp_rtt": 1}, {"t": NaN, "tcp_rtt": 1}]' % huge),
+        flent(0).replace(b'"raw_values": {', b'"raw_values": {' + queue % (huge, b"1")),
+        flent(0).replace(b'"raw_values": {', b'"raw_values": {' + queue % (b"1", huge)),
+    ]
+    assert all(content not in (flent(0), flent(1)) for content in damaged)
+    batches, reading = read(archive(tmp_path / "flent.tar", [ndt7(), *damaged, ndt7()]))
+    assert len(rows_of(batches)) == 2
+    assert reading.refused == {"no_raw_polls": 2, "malformed_queue_poll": 2, "member: no_tcp_rtt": 4}
