@@ -205,3 +205,20 @@ def test_values_of_flent_that_are_none_leave_the_other_members(tmp_path: Path) -
     batches, reading = read(archive(tmp_path / "flent.tar", [ndt7(), *damaged, ndt7()]))
     assert len(rows_of(batches)) == 2
     assert reading.refused == {"no_raw_polls": 2, "malformed_queue_poll": 2, "member: no_tcp_rtt": 4}
+
+
+def test_a_name_longer_than_any_is_not_read(tmp_path: Path) -> None:
+    long = tarfile.TarInfo("././@LongLink")
+    long.type, long.size = tarfile.GNUTYPE_LONGNAME, 2**34
+    whole = archive(tmp_path / "whole.tar", [ndt7()]).read_bytes()
+    with tarfile.open(tmp_path / "whole.tar") as tar:
+        (member,) = tar.getmembers()
+        end = member.offset_data + 512 * -(-member.size // 512)
+    path = tmp_path / "long.tar"
+    path.write_bytes(whole[:end] + long.tobuf(tarfile.GNU_FORMAT) + bytes(2**21))
+    batches, reading = read(path)
+    assert len(rows_of(batches)) == 1
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("tar archive is damaged after member 1: header of a member: a name longer")
+    # Names that are long and no longer than that are read.
+    assert len(rows_of(read(archive(path, [ndt7()], lambda _: "x" * 5000))[0])) == 1

@@ -30,6 +30,11 @@ HEAD_BYTES = 65_536
 #: A member up to this size is read at once, which is quicker; a larger one is streamed.
 SMALL_MEMBER_BYTES = 2**20
 BLOCK_BYTES = 512
+#: Entries that hold the name and more of the next one; tarfile reads them whole.
+NAMING_TYPES = (
+    tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
+)  # fmt: skip
+LONGEST_NAME_BYTES = 2**20
 MAGIC_OFFSET = 257
 MAGIC_BYTES = 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
@@ -66,15 +71,21 @@ class _Broken(io.RawIOBase):
 
 
 class _Entry(tarfile.TarInfo):
-    """An entry of an archive; tarfile takes a header that is damaged for the end, and what follows would be lost."""
+    """An entry of an archive, where its header is sound.
+
+    tarfile takes a damaged one for the end, so that what follows would be lost, and reads long names at once.
+    """
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         """Return the entry of a header."""
         try:
-            return super().frombuf(buf, encoding, errors)
+            entry = super().frombuf(buf, encoding, errors)
         except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
             raise tarfile.ReadError(f"header of a member: {error}") from error
+        if entry.type in NAMING_TYPES and entry.size > LONGEST_NAME_BYTES:
+            raise tarfile.ReadError("header of a member: a name longer than any")
+        return entry
 
 
 class _Ending:
