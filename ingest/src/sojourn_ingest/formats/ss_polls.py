@@ -180,7 +180,7 @@ class SsPolls(SnapshotFormat):
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"
-    version = "ss-polls-3"
+    version = "ss-polls-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""
