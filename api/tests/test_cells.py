@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
 from itertools import chain, combinations
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
+from sojourn_api import cells
 from sojourn_api.app import create_app
 from sojourn_api.filters import parse_filters
 from sojourn_api.histogram_metrics import histogram_counts, metric_of
@@ -254,12 +255,33 @@ def test_smallest_datasets_are_held_for_as_long_as_they_fit(folder: Path) -> Non
         assert (NAME in Snapshot.open(folder, Settings(api_cells_bytes=most_bytes)).cells) == held
 
 
-def test_counts_that_do_not_fit_together_are_read_each_time(tmp_path: Path, write: Any, build: Any) -> None:
+def counts_of_two_bins(table: pa.Table) -> list[int]:
+    """Counts of which each bin's sum fits 64 bits, and the sum of all does not."""
+    bins = table.column("bin_index").to_pylist()
+    largest = {bins.index(0), bins.index(63)}
+    return [2**62 if row in largest else 0 for row in range(len(bins))]
+
+
+@pytest.mark.parametrize("counts_of", [lambda table: [2**60] * table.num_rows, counts_of_two_bins])
+def test_counts_that_do_not_fit_together_are_read_each_time(
+    tmp_path: Path, write: Any, build: Any, counts_of: Callable[[pa.Table], list[int]]
+) -> None:
     table = cube()
     position = table.schema.get_field_index("connections")
-    huge = pa.array([2**60] * table.num_rows, pa.int64())
+    huge = pa.array(counts_of(table), pa.int64())
     folder = published(write, tmp_path, type(build)(), table.set_column(position, "connections", huge))
     assert Snapshot.open(folder / "b1", Settings()).cells == {}
     with TestClient(create_app(Settings(snapshots=folder))) as client:
         problem = client.get(f"/v1/distributions/{METRIC}").json()
         assert problem["type"] == "urn:sojourn:problem:result-out-of-range"
+
+
+def test_without_memory_for_histograms_a_dataset_is_read_each_time(
+    tmp_path: Path, write: Any, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_memory(*_: object) -> None:
+        raise MemoryError("Unable to allocate 1.00 GiB")
+
+    folder = published(write, tmp_path, type(build)(), cube())
+    monkeypatch.setattr(cells, "_histograms_of", without_memory)
+    assert Snapshot.open(folder / "b1", Settings()).cells == {}

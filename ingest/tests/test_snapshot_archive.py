@@ -128,9 +128,10 @@ def test_a_client_that_is_no_text_is_refused_alone(tmp_path: Path) -> None:
 
 
 def test_a_number_that_json_does_not_have_counts_nothing(tmp_path: Path) -> None:
-    members = [ndt7(rtt=float("nan")), ndt7(rtt=1).replace(b'"RTT":1,', b'"RTT":1e999,')]
+    huge = [ndt7(rtt=1).replace(b'"RTT":1,', b'"RTT":%b,' % number) for number in (b"1e999", b"9" * 400)]
+    members = [ndt7(rtt=float("nan")), *huge]
     batches, reading = read(archive(tmp_path / "numbers.tar", members))
-    assert [(row["rtt_samples"], row["rtt_max_us"]) for row in rows_of(batches)] == [(1, 30_000)] * 2
+    assert [(row["rtt_samples"], row["rtt_max_us"]) for row in rows_of(batches)] == [(1, 30_000)] * 3
     assert reading.refused == {}
 
 
@@ -165,3 +166,59 @@ def test_memory_does_not_grow_with_the_number_of_members(tmp_path: Path) -> None
 
     few = peak(200)
     assert peak(4000) < few + 300_000  # an entry alone is some hundred bytes
+
+
+def test_members_after_a_damaged_header_or_an_end_marker_are_told(tmp_path: Path) -> None:
+    path = archive(tmp_path / "whole.tar", [ndt7()] * 5)
+    whole = path.read_bytes()
+    with tarfile.open(path) as tar:
+        third = tar.getmembers()[2].offset
+    damaged = bytearray(whole)
+    damaged[third + 10] ^= 0x41
+    zeroed = whole[:third] + bytes(512) + whole[third + 512 :]
+    for content, kept, said in (
+        (bytes(damaged), 2, "tar archive is damaged after member 2: header of a member: bad checksum"),
+        (zeroed, 2, "archive goes on after its end marker, which follows member 2"),
+        (whole + whole, 5, "archive goes on after its end marker, which follows member 5"),
+    ):
+        path.write_bytes(content)
+        batches, reading = read(path)
+        assert len(rows_of(batches)) == kept
+        assert reading.fault is not None
+        assert reading.fault.reason == "corrupt_record"
+        assert reading.fault.message.startswith(said)
+    path.write_bytes(whole + bytes(2**20))
+    assert read(path)[1].fault is None
+
+
+def test_values_of_flent_that_are_none_leave_the_other_members(tmp_path: Path) -> None:
+    polls = b'[{"t": 1600000000.5, "tcp_rtt": 20.0}, {"t": 1600000001.0, "tcp_rtt": 30.0}]'
+    queue = b'"qdisc_stats_a": [{"t": %b, "dropped": %b}]'
+    huge = b"9" * 400
+    damaged = [
+        flent(1).replace(polls, b"5"),
+        flent(1).replace(polls, b'[{"t": %b, "tcp_rtt": 1}, {"t": NaN, "tcp_rtt": 1}]' % huge),
+        flent(0).replace(b'"raw_values": {', b'"raw_values": {' + queue % (huge, b"1")),
+        flent(0).replace(b'"raw_values": {', b'"raw_values": {' + queue % (b"1", huge)),
+    ]
+    assert all(content not in (flent(0), flent(1)) for content in damaged)
+    batches, reading = read(archive(tmp_path / "flent.tar", [ndt7(), *damaged, ndt7()]))
+    assert len(rows_of(batches)) == 2
+    assert reading.refused == {"no_raw_polls": 2, "malformed_queue_poll": 2, "member: no_tcp_rtt": 4}
+
+
+def test_a_name_longer_than_any_is_not_read(tmp_path: Path) -> None:
+    long = tarfile.TarInfo("././@LongLink")
+    long.type, long.size = tarfile.GNUTYPE_LONGNAME, 2**34
+    whole = archive(tmp_path / "whole.tar", [ndt7()]).read_bytes()
+    with tarfile.open(tmp_path / "whole.tar") as tar:
+        (member,) = tar.getmembers()
+        end = member.offset_data + 512 * -(-member.size // 512)
+    path = tmp_path / "long.tar"
+    path.write_bytes(whole[:end] + long.tobuf(tarfile.GNU_FORMAT) + bytes(2**21))
+    batches, reading = read(path)
+    assert len(rows_of(batches)) == 1
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("tar archive is damaged after member 1: header of a member: a name longer")
+    # Names that are long and no longer than that are read.
+    assert len(rows_of(read(archive(path, [ndt7()], lambda _: "x" * 5000))[0])) == 1

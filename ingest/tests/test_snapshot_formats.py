@@ -274,6 +274,15 @@ def test_ss_text_of_two_lines_a_socket(tmp_path: Path) -> None:
     assert reading.refused == {}
 
 
+def test_text_among_polls_of_ss_is_no_congestion_control(tmp_path: Path) -> None:
+    path = tmp_path / "ss.txt"
+    path.write_text(f"1700000000.5\n{SOCKET}\n 8.8.8.8  1.2 ms\n1700000001.5\n{SOCKET}\n\t ino:1 sk:2 <-> ts cubic\n")
+    rows, _, _ = read(path)
+    assert [row["congestion_control"] for row in rows] == ["cubic"]
+    path.write_text(f"1700000000.5\n{SOCKET}\n 8.8.8.8\n")
+    assert [row["congestion_control"] for row in read(path)[0]] == [None]
+
+
 def test_ss_text_without_times_says_the_mend(tmp_path: Path) -> None:
     path = tmp_path / "ss.txt"
     path.write_text(f"State Recv-Q Send-Q Local Address:Port\n{SOCKET}\n{DETAILS}\n")

@@ -71,7 +71,7 @@ def load_cells(
             break
         try:
             held[dataset.name] = _cells_of(connection, dataset, counts[dataset.name], threads)
-        except (duckdb.OutOfMemoryException, duckdb.ConversionException, ValueError) as error:
+        except (duckdb.OutOfMemoryException, duckdb.ConversionException, MemoryError, ValueError) as error:
             # The dataset is read from its file by each request then, which is slower and needs less memory.
             logger.warning("%s is not held in memory: %s", dataset.name, error)
     return held

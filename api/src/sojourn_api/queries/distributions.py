@@ -16,7 +16,7 @@ from sojourn_api.filters import Filters, split_name
 from sojourn_api.formats import OutputColumn
 from sojourn_api.histogram_metrics import HISTOGRAM_COLUMNS, Metric
 from sojourn_api.parameters import Items, comma_list, one_of
-from sojourn_api.problems import invalid_parameter, quoted
+from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.aggregation import parse_group
 from sojourn_api.queries.distribution_points import STATISTICS, Statistic, described
 from sojourn_api.queries.execution import QueryRunner
@@ -191,7 +191,12 @@ def grouped_histograms(
         offsets, members = list_values(table.column("members"))
         return table, cells.histograms, Groups(members.to_numpy(), offsets)
     table = runner.run(snapshot, query.merged_sql(), query.filters.parameters)
-    return table, histograms_in(table.column("histogram"), snapshot.threads), Groups.each(table.num_rows)
+    try:
+        histograms = histograms_in(table.column("histogram"), snapshot.threads)
+    except ValueError:
+        # Each bin's sum fits, and all of them together do not.
+        raise ProblemError("result-out-of-range", "A sum does not fit 64 bits. Filter more.") from None
+    return table, histograms, Groups.each(table.num_rows)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -92,7 +92,7 @@ impl SsSocket {
         if word == "app_limited" {
             self.app_limited = true;
         }
-        let is_name = !FLAG_WORDS.contains(&word) && !RATE_WORDS.contains(&word);
+        let is_name = !FLAG_WORDS.contains(&word) && !RATE_WORDS.contains(&word) && is_algorithm(word);
         if self.congestion_control.is_none() && is_name {
             self.congestion_control = Some(word.to_owned());
         }
@@ -184,6 +184,12 @@ fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>) -> Option<Option<T>
     }
 }
 
+/// Whether a word may be the name of a congestion control (at most 15 bytes, `TCP_CA_NAME_MAX`), and no address.
+fn is_algorithm(word: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    word.len() < 16 && word.starts_with(|first: char| first.is_ascii_alphabetic()) && word.bytes().all(plain)
+}
+
 /// A count: the kernel's have no sign.
 fn number<T: FromStr>(text: &str) -> Option<T> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -273,6 +279,16 @@ mod tests {
         let rates = (socket.pacing_rate_bps, socket.delivery_rate_bps);
         assert_eq!(rates, (Some(694_216), Some(389_800)));
         assert!(socket.app_limited);
+    }
+
+    #[test]
+    fn a_word_that_names_no_algorithm_is_passed_over() {
+        for word in ["8.8.8.8", "<->", "1", "name.example.net", "sixteen_letters_"] {
+            let socket = SsSocket::parse(&SOCKET.replacen("ts sack", word, 1)).unwrap();
+            assert_eq!(socket.congestion_control.as_deref(), Some("cubic"), "{word}");
+        }
+        let socket = SsSocket::parse("ESTAB 0 0 10.0.1.2:1 10.0.1.3:2 8.8.8.8").unwrap();
+        assert_eq!(socket.congestion_control, None);
     }
 
     #[test]

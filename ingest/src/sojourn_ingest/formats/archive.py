@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Sequence
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
 import pyarrow as pa
 
@@ -30,6 +30,11 @@ HEAD_BYTES = 65_536
 #: A member up to this size is read at once, which is quicker; a larger one is streamed.
 SMALL_MEMBER_BYTES = 2**20
 BLOCK_BYTES = 512
+#: Entries that hold the name and more of the next one; tarfile reads them whole.
+NAMING_TYPES = (
+    tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
+)  # fmt: skip
+LONGEST_NAME_BYTES = 2**20
 MAGIC_OFFSET = 257
 MAGIC_BYTES = 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
@@ -63,6 +68,24 @@ class _Broken(io.RawIOBase):
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         raise self._error
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry of an archive, where its header is sound.
+
+    tarfile takes a damaged one for the end, so that what follows would be lost, and reads long names at once.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the entry of a header."""
+        try:
+            entry = super().frombuf(buf, encoding, errors)
+        except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
+            raise tarfile.ReadError(f"header of a member: {error}") from error
+        if entry.type in NAMING_TYPES and entry.size > LONGEST_NAME_BYTES:
+            raise tarfile.ReadError("header of a member: a name longer than any")
+        return entry
 
 
 class _Ending:
@@ -116,7 +139,7 @@ class SnapshotArchive(SnapshotFormat):
         with open_plain(source) as plain:
             handle = _Ending(plain)
             try:
-                with tarfile.open(fileobj=cast(BinaryIO, handle), mode="r|") as archive:
+                with tarfile.open(fileobj=cast(BinaryIO, handle), mode="r|", tarinfo=_Entry) as archive:
                     while (entry := archive.next()) is not None:
                         # The archive would keep every entry, as many as there are.
                         archive.members.clear()  # type: ignore[attr-defined]
@@ -135,6 +158,7 @@ class SnapshotArchive(SnapshotFormat):
                             if error.reason not in ("unrecognised_format", "empty"):
                                 fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
                                 reading.fault = reading.fault or fault
+                    continued = _holds_more(cast(BinaryIO, archive.fileobj))
                 whole = handle.ends_as_an_archive()
             except (tarfile.TarError, EOFError) as error:
                 message = f"tar archive is damaged after member {place}: {error}; copy the file again"
@@ -143,7 +167,11 @@ class SnapshotArchive(SnapshotFormat):
                 message = f"{source.compression} stream is damaged after member {place}: {error}; copy the file again"
                 reading.fault = InputError("compression", message)
             else:
-                if not whole:
+                if continued:
+                    message = f"archive goes on after its end marker, which follows member {place}; "
+                    message += "copy the file again, or unpack archives that were joined and give them one by one"
+                    reading.fault = reading.fault or InputError("corrupt_record", message)
+                elif not whole:
                     message = f"tar archive ends without its end marker after member {place}; copy the file again"
                     reading.fault = reading.fault or InputError("truncated", message)
         yield from rows.finish()
@@ -203,6 +231,14 @@ def _member_content(member: io.BufferedReader, size: int) -> BinaryIO:
     except (tarfile.TarError, *DAMAGED_STREAM) as error:
         return _rejoined(b"".join(parts), cast(BinaryIO, _Broken(error)))
     return io.BytesIO(b"".join(parts))
+
+
+def _holds_more(rest: BinaryIO) -> bool:
+    """Return whether anything but zeros follows the end marker of an archive."""
+    while block := rest.read(HEAD_BYTES):
+        if block.count(0) < len(block):
+            return True
+    return False
 
 
 def _read_up_to(handle: BinaryIO, size: int) -> bytes:

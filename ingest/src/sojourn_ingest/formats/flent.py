@@ -7,7 +7,6 @@ A data file names hosts, not the ends of its flows, so its connections have no c
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -46,7 +45,8 @@ class Flent(ConnectionFormat):
         rows: list[dict[str, object]] = []
         flows = [name.removesuffix(SERIES) for name in results if name.endswith(SERIES)]
         for flow in flows:
-            polls = [poll for poll in map(_poll, raw.get(flow) or ()) if poll is not None]
+            values = raw.get(flow)
+            polls = [poll for poll in map(_poll, values if isinstance(values, list) else ()) if poll is not None]
             reading.records_read += 1
             if not polls:
                 # A flow that ended before the first poll, or a file without raw values, whose results are interpolated.
@@ -88,6 +88,7 @@ def _poll(value: Any) -> tuple[float, int] | None:
     time, rtt_ms = value.get("t"), value.get("tcp_rtt")
     if not isinstance(time, (int, float)) or not isinstance(rtt_ms, (int, float)):
         return None
-    if not (math.isfinite(time) and 0 <= time < 2**33 and math.isfinite(rtt_ms) and 0 <= rtt_ms < 2**33):
+    # Comparisons first: a whole number may be larger than any double. NaN fails them.
+    if not (0 <= time < 2**33 and 0 <= rtt_ms < 2**33):
         return None
     return float(time), round(rtt_ms * 1000)

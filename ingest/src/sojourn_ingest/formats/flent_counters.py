@@ -108,4 +108,7 @@ def _kind(poll: dict[str, Any]) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    # A whole number may be larger than any double, in which the counters are checked.
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63

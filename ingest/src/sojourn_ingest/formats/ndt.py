@@ -24,6 +24,11 @@ def _absent(_: str) -> None:
     return None
 
 
+def _whole(text: str) -> int | None:
+    """Return a whole number of 64 bits; none of more digits counts anything."""
+    return int(text) if len(text) < 20 else None
+
+
 def _connections(source: Source, reading: Reading, version: int) -> list[dict[str, object]]:
     """Return the rows of one result; none where no direction has a measurement."""
     what = f"NDT{version} result"
@@ -32,7 +37,7 @@ def _connections(source: Source, reading: Reading, version: int) -> list[dict[st
     if seen is None:
         parse_object(text, what)  # says where it is damaged
         # Some tools write NaN, and numbers that no double holds: such a value counts nothing.
-        known = json.loads(text, parse_float=_absent, parse_constant=_absent)
+        known = json.loads(text, parse_float=_absent, parse_int=_whole, parse_constant=_absent)
         seen = _native.ndt_connections(json.dumps(known).encode(), version)
     if seen is None:
         raise InputError("corrupt_record", f"{what}: holds half a character; copy the file again")

@@ -33,7 +33,7 @@ class SsText(SnapshotFormat):
     """Text of ss, one poll after another."""
 
     name = "ss_text"
-    version = "ss-text-2"
+    version = "ss-text-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is the header of ss, or a socket of it."""
