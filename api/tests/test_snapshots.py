@@ -281,3 +281,18 @@ def test_a_dataset_that_lost_one_of_its_files_is_not_served(publish: Any, build:
     lost.unlink()
     with pytest.raises(SnapshotError, match=r"2026-01\.parquet is missing"):
         Snapshot.open(folder, Settings())
+
+
+def test_a_build_without_memory_to_open_it_does_not_end_the_service(
+    publish: Any, build: Any, serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve(folder=publish(build))
+    assert client.get(ROWS).json()["build_id"] == "b1"
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(snapshot_module, "_attach", no_memory)
+    publish(build, "b2")
+    assert client.get(ROWS).json()["build_id"] == "b1"
+    assert client.get("/healthz").json()["status"] == "stale"

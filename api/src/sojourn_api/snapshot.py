@@ -328,6 +328,9 @@ class SnapshotStore:
         except SnapshotError as error:
             self._note_fault(str(error), pointer)
             return
+        except MemoryError:
+            self._note_fault(f"build {pointer.build_id}: not enough memory to open it beside the one before", pointer)
+            return
         with self._lock:
             old, self._current = self._current, _Handle(snapshot, pointer.published_at)
             self._fault = None
