@@ -95,6 +95,8 @@ sources as (
     CTEs that end in `months`: a table of days added up by month. Where the table of months holds a month that was made of nothing but days
     that are still as they were, only the other days are added to it: a day more costs the month's rows, not those of all its days.
 
+    The table itself is named in each place, since DuckDB would keep all rows of a CTE that is selected from twice.
+
     days: the relation that is added up. of: as `parts_to_make` has it. dimensions, sums, maxima: its columns. where: a condition on them.
 -#}
 {% macro days_added_to_months(days, of, dimensions, sums, maxima=[], where=none) -%}
@@ -118,12 +120,8 @@ month_states as (
     select * from {{ ref('int_connection_month_state') }}
 ),
 
-made as (
-    select * from {{ this }}
-),
-
 months_made as (
-    select distinct month_part_mark from made
+    select distinct made.month_part_mark from {{ this }} as made
 ),
 
 -- No day of such a state is gone or another one, so all of them are of one month as it is now.
@@ -192,7 +190,7 @@ to_add_up as (
         {%- for column in dimensions + measures %}
         made.{{ column }}{{ '' if loop.last else ',' }}
         {%- endfor %}
-    from made
+    from {{ this }} as made
     inner join months_so_far on made.month_part_mark = months_so_far.made_mark
     {%- endif %}
 ),

@@ -13,26 +13,9 @@ of_months as (
     select * from {{ ref('int_host_month_count') }}
 ),
 
-host_months as (
-    select * from {{ ref('int_host_month') }}
+of_all as (
+    select * from {{ ref('int_host_whole_count') }}
 ),
-
-month_parts as (
-    select distinct
-        month_part_mark,
-        whole_part_mark
-    from parts
-),
-
-host_months_of_all as (
-    select
-        host_months.*,
-        month_parts.whole_part_mark
-    from host_months
-    inner join month_parts on host_months.month_part_mark = month_parts.month_part_mark
-),
-
-{{ counts_of_hosts('host_months_of_all', 'whole_part_mark') }},
 
 periods as (
     select
@@ -72,7 +55,7 @@ periods as (
 
 counted as (
     {%- for kind, counts, mark in (
-        ('day', 'of_days', 'part_mark'), ('month', 'of_months', 'month_part_mark'), ('all', 'counts_of_hosts', 'whole_part_mark')
+        ('day', 'of_days', 'part_mark'), ('month', 'of_months', 'month_part_mark'), ('all', 'of_all', 'whole_part_mark')
     ) %}
         {%- if not loop.first %}
 

@@ -9,6 +9,11 @@ hosts_of_months as (
     select * from {{ ref('int_host_month') }}
 ),
 
+-- DuckDB would keep all rows of a CTE that is selected from twice.
+hosts_of_months_again as (
+    select * from {{ ref('int_host_month') }}
+),
+
 systems_of_months as (
     select * from {{ ref('int_queuing_delay_as_month') }}
 ),
@@ -27,6 +32,16 @@ host_months as (
     inner join month_parts on hosts_of_months.month_part_mark = month_parts.month_part_mark
 ),
 
+host_months_of_cells as (
+    select
+        {%- for column in cell %}
+            hosts_of_months_again.{{ column }},
+        {%- endfor %}
+        {{ key_hash('hosts_of_months_again.client_host_key') }} as host_hash
+    from hosts_of_months_again
+    inner join month_parts on hosts_of_months_again.month_part_mark = month_parts.month_part_mark
+),
+
 counted as (
     select
         {{ cell | join(',\n        ') }},
@@ -37,7 +52,7 @@ counted as (
 
 {{ doubtful_cells('counted', kept, levels) }},
 
-{{ cell_details('host_months', kept, levels) }},
+{{ cell_details('host_months_of_cells', kept, levels) }},
 
 binned as (
     select systems_of_months.*

@@ -1,0 +1,30 @@
+with
+
+{{ parts_to_make('whole_part_mark', of='connections_with_host') }},
+
+host_months as (
+    select * from {{ ref('int_host_month') }}
+),
+
+month_parts as (
+    select distinct
+        month_part_mark,
+        whole_part_mark
+    from parts
+),
+
+host_months_to_make as (
+    select
+        host_months.*,
+        month_parts.whole_part_mark
+    from host_months
+    inner join month_parts on host_months.month_part_mark = month_parts.month_part_mark
+),
+
+{{ counts_of_hosts('host_months_to_make', 'whole_part_mark') }},
+
+final as (
+    select * from counts_of_hosts
+)
+
+select * from final
