@@ -17,12 +17,12 @@ ENGINE ?= duckdb
 # Rows of a benchmark, where its own default (ROWS_OF_…) is not wanted.
 ROWS ?=
 ROWS_OF_SPARK := $(or $(ROWS),50000000)
-# Connections that make bench-snapshots generates; SCALE=full is as many as IMC'14 had.
+# Connections that make bench-connections generates; SCALE=full is as many as IMC'14 had.
 SCALE ?=
 # As many days more, so that a day has as many connections at either scale.
-DAYS_OF_SNAPSHOTS := $(if $(filter full,$(SCALE)),120,28)
-ROWS_OF_SNAPSHOTS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
-# Rows of the CSV that make bench-snapshot-files reads at the end; 0 for none.
+DAYS_OF_CONNECTIONS := $(if $(filter full,$(SCALE)),120,28)
+ROWS_OF_CONNECTIONS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
+# Rows of the CSV that make bench-connection-files reads at the end; 0 for none.
 ROWS_OF_FILES := $(or $(ROWS),80000000)
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
@@ -58,7 +58,7 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 .PHONY: build
 build: setup ## The same without the servers
 	@echo "==> ingest"
-	@$(SOJOURN) generate snapshots $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
+	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
 	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(SYNTHETIC) $(DATA)
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
@@ -70,7 +70,7 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@infra/setup/check.sh
 	@infra/setup/uv.sh install
 	@echo "==> decoder (Rust)"
-	@cargo build --release --locked --manifest-path ingest/native/Cargo.toml
+	@cargo build --release --locked --manifest-path native/Cargo.toml
 	@echo "==> Python environment"
 	@$(UV) sync --locked --all-packages $(EXTRAS) 2>&1 | $(QUIETER)
 
@@ -101,15 +101,15 @@ lint: ## Formatting, types, SQL style, import directions
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy
 	@.venv/bin/lint-imports
-	@cargo fmt --check --manifest-path ingest/native/Cargo.toml --all
-	@cargo clippy --release --locked --manifest-path ingest/native/Cargo.toml --all-targets -- -D warnings
+	@cargo fmt --check --manifest-path native/Cargo.toml --all
+	@cargo clippy --release --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
 	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
 
 .PHONY: test-unit
 test-unit: ## Fast tests: Rust, Python packages, Superset adapter
 	@echo "==> unit tests"
-	@cargo test --release --locked --manifest-path ingest/native/Cargo.toml --workspace --exclude sojourn-native
-	@ingest/native/fuzz/run.sh 5
+	@cargo test --release --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-native
+	@native/fuzz/run.sh 5
 	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
@@ -132,35 +132,35 @@ test-browser: ## The dashboard in a real browser; saves the screenshot of the RE
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets
-	@ingest/native/fuzz/run.sh $(SECONDS_EACH)
+	@native/fuzz/run.sh $(SECONDS_EACH)
 
 .PHONY: bench-capture
 bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captures generated here (10 minutes, 9 GB)
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
-	@.venv/bin/python ingest/benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
+	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
 
 .PHONY: bench-queue
 bench-queue: setup ## Queue logs of 10 million events into Parquet, binary and text (10 minutes, 2 GB of disk)
-	@.venv/bin/python ingest/benchmarks/queue_log_speed.py
+	@.venv/bin/python benchmarks/queue_log_speed.py
 
-.PHONY: bench-snapshots
-bench-snapshots: setup ## Connections in the wild against plain SQL, Polars and pandas: ROWS (100 million), or SCALE=full (430 million)
+.PHONY: bench-connections
+bench-connections: setup ## Connections in the wild against plain SQL, Polars and pandas: ROWS (100 million), or SCALE=full (430 million)
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
-	@.venv/bin/python transforms/benchmarks/connection_speed.py --var $(SOJOURN_VAR)/bench-snapshots \
-		--rows $(ROWS_OF_SNAPSHOTS) --days $(DAYS_OF_SNAPSHOTS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+	@.venv/bin/python benchmarks/connection_mart_speed.py --var $(SOJOURN_VAR)/bench-connections \
+		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
-.PHONY: bench-snapshot-files
-bench-snapshot-files: setup ## Speed and peak memory of every reader of connections, look-ups, pseudonyms, a CSV of ROWS (80 million, 5 GB of disk)
+.PHONY: bench-connection-files
+bench-connection-files: setup ## Speed and peak memory of every reader of connections, look-ups, pseudonyms, a CSV of ROWS (80 million, 5 GB of disk)
 	@mkdir -p $(SOJOURN_VAR)
-	@.venv/bin/python ingest/benchmarks/snapshot_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR)
+	@.venv/bin/python benchmarks/connection_reader_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR)
 
 .PHONY: format
 format: ## Format Python, Rust and SQL
 	@.venv/bin/ruff check --fix-only .
 	@.venv/bin/ruff format .
-	@cargo fmt --manifest-path ingest/native/Cargo.toml --all
+	@cargo fmt --manifest-path native/Cargo.toml --all
 	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
 
 .PHONY: docs
@@ -182,15 +182,15 @@ validation: setup ## Hold the testbed's runs against figures computed without So
 
 .PHONY: bench-coverage
 bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
-	@nice -n 10 .venv/bin/python transforms/benchmarks/coverage.py docs/statistics.md
+	@nice -n 10 .venv/bin/python benchmarks/coverage.py docs/statistics.md
 
 .PHONY: bench-spark
 bench-spark: setup-spark ## The same counting job on DuckDB and on Spark, ROWS (50000000) rows (3 GB of disk)
-	@.venv/bin/python transforms/benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
+	@.venv/bin/python benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
 
 .PHONY: bench-models
 bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs
-	@.venv/bin/python transforms/benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models
+	@.venv/bin/python benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models
 
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard anew

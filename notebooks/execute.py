@@ -48,7 +48,7 @@ def build(var: Path, shared: Path) -> None:
         raise SystemExit(f"{missing} is missing; give the folder with the reference data: make figures SHARED=FOLDER")
     world = var / "generated" / "connections"
     for arguments in (
-        ["generate", "snapshots", *WORLD, "--out", world],
+        ["generate", "connections", *WORLD, "--out", world],
         ["ingest", SAMPLE, *inputs, world, "--var", var],
         ["build", "--var", var],
     ):

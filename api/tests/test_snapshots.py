@@ -257,7 +257,13 @@ def in_parts(folder: Path, name: str) -> list[Path]:
         pq.write_table(part, path)
     digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     files = [
-        {"name": f"{single.name}/{path.name}", "rows": 0, "bytes": path.stat().st_size, "sha256": sha256, "mark": None}
+        {
+            "name": f"{single.name}/{path.name}",
+            "rows": 0,
+            "bytes": path.stat().st_size,
+            "sha256": sha256,
+            "fingerprint": None,
+        }
         for path, sha256 in digests.items()
     ]
     (folder / "files.json").write_text(json.dumps(files))

@@ -13,8 +13,8 @@ var=${SOJOURN_VAR:-var}
 worker_python=${SOJOURN_WORKER_PYTHON:-python3}
 uv=$(infra/setup/uv.sh path)
 archives=$var/spark/archives
-mark=$(cat uv.lock $(git ls-files ingest/native ingest/src transforms/src) | sha256sum | cut -c 1-16)
-archive=$archives/sojourn-$mark.tar.gz
+fingerprint=$(cat uv.lock $(git ls-files native ingest/src transforms/src) | sha256sum | cut -c 1-16)
+archive=$archives/sojourn-$fingerprint.tar.gz
 
 if [ ! -f "$archive" ]; then
   echo "packing what tasks import into $archive" >&2

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 DESCRIPTION = """
-sojourn_snapshots: 1
+sojourn_connections: 1
 dataset: in-parts
 title: Made-up connections
 licence: CC0-1.0
@@ -30,7 +30,7 @@ tables:
       rtt_samples: { from: n }
 """
 HOSTS_DESCRIPTION = """
-sojourn_snapshots: 1
+sojourn_connections: 1
 dataset: made-up
 title: Made-up connections
 licence: CC0-1.0

@@ -7,7 +7,7 @@ import pytest
 from sojourn_ingest.formats.description_file import MARKER_WITHIN_BYTES, MAX_BYTES
 from sojourn_ingest.formats.registry import is_description
 
-MARKERS = ("sojourn_study: 1", "sojourn_snapshots: 1", "sojourn_queue_log: 1")
+MARKERS = ("sojourn_study: 1", "sojourn_connections: 1", "sojourn_queue_log: 1")
 
 
 @pytest.mark.parametrize("marker", MARKERS)

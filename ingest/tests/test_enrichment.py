@@ -108,7 +108,7 @@ def test_rules_of_ones_own(tmp_path: Path) -> None:
     rules = AccessRules.load(path)
     found, rule = rules.technology(None, pa.array([64500, 1]))
     assert (found.to_pylist(), rule.to_pylist()) == (["satellite", None], ["ours@3", None])
-    assert Enrichment(rules=rules).mark != Enrichment().mark
+    assert Enrichment(rules=rules).fingerprint != Enrichment().fingerprint
     path.write_text(path.read_text().replace("asns: [64500]", "name_pattern: '('"))
     with pytest.raises(InputError, match="rule ours"):
         AccessRules.load(path)
@@ -228,7 +228,7 @@ def test_bulk_keys_are_those_of_the_definition() -> None:
 def test_another_process_gets_the_same_enrichment(prefix_list: Path) -> None:
     enrichment = Enrichment((PrefixList.load(prefix_list),))
     copy = pickle.loads(pickle.dumps(enrichment))
-    assert copy.mark == enrichment.mark
+    assert copy.fingerprint == enrichment.fingerprint
     given: dict[str, list[object]] = {"client_address": ["8.8.8.8"], "client_name": ["a.dsl.example"]}
     assert look_up(given, copy) == look_up(given, enrichment)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats import file_parts, snapshot_table
+from sojourn_ingest.formats import connection_table, file_parts
 from sojourn_ingest.formats.file_parts import SplittableFormat, open_part, text_parts
 from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.formats.registry import Registry
@@ -37,7 +37,7 @@ def test_parts_give_what_the_whole_gives(
     tmp_path: Path, place: int, part_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As in a large file, there are several blocks in front of the damage.
-    monkeypatch.setattr(snapshot_table, "BLOCK_BYTES", 600)
+    monkeypatch.setattr(connection_table, "BLOCK_BYTES", 600)
     path = write_tables(tmp_path / "tables", 1500)[place]
     source = Source(path, "none", path.read_bytes()[:4096], path.stat().st_size)
     chosen = Registry([path.parent / "in-parts.yaml"]).recognise(source)

@@ -80,18 +80,18 @@ def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Pa
     lake = Lake(tmp_path / "lake")
     ingest(lake, data)
     flows = {row["flow_id"] for row in rows(lake, "flow") if row["initiator_host_key"] == key_of(HOST)}
-    before = {table: len(rows(lake, table)) for table in ("srtt_connection", "flow", "flow_interval")}
-    assert before == {"srtt_connection": 4, "flow": 2, "flow_interval": 4}
+    before = {table: len(rows(lake, table)) for table in ("connection", "flow", "flow_interval")}
+    assert before == {"connection": 4, "flow": 2, "flow_interval": 4}
     fingerprint = lake.fingerprint()
     found = find(lake, {key_of(HOST)})
     assert sum((one.rows for one in found), start=type(found[0].rows)()) == {
-        "srtt_connection": 2, "flow": 1, "flow_interval": 2,
+        "connection": 2, "flow": 1, "flow_interval": 2,
     }  # fmt: skip
     assert lake.fingerprint() == fingerprint
     forget_host(lake)
     assert key_of(HOST) not in named_hosts(lake)
     assert key_of(OTHER) in named_hosts(lake)
-    assert [row["start_ns"] for row in rows(lake, "srtt_connection")] == [2 * 10**9, 4 * 10**9]
+    assert [row["start_ns"] for row in rows(lake, "connection")] == [2 * 10**9, 4 * 10**9]
     assert not flows & {row["flow_id"] for row in rows(lake, "flow_interval")}
     assert len(rows(lake, "flow_interval")) == 2
     assert lake.fingerprint() != fingerprint
@@ -100,7 +100,7 @@ def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Pa
         for path in lake.files("ingest_outcome")
         for row in pq.read_table(path).to_pylist()
     }
-    assert outcomes["snapshot_table:made-up/connections"] == {"forgotten_host": 2}
+    assert outcomes["connection_table:made-up/connections"] == {"forgotten_host": 2}
     assert outcomes["capture"] == {"forgotten_host": 3}
     # A lake opened anew sees the same, and no file with the host's rows is left.
     assert Lake(tmp_path / "lake").fingerprint() == lake.fingerprint()
@@ -111,8 +111,8 @@ def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Pa
 def test_a_forgotten_host_does_not_come_back(tmp_path: Path, data: Path) -> None:
     lake = Lake(tmp_path / "lake")
     ingest(lake, data)
-    mark = Pseudonymiser(KEY, forgotten=ForgottenHosts(b"forget")).forget_mark(HOST)
-    forgotten = ForgottenHosts(b"forget", marks=frozenset({mark}))
+    fingerprint = Pseudonymiser(KEY, forgotten=ForgottenHosts(b"forget")).forget_fingerprint(HOST)
+    forgotten = ForgottenHosts(b"forget", fingerprints=frozenset({fingerprint}))
     forget_host(lake)
     state = lake.fingerprint()
     ingest(lake, data, forgotten)
@@ -129,7 +129,7 @@ def test_a_forgotten_host_does_not_come_back(tmp_path: Path, data: Path) -> None
             attempts = IngestSession(lake, pseudonymiser).run(files_below([data]), lambda _: None)
         refused = {attempt.path.name: attempt.refused for attempt in attempts}
         assert refused == {"c.pcap": 3, "made-up.yaml": 0, "t.csv": 4}
-        assert len(rows(lake, "srtt_connection")) == 3
+        assert len(rows(lake, "connection")) == 3
         assert len(rows(lake, "flow_interval")) == 1
         assert not named_hosts(lake) & {key_of(HOST), HOST, "forgotten"}
 
@@ -138,7 +138,7 @@ def test_a_host_forgotten_by_its_key_stays_out_under_that_key(tmp_path: Path, da
     lake = Lake(tmp_path / "lake")
     ingest(lake, data, ForgottenHosts(b"forget", host_keys=frozenset({key_of(HOST)})))
     assert key_of(HOST) not in named_hosts(lake)
-    assert [row["start_ns"] for row in rows(lake, "srtt_connection")] == [2 * 10**9, 4 * 10**9]
+    assert [row["start_ns"] for row in rows(lake, "connection")] == [2 * 10**9, 4 * 10**9]
     assert len(rows(lake, "flow_interval")) == 2
 
 
@@ -149,7 +149,7 @@ def test_rows_in_a_file_shared_by_many_commits_go(tmp_path: Path, data: Path) ->
     ingest(lake, data)
     shared = []
     with lake.writing():
-        for table in ("srtt_connection", "ingest_outcome"):
+        for table in ("connection", "ingest_outcome"):
             own = [(commit, file) for commit in lake.live() for file in commit.files if file.table == table]
             path = f"data/{table}/put-together.parquet"
             content = pa.concat_tables([pq.read_table(lake.storage.local(file.path)) for _, file in own])
@@ -158,14 +158,14 @@ def test_rows_in_a_file_shared_by_many_commits_go(tmp_path: Path, data: Path) ->
             shared.append(SharedFile(DataFile(table, path, content.num_rows, 1), parts))
         lake.publish_pack(Pack(tuple(lake.live()), tuple(shared)))
         lake.remove_leftovers()
-    others = [row for row in rows(lake, "srtt_connection") if row["client_host_key"] != key_of(HOST)]
-    assert len(rows(lake, "srtt_connection")) == 6
+    others = [row for row in rows(lake, "connection") if row["client_host_key"] != key_of(HOST)]
+    assert len(rows(lake, "connection")) == 6
     forget_host(lake)
     lake = Lake(tmp_path / "lake")
-    assert sorted(rows(lake, "srtt_connection"), key=lambda row: str(row["start_ns"])) == sorted(
+    assert sorted(rows(lake, "connection"), key=lambda row: str(row["start_ns"])) == sorted(
         others, key=lambda row: str(row["start_ns"])
     )
-    for path in (tmp_path / "lake" / "data" / "srtt_connection").iterdir():
+    for path in (tmp_path / "lake" / "data" / "connection").iterdir():
         assert key_of(HOST) not in pq.read_table(path).column("client_host_key").to_pylist()
     assert sum(pq.read_table(path).num_rows for path in lake.files("ingest_outcome")) == 4
 
@@ -178,7 +178,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     lake = Lake(tmp_path / "var" / "lake")
     state = lake.fingerprint()
     shown = run(app, ["forget", HOST, *var])
-    assert "srtt_connection" in shown.stdout
+    assert "connection" in shown.stdout
     assert "nothing is changed without --yes" in shown.stdout
     lake.refresh()
     assert lake.fingerprint() == state
@@ -186,15 +186,15 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     assert run(app, ["forget", "customer 7", "--yes", *var]).exit_code == 0
     assert run(app, ["forget", HOST, "--yes", *var]).exit_code == 0
     lake.refresh()
-    assert len(rows(lake, "srtt_connection")) == 1
+    assert len(rows(lake, "connection")) == 1
     entries = [json.loads(line) for line in (tmp_path / "var" / "forgotten.jsonl").read_text().splitlines()]
     assert [entry["rows"] for entry in entries] == [
-        {"srtt_connection": 1}, {"flow": 1, "flow_interval": 2, "srtt_connection": 2},
+        {"connection": 1}, {"flow": 1, "flow_interval": 2, "connection": 2},
     ]  # fmt: skip
     (data / "again.csv").write_text(f"start,host\n1,{HOST}\n2,customer 7\n3,{OTHER}\n")
     assert run(app, ["ingest", str(data), *var]).exit_code == 0
     lake.refresh()
-    assert len(rows(lake, "srtt_connection")) == 2
+    assert len(rows(lake, "connection")) == 2
     again = run(app, ["forget", HOST, *var])
     assert "no row of the lake names this host" in again.stdout
     # The address stands nowhere below var, neither as text nor packed.
@@ -267,10 +267,10 @@ def test_what_names_a_host() -> None:
 
 def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:
     path = tmp_path / "forgotten.jsonl"
-    add_to_list(path, mark="fm-1", host_keys=(), forgotten_ns=1, rows={})
-    add_to_list(path, mark=None, host_keys={"hk-2"}, forgotten_ns=2, rows={"flow": 1})
+    add_to_list(path, fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={})
+    add_to_list(path, fingerprint=None, host_keys={"hk-2"}, forgotten_ns=2, rows={"flow": 1})
     hosts = ForgottenHosts.load(path, b"key")
-    assert (hosts.marks, hosts.host_keys) == ({"fm-1"}, {"hk-2"})
+    assert (hosts.fingerprints, hosts.host_keys) == ({"fm-1"}, {"hk-2"})
     with path.open("a") as handle:
         handle.write('{"mar')
     with pytest.raises(ForgottenListError, match=":3: not an entry"):

@@ -69,8 +69,8 @@ def test_a_list_of_hosts_goes_from_tables_and_recordings(storage: Storage, data:
     before = everything(storage)
     keys = {host: key_of(host) for host in (FIRST, SECOND, OTHER, SERVER)}
     assert hosts_in(before) == set(keys.values())
-    assert {table: len(rows) for table, rows in before.items() if table in ("flow", "packet", "srtt_connection")} == {
-        "flow": 3, "packet": 10, "srtt_connection": 4,
+    assert {table: len(rows) for table, rows in before.items() if table in ("flow", "packet", "connection")} == {
+        "flow": 3, "packet": 10, "connection": 4,
     }  # fmt: skip
     with lake.writing():
         forget(lake, find(lake, {keys[FIRST], keys[SECOND]}))
@@ -79,7 +79,7 @@ def test_a_list_of_hosts_goes_from_tables_and_recordings(storage: Storage, data:
     (flow,) = after["flow"]
     assert {row["flow_id"] for table in ("packet", "flow_interval") for row in after[table]} == {flow["flow_id"]}
     assert len(after["packet"]) == flow["fwd_packets"] == 4
-    assert [row["start_ns"] for row in after["srtt_connection"]] == [3 * 10**9]
+    assert [row["start_ns"] for row in after["connection"]] == [3 * 10**9]
     # Both files of the recording, the description and the table keep their outcomes.
     assert {Path(row["source_path"]).name for row in after["ingest_outcome"]} == {
         "c.pcap", "c.pcap1", "c.pcap+continued", "made-up.yaml", "t.csv",
@@ -98,12 +98,12 @@ def test_the_command_on_a_lake_in_an_object_store(
     monkeypatch.setenv("SOJOURN_LAKE", uri)
     app, var = application(), tmp_path / "var"
     assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
-    assert len(everything(open_storage(uri, tmp_path / "before"))["srtt_connection"]) == 4
+    assert len(everything(open_storage(uri, tmp_path / "before"))["connection"]) == 4
     for host in (FIRST, SECOND):
         done = CliRunner().invoke(app, ["forget", host, "--yes", "--var", str(var)])
         assert done.exit_code == 0, done.output
     left = everything(open_storage(uri, tmp_path / "after"))
-    assert len(left["srtt_connection"]) == len(left["flow"]) == 1
+    assert len(left["connection"]) == len(left["flow"]) == 1
     assert len(hosts_in(left)) == 2
     # Copies that this machine had fetched are gone too.
     assert not list((var / "lake-cache").rglob("*.parquet"))
@@ -111,5 +111,5 @@ def test_the_command_on_a_lake_in_an_object_store(
     assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
     left = everything(open_storage(uri, tmp_path / "later"))
     # The object of the table's former content may still lie there, until the next writer removes it.
-    assert {row["start_ns"] for row in left["srtt_connection"]} <= {3 * 10**9, 7 * 10**9}
-    assert 7 * 10**9 in {row["start_ns"] for row in left["srtt_connection"]}
+    assert {row["start_ns"] for row in left["connection"]} <= {3 * 10**9, 7 * 10**9}
+    assert 7 * 10**9 in {row["start_ns"] for row in left["connection"]}

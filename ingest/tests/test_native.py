@@ -398,7 +398,7 @@ def test_packets_are_paired_with_their_ends(log_path: Path) -> None:
     )
     decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
     tables = decode(decoder)
-    found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["drop_location"]) for row in tables["queue_event"]]
+    found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["drop_location"]) for row in tables["queue_packet"]]
     assert found == [
         ("dequeued", 4050, None, None),
         ("dropped_in_queue", None, "aqm", "codel_dequeue"),
@@ -406,7 +406,7 @@ def test_packets_are_paired_with_their_ends(log_path: Path) -> None:
         ("dequeued", None, None, None),
         ("queued_at_end", None, None, None),
     ]
-    first = tables["queue_event"][0]
+    first = tables["queue_packet"][0]
     assert (first["source_address"], first["source_port"], first["destination_port"]) == ("10.0.1.2", 40001, 5201)
     assert (first["ip_id"], first["transport_word"], first["ethertype"]) == (0x0300, 0x01020304, 0x0800)
     assert tables["queue_log"] == [
@@ -434,7 +434,7 @@ def test_damaged_lines_are_counted_and_the_first_is_told(log_path: Path) -> None
     first = event("E", 1, 1)
     log_path.write_text(first + "E 2 zz\n" + event("D", 3, 1) + "what\n" + event("E", 4, 1)[:-6])
     decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
-    assert [row["fate"] for row in decode(decoder)["queue_event"]] == ["dequeued"]
+    assert [row["fate"] for row in decode(decoder)["queue_packet"]] == ["dequeued"]
     summary = decoder.summary()
     assert summary.refused == {"malformed_line": 2, "truncated_line": 1}
     assert isinstance(summary.fault, _native.CorruptRecordError)
@@ -445,7 +445,7 @@ def test_a_cut_log_is_truncated(log_path: Path) -> None:
     first = event("E", 1, 1)
     log_path.write_text(first + event("D", 3, 1)[:-1])
     decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
-    assert [row["fate"] for row in decode(decoder)["queue_event"]] == ["queued_at_end"]
+    assert [row["fate"] for row in decode(decoder)["queue_packet"]] == ["queued_at_end"]
     fault = decoder.summary().fault
     assert isinstance(fault, _native.TruncatedError)
     assert fault.args[1] == len(first)
@@ -524,7 +524,7 @@ def test_batches_have_the_declared_columns(runs: list[Run]) -> None:
             ]
             assert given == declared_fields(name)
             seen.add(name)
-    assert seen == {"flow", "flow_interval", "rtp_stream", "queue_event", "queue_interval", "queue", "queue_log"}
+    assert seen == {"flow", "flow_interval", "rtp_stream", "queue_packet", "queue_interval", "queue", "queue_log"}
 
 
 def test_there_are_39_runs_without_a_fault(runs: list[Run]) -> None:
@@ -543,7 +543,7 @@ def test_queue_events_are_those_the_kernel_counted(runs: list[Run]) -> None:
 
 
 def test_every_packet_has_its_fate(runs: list[Run]) -> None:
-    for run, packets in rows_of(runs, "queue_event"):
+    for run, packets in rows_of(runs, "queue_packet"):
         assert [packet["packet_index"] for packet in packets] == list(range(len(packets)))
         fates = Counter(packet["fate"] for packet in packets)
         assert fates["dequeued"] == run.count("queue_deq")
@@ -558,7 +558,7 @@ def test_every_packet_has_its_fate(runs: list[Run]) -> None:
 
 
 def test_sojourn_times_are_those_of_the_probe(runs: list[Run]) -> None:
-    for run, packets in rows_of(runs, "queue_event"):
+    for run, packets in rows_of(runs, "queue_packet"):
         offset_ns = run.manifest["clock"]["mono_to_realtime_offset_ns"]
         sojourn_ns: dict[str, list[int]] = {"tcp": [], "app": []}
         for packet in packets:

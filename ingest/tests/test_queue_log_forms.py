@@ -64,7 +64,7 @@ def test_a_declared_csv_is_read_in_its_units(tmp_path: Path) -> None:
     path.write_text(CSV)
     assert table_reader().recognises(source_of(path))
     tables, reading = read(table_reader(), path)
-    video, web = tables["queue_event"]
+    video, web = tables["queue_packet"]
     assert (video["flow_label"], video["sojourn_ns"], video["clock"]) == ("video", 350_000_000, "utc")
     assert (video["enqueue_ns"], video["enqueue_queue_bytes"]) == (1_700_000_000_000_000_001, 1000)
     assert (web["fate"], web["drop_queue_bytes"]) == ("dropped_in_queue", 1000)
@@ -80,7 +80,7 @@ def test_a_malformed_row_is_left_out_with_its_offset(tmp_path: Path) -> None:
     assert reading.refused == {"malformed_line": 1}
     assert reading.fault is not None
     assert reading.fault.offset == len("".join(lines[:2]))
-    assert len(tables["queue_event"]) == 2
+    assert len(tables["queue_packet"]) == 2
 
 
 WRONG = {
@@ -101,13 +101,13 @@ def test_a_description_says_what_is_wrong_with_it(old: str, new: str, message: s
 def test_perf_text_with_its_own_clock_is_utc() -> None:
     assert QueueLog("perf").recognises(source_of(PERF))
     tables, reading = read(QueueLog("perf"), PERF)
-    found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["packet_bytes"]) for row in tables["queue_event"]]
+    found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["packet_bytes"]) for row in tables["queue_packet"]]
     assert found == [
         ("dequeued", 500_000, None, 1514),
         ("dropped_in_queue", None, "aqm", None),
         ("dropped_at_enqueue", None, "overlimit", None),
     ]
-    assert tables["queue_event"][0]["enqueue_ns"] == 1_700_000_000_000_002_000
+    assert tables["queue_packet"][0]["enqueue_ns"] == 1_700_000_000_000_002_000
     (log,) = tables["queue_log"]
     # The free of a packet that had left the queue is not of the queue.
     assert (log["drop_events"], log["lost_events"], log["clock"]) == (2, 4, "utc")

@@ -27,10 +27,10 @@ PROPERTY = settings(
 def decode(path: Path, content: bytes, batch_rows: int = 64) -> tuple[dict[str, Rows], _native.Summary]:
     path.write_bytes(content)
     decoder = _native.QueueLogDecoder(str(path), form="qmon", batch_rows=batch_rows)
-    tables: dict[str, Rows] = {"queue_event": [], "queue_interval": [], "queue": [], "queue_log": []}
+    tables: dict[str, Rows] = {"queue_packet": [], "queue_interval": [], "queue": [], "queue_log": []}
     for table, batch in decoder:
         tables[table] += batch.to_pylist()
-    tables["queue_event"].sort(key=lambda row: row["packet_index"])
+    tables["queue_packet"].sort(key=lambda row: row["packet_index"])
     return tables, decoder.summary()
 
 
@@ -69,7 +69,7 @@ def test_what_was_planted_is_found_in_any_interleaving_of_processors(
     end = qmon.record(4, f"lengths 0:{_open_enqueues(run)}".encode())
     tables, summary = decode(log_path, qmon.write([run.events[place][2] for place in order], end=end))
     assert summary.fault is None
-    assert found_packets(tables["queue_event"]) == planted_packets(run)
+    assert found_packets(tables["queue_packet"]) == planted_packets(run)
     (log,) = tables["queue_log"]
     assert (log["clock"], log["clock_offset_ns"], log["lost_events"]) == ("utc", qmon.CLOCK_OFFSET_NS, 0)
     (queue,) = tables["queue"]
@@ -144,7 +144,7 @@ def test_lost_records_never_make_up_a_delay_or_a_drop(log_path: Path, seed: int,
     for place, (owner, enqueue) in enumerate(run.owners):
         if place not in gone:
             seen[owner].add(enqueue)
-    rows = {row["transport_word"]: row for row in tables["queue_event"]}
+    rows = {row["transport_word"]: row for row in tables["queue_packet"]}
     for owner, packet in enumerate(run.packets):
         if not seen[owner]:
             assert owner not in rows
@@ -182,7 +182,7 @@ def test_events_of_no_real_queue_are_ignored_and_queues_are_told_apart(log_path:
     ]
     tables, summary = decode(log_path, qmon.write(events, offset=False))
     assert summary.refused == {"no_real_queue": 1}
-    assert [(row["queue_number"], row["fate"], row["sojourn_ns"]) for row in tables["queue_event"]] == [
+    assert [(row["queue_number"], row["fate"], row["sojourn_ns"]) for row in tables["queue_packet"]] == [
         (0, "dequeued", 30),
         (1, "queued_at_end", None),
     ]
@@ -236,7 +236,7 @@ def test_damage_is_told_with_its_offset_and_nothing_before_it_is_lost(
     assert summary.fault.args[1] == len(GOOD)
     assert summary.refused == {reason: 1}
     assert summary.records_read == len(EVENTS)
-    assert [row["sojourn_ns"] for row in tables["queue_event"]] == [10] * 4
+    assert [row["sojourn_ns"] for row in tables["queue_packet"]] == [10] * 4
     assert tables["queue_log"][0]["probe_failed"] == (reason == "probe_failed")
 
 
@@ -247,7 +247,7 @@ def test_time_that_goes_back_further_than_the_window_is_refused(log_path: Path) 
     assert summary.refused == {"time_backwards": 1}
     assert summary.fault is not None
     assert summary.fault.args[1] == len(GOOD + ahead)
-    assert len(tables["queue_event"]) == 5
+    assert len(tables["queue_packet"]) == 5
 
 
 @PROPERTY

@@ -41,7 +41,7 @@ class Run:
         self.validation = validation
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self.tables = {form: decode(folder, form) for form in FORMS}
-        self.packets: list[dict[str, Any]] = self.tables["table"]["queue_event"].to_pylist()
+        self.packets: list[dict[str, Any]] = self.tables["table"]["queue_packet"].to_pylist()
 
     def role(self, packet: dict[str, Any]) -> str:
         for flow in self.manifest["flows"]:
@@ -79,8 +79,8 @@ def test_both_forms_give_the_same_facts(runs: list[Run]) -> None:
             assert text[name].equals(decoded[name]), run.validation["run_id"]
         # The decoded form has the fields of RTP in place of the first bytes of a UDP payload.
         left_out = ["transport_word"]
-        assert text["queue_event"].drop(left_out).equals(decoded["queue_event"].drop(left_out))
-        tcp = [table["queue_event"].filter(pa.compute.field("protocol") == "tcp") for table in (text, decoded)]
+        assert text["queue_packet"].drop(left_out).equals(decoded["queue_packet"].drop(left_out))
+        tcp = [table["queue_packet"].filter(pa.compute.field("protocol") == "tcp") for table in (text, decoded)]
         assert tcp[0]["transport_word"].equals(tcp[1]["transport_word"])
 
 

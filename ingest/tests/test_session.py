@@ -126,7 +126,7 @@ def test_a_manifest_brings_the_description_of_its_study(tmp_path: Path, sample: 
     assert [row["study_id"] for row in rows(tmp_path, "study")] == ["vca-fairness-vm-2026"]
     assert {row["role"] for row in rows(tmp_path, "demand_rule")} == {"app", "tcp"}
     bound = {row["measurement_hash"] for row in rows(tmp_path, "run_source")}
-    assert {row["source_hash"] for row in rows(tmp_path, "queue_event")} <= bound
+    assert {row["source_hash"] for row in rows(tmp_path, "queue_packet")} <= bound
     assert {row["source_hash"] for row in rows(tmp_path, "flow")} <= bound
 
 

@@ -122,7 +122,7 @@ def _connections(path: Path) -> list[dict[str, object]]:
     source = Source(path=path, compression="none", head=text[:65_536], plain_bytes=len(text))
     context = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
     facts = SsPolls().read(source, context, Reading())
-    return [row for name, batch in facts if name == "srtt_connection" for row in batch.to_pylist()]
+    return [row for name, batch in facts if name == "connection" for row in batch.to_pylist()]
 
 
 def test_silent_connections_are_given_before_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ capture_pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
 
-queue_events as (
-    select * from {{ ref('stg_lake__queue_event') }}
+queue_packets as (
+    select * from {{ ref('stg_lake__queue_packet') }}
 ),
 
 packet_pairs as (
@@ -25,22 +25,22 @@ logged as (
     select
         queue_logs.study_id,
         queue_logs.run_id,
-        queue_events.packet_index,
-        queue_events.fate,
-        queue_events.sojourn_ns,
-        queue_events.packet_bytes,
-        queue_events.protocol,
-        queue_events.source_host_key,
-        coalesce(queue_events.source_port, -1) as source_port,
-        queue_events.destination_host_key,
-        coalesce(queue_events.destination_port, -1) as destination_port,
-        coalesce(queue_events.ip_id, 0) as ip_identification,
-        coalesce(queue_events.transport_word, -1) as transport_word,
-        coalesce(queue_events.enqueue_ns, queue_events.dequeue_ns, queue_events.drop_ns) as first_seen_ns
-    from queue_events
+        queue_packets.packet_index,
+        queue_packets.fate,
+        queue_packets.sojourn_ns,
+        queue_packets.packet_bytes,
+        queue_packets.protocol,
+        queue_packets.source_host_key,
+        coalesce(queue_packets.source_port, -1) as source_port,
+        queue_packets.destination_host_key,
+        coalesce(queue_packets.destination_port, -1) as destination_port,
+        coalesce(queue_packets.ip_id, 0) as ip_identification,
+        coalesce(queue_packets.transport_word, -1) as transport_word,
+        coalesce(queue_packets.enqueue_ns, queue_packets.dequeue_ns, queue_packets.drop_ns) as first_seen_ns
+    from queue_packets
     inner join queue_logs
-        on queue_events.source_hash = queue_logs.source_hash
-    where queue_events.protocol is not null
+        on queue_packets.source_hash = queue_logs.source_hash
+    where queue_packets.protocol is not null
 ),
 
 captured as (

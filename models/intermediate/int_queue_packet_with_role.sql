@@ -1,7 +1,7 @@
 with
 
 packets as (
-    select * from {{ ref('stg_lake__queue_event') }}
+    select * from {{ ref('stg_lake__queue_packet') }}
 ),
 
 oriented_flows as (

@@ -1,14 +1,14 @@
 {#-
     Facts of connections are counted once a day or month of theirs, and again only when its sources change. What is counted together is
-    a part: the connections of one data set and basis on a day or in a month, known by a mark that is another one when the sources of
+    a part: the connections of one data set and basis on a day or in a month, known by a fingerprint that is another one when the sources of
     the day or month are (`int_connection_part`). On Spark every build counts all anew.
 -#}
 
 {#- Before a model is made: remove the parts whose sources are no longer what they were. -#}
-{% macro forget_changed_parts(mark) -%}
+{% macro forget_changed_parts(fingerprint) -%}
     {%- if is_incremental() -%}
     delete from {{ this }}
-    where {{ mark }} not in (select {{ mark }} from {{ ref('int_connection_part') }})
+    where {{ fingerprint }} not in (select {{ fingerprint }} from {{ ref('int_connection_part') }})
     {%- endif -%}
 {%- endmacro %}
 
@@ -16,7 +16,7 @@
 {% macro forget_changed_months() -%}
     {%- if is_incremental() -%}
     delete from {{ this }}
-    where month_part_mark not in (select month_part_mark from {{ ref('int_connection_part') }})
+    where month_part_fingerprint not in (select month_part_fingerprint from {{ ref('int_connection_part') }})
     {%- endif -%}
 {%- endmacro %}
 
@@ -32,25 +32,25 @@
     CTE `parts`: those that a model lacks. of: the column of `int_connection_count_day` that says how many connections of a part the model
     is made of. A part without any leaves no row, and would be lacked, and its files read, at every build.
 -#}
-{% macro parts_to_make(mark='part_mark', of=none) -%}
+{% macro parts_to_make(fingerprint='part_fingerprint', of=none) -%}
 parts as (
     select connection_parts.*
     from {{ ref('int_connection_part') }} as connection_parts
     {%- if of %}
     inner join {{ ref('int_connection_count_day') }} as counts
         on
-            connection_parts.part_mark = counts.part_mark
+            connection_parts.part_fingerprint = counts.part_fingerprint
             and counts.outcome = 'counted'
             and counts.{{ of }} > 0
     {%- endif %}
     {% if is_incremental() %}
-    where connection_parts.{{ mark }} not in (select distinct made.{{ mark }} from {{ this }} as made)
+    where connection_parts.{{ fingerprint }} not in (select distinct made.{{ fingerprint }} from {{ this }} as made)
     {% endif %}
 )
 {%- endmacro %}
 
 {#-
-    CTEs `parts`, those that a model lacks, and `connections`, theirs with the mark of their part. Files without such a day are not read,
+    CTEs `parts`, those that a model lacks, and `connections`, theirs with the fingerprint of their part. Files without such a day are not read,
     since the Parquet statistics of source_hash tell them apart.
 
     of: as `parts_to_make` has it. names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE that is selected from twice in
@@ -75,7 +75,7 @@ sources as (
 {{ name }} as (
     select
         measured.*,
-        parts.part_mark
+        parts.part_fingerprint
     from {{ ref('int_connection_measured') }} as measured
     inner join parts
         on
@@ -121,63 +121,63 @@ month_states as (
 ),
 
 months_made as (
-    select distinct made.month_part_mark from {{ this }} as made
+    select distinct made.month_part_fingerprint from {{ this }} as made
 ),
 
 -- No day of such a state is gone or another one, so all of them are of one month as it is now.
 states_to_go_on_from as (
     select
-        month_states.month_part_mark as made_mark,
-        max(connection_parts.month_part_mark) as month_part_mark,
+        month_states.month_part_fingerprint as made_fingerprint,
+        max(connection_parts.month_part_fingerprint) as month_part_fingerprint,
         count(*) as parts_made
     from month_states
-    inner join months_made on month_states.month_part_mark = months_made.month_part_mark
-    left join connection_parts on month_states.part_mark = connection_parts.part_mark
-    group by month_states.month_part_mark
-    having count(connection_parts.part_mark) = count(*)
+    inner join months_made on month_states.month_part_fingerprint = months_made.month_part_fingerprint
+    left join connection_parts on month_states.part_fingerprint = connection_parts.part_fingerprint
+    group by month_states.month_part_fingerprint
+    having count(connection_parts.part_fingerprint) = count(*)
 ),
 
 months_so_far as (
     select
-        month_part_mark,
-        max_by(made_mark, parts_made) as made_mark
+        month_part_fingerprint,
+        max_by(made_fingerprint, parts_made) as made_fingerprint
     from states_to_go_on_from
-    where month_part_mark not in (select months_made.month_part_mark from months_made)
-    group by month_part_mark
+    where month_part_fingerprint not in (select months_made.month_part_fingerprint from months_made)
+    group by month_part_fingerprint
 ),
 
 parts_so_far as (
-    select month_states.part_mark
+    select month_states.part_fingerprint
     from month_states
-    inner join months_so_far on month_states.month_part_mark = months_so_far.made_mark
+    inner join months_so_far on month_states.month_part_fingerprint = months_so_far.made_fingerprint
 ),
 
 {% endif -%}
 parts as (
     select
-        connection_parts.part_mark,
-        connection_parts.month_part_mark
+        connection_parts.part_fingerprint,
+        connection_parts.month_part_fingerprint
     from connection_parts
     inner join counts
         on
-            connection_parts.part_mark = counts.part_mark
+            connection_parts.part_fingerprint = counts.part_fingerprint
             and counts.outcome = 'counted'
             and counts.{{ of }} > 0
     {%- if is_incremental() %}
     where
-        connection_parts.month_part_mark not in (select months_made.month_part_mark from months_made)
-        and connection_parts.part_mark not in (select parts_so_far.part_mark from parts_so_far)
+        connection_parts.month_part_fingerprint not in (select months_made.month_part_fingerprint from months_made)
+        and connection_parts.part_fingerprint not in (select parts_so_far.part_fingerprint from parts_so_far)
     {%- endif %}
 ),
 
 to_add_up as (
     select
-        parts.month_part_mark,
+        parts.month_part_fingerprint,
         {%- for column in dimensions + measures %}
         days_of_parts.{{ column }}{{ '' if loop.last else ',' }}
         {%- endfor %}
     from days_of_parts
-    inner join parts on days_of_parts.part_mark = parts.part_mark
+    inner join parts on days_of_parts.part_fingerprint = parts.part_fingerprint
     {%- if where %}
     where {{ where }}
     {%- endif %}
@@ -186,18 +186,18 @@ to_add_up as (
     union all
 
     select
-        months_so_far.month_part_mark,
+        months_so_far.month_part_fingerprint,
         {%- for column in dimensions + measures %}
         made.{{ column }}{{ '' if loop.last else ',' }}
         {%- endfor %}
     from {{ this }} as made
-    inner join months_so_far on made.month_part_mark = months_so_far.made_mark
+    inner join months_so_far on made.month_part_fingerprint = months_so_far.made_fingerprint
     {%- endif %}
 ),
 
 months as (
     select
-        month_part_mark,
+        month_part_fingerprint,
         {{ dimensions | join(',\n        ') }},
         {%- for column in sums %}
         cast(sum({{ column }}) as bigint) as {{ column }}{{ '' if loop.last and not maxima else ',' }}
@@ -206,6 +206,6 @@ months as (
         max({{ column }}) as {{ column }}{{ '' if loop.last else ',' }}
         {%- endfor %}
     from to_add_up
-    group by month_part_mark, {{ dimensions | join(', ') }}
+    group by month_part_fingerprint, {{ dimensions | join(', ') }}
 )
 {%- endmacro %}

@@ -49,7 +49,7 @@ cells as (
 parts as (
     select distinct
         {{ mark }},
-        {%- if mark == 'part_mark' %}
+        {%- if mark == 'part_fingerprint' %}
         start_date,
         {%- endif %}
         start_month,
@@ -66,7 +66,7 @@ class_names as (
 
 bins as (
     select
-        {%- if mark == 'part_mark' %}
+        {%- if mark == 'part_fingerprint' %}
         parts.start_date,
         {%- endif %}
         parts.start_month,

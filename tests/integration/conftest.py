@@ -81,7 +81,7 @@ def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
     shutil.rmtree(var, ignore_errors=True)
     world = var / "generated" / "connections"
     for arguments in (
-        ["generate", "snapshots", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
+        ["generate", "connections", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
         ["ingest", str(sample), str(tma23), str(world), "--var", str(var)],
         ["build", "--var", str(var)],
     ):

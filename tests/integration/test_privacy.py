@@ -55,7 +55,7 @@ def _write_inputs(folder: Path) -> None:
     """Write one source of each kind that holds addresses, with good and damaged records."""
     folder.mkdir()
     (folder / "d.yaml").write_text(
-        "sojourn_snapshots: 1\ndataset: made-up\ntitle: t\nlicence: CC0-1.0\nsynthetic: true\ntables:\n"
+        "sojourn_connections: 1\ndataset: made-up\ntitle: t\nlicence: CC0-1.0\nsynthetic: true\ntables:\n"
         "  - name: t\n    rtt_basis: smoothed\n    sample_basis: rtt_samples\n    fields:\n"
         "      start_ns: { from: start, unit: s }\n      client_address: { from: ip }\n"
         "      client_name: { from: name }\n      rtt_max_us: { from: rtt, unit: ms }\n"
@@ -96,7 +96,7 @@ def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(tmp_path:
         printed += done.stdout + done.stderr
     lake = Lake(var / "lake")
     key = Pseudonymiser(_key(var)).keys(V4)[0]
-    rows = [row for path in lake.files("srtt_connection") for row in pq.read_table(path).to_pylist()]
+    rows = [row for path in lake.files("connection") for row in pq.read_table(path).to_pylist()]
     # The search below would find nothing either if nothing had been read.
     datasets = {"made-up", "m-lab-tcp-info", "m-lab-ndt7", "m-lab-sidestream", "ss"}
     assert {row["dataset"] for row in rows} == datasets

@@ -13,7 +13,7 @@ import typer
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms import statistics
-from sojourn_transforms.build import BuildError, build, find_project, fingerprint
+from sojourn_transforms.build import BuildError, build, find_project, inputs_fingerprint
 from sojourn_transforms.dbt_build import DbtError, run_dbt
 from sojourn_transforms.engine_options import engine_of
 from sojourn_transforms.snapshot import current
@@ -40,11 +40,11 @@ def test_fingerprint_follows_the_models(tmp_path: Path) -> None:
     (project / "target").mkdir(parents=True)
     (project / "a.sql").write_text("select 1")
     lake = Lake(tmp_path / "lake")
-    before = fingerprint(lake, project)
+    before = inputs_fingerprint(lake, project)
     (project / "target" / "compiled.sql").write_text("select 1")
-    assert fingerprint(lake, project) == before
+    assert inputs_fingerprint(lake, project) == before
     (project / "a.sql").write_text("select 2")
-    assert fingerprint(lake, project) != before
+    assert inputs_fingerprint(lake, project) != before
 
 
 def test_fingerprint_follows_the_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +53,9 @@ def test_fingerprint_follows_the_statistics(tmp_path: Path, monkeypatch: pytest.
     source.write_text("LEVEL = 0.95")
     monkeypatch.setattr(statistics, "__file__", str(source))
     lake = Lake(tmp_path / "lake")
-    before = fingerprint(lake, tmp_path / "models")
+    before = inputs_fingerprint(lake, tmp_path / "models")
     source.write_text("LEVEL = 0.9")
-    assert fingerprint(lake, tmp_path / "models") != before
+    assert inputs_fingerprint(lake, tmp_path / "models") != before
 
 
 @pytest.mark.integration

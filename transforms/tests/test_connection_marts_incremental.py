@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from transforms.tests.worlds import Installation, day_file, day_of, world_installation, write_day
 
-from sojourn_ingest.synthetic.snapshot_files import dataset_of
-from sojourn_ingest.synthetic.snapshot_world import SnapshotWorld
+from sojourn_ingest.synthetic.connection_files import dataset_of
+from sojourn_ingest.synthetic.connection_world import ConnectionWorld
 from sojourn_transforms.dbt_build import DbtError
 
 pytestmark = pytest.mark.integration
@@ -17,22 +17,22 @@ DAYS, ROWS = 34, 40_000
 
 
 @pytest.fixture(scope="module")
-def world() -> SnapshotWorld:
-    return SnapshotWorld(ROWS, 11)
+def world() -> ConnectionWorld:
+    return ConnectionWorld(ROWS, 11)
 
 
-def marks(installation: Installation) -> dict[str, int]:
-    rows = installation.rows("select start_date, inputs_mark from intermediate.int_connection_day")
-    return {str(row["start_date"]): row["inputs_mark"] for row in rows}
+def fingerprints(installation: Installation) -> dict[str, int]:
+    rows = installation.rows("select start_date, inputs_fingerprint from intermediate.int_connection_day")
+    return {str(row["start_date"]): row["inputs_fingerprint"] for row in rows}
 
 
 def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
-    tmp_path: Path, repository: Path, world: SnapshotWorld
+    tmp_path: Path, repository: Path, world: ConnectionWorld
 ) -> None:
     installation = world_installation(tmp_path / "var", repository / "models", world, DAYS)
     folder, dataset = tmp_path / "var" / "world", dataset_of(world)
     installation.build()
-    before, first = installation.publish(), marks(installation)
+    before, first = installation.publish(), fingerprints(installation)
 
     late = tmp_path / "late" / "day.parquet"
     late.parent.mkdir()
@@ -42,7 +42,7 @@ def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
     installation.ingest(folder, late.parent)
     kept = installation.rows("select count(*) as n, min(rowid) as first from intermediate.int_host_day")
     installation.build()
-    incremental, second = installation.publish(), marks(installation)
+    incremental, second = installation.publish(), fingerprints(installation)
 
     assert incremental != before
     changed = {day for day in second if first.get(day) != second[day]}
@@ -62,7 +62,7 @@ def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
 
 
 def test_months_go_on_from_what_they_hold_and_are_made_anew_when_a_day_was_replaced(
-    tmp_path: Path, repository: Path, world: SnapshotWorld
+    tmp_path: Path, repository: Path, world: ConnectionWorld
 ) -> None:
     installation = world_installation(tmp_path / "var", repository / "models", world, DAYS)
     dataset = dataset_of(world)
@@ -76,13 +76,14 @@ def test_months_go_on_from_what_they_hold_and_are_made_anew_when_a_day_was_repla
     before = told_by_months()
     # Of a day of the last month a row is left in each table: whatever adds up its days again comes to less.
     part = installation.value(
-        f"select part_mark as part from intermediate.int_connection_part where start_date = date '{day_of(DAYS - 1)}'"
+        "select part_fingerprint as part from intermediate.int_connection_part "
+        f"where start_date = date '{day_of(DAYS - 1)}'"
     )
     with duckdb.connect(str(installation.paths.warehouse)) as connection:
         for table in ("int_host_day", "int_queuing_delay_day", "int_queuing_delay_as_day"):
             connection.execute(
-                f"delete from intermediate.{table} where part_mark = {part} and rowid > "
-                f"(select min(rowid) from intermediate.{table} where part_mark = {part})"
+                f"delete from intermediate.{table} where part_fingerprint = {part} and rowid > "
+                f"(select min(rowid) from intermediate.{table} where part_fingerprint = {part})"
             )
     write_day(day_file(tmp_path / "var" / "world", DAYS), seed=14, day=DAYS, rows=1100, dataset=dataset)
     installation.ingest(tmp_path / "var" / "world")
@@ -92,7 +93,7 @@ def test_months_go_on_from_what_they_hold_and_are_made_anew_when_a_day_was_repla
         installation.build()
     gone_on = told_by_months()
     assert all(now > then for now, then in zip(gone_on, before, strict=True))
-    states = "select count(distinct month_part_mark) as n from intermediate.{}"
+    states = "select count(distinct month_part_fingerprint) as n from intermediate.{}"
     assert installation.value(states.format("int_host_month")) == 2
     assert installation.value(states.format("int_connection_month_state")) == 3
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from transforms.tests.worlds import Installation, world_installation
 
-from sojourn_ingest.synthetic.snapshot_world import TECHNOLOGIES, SnapshotWorld
+from sojourn_ingest.synthetic.connection_world import TECHNOLOGIES, ConnectionWorld
 from sojourn_transforms.statistics import histogram
 
 pytestmark = pytest.mark.integration
@@ -20,12 +20,12 @@ DEVIATIONS = 4.5
 
 
 @pytest.fixture(scope="module")
-def world() -> SnapshotWorld:
-    return SnapshotWorld(ROWS, 5)
+def world() -> ConnectionWorld:
+    return ConnectionWorld(ROWS, 5)
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory, repository: Path, world: SnapshotWorld) -> Installation:
+def installation(tmp_path_factory: pytest.TempPathFactory, repository: Path, world: ConnectionWorld) -> Installation:
     made = world_installation(tmp_path_factory.mktemp("truth"), repository / "models", world, 5)
     made.build()
     return made
@@ -42,7 +42,7 @@ def share_error(row: dict[str, int]) -> float:
     return math.sqrt(squares) / row["connections"]
 
 
-def test_threshold_shares_by_technology(installation: Installation, world: SnapshotWorld) -> None:
+def test_threshold_shares_by_technology(installation: Installation, world: ConnectionWorld) -> None:
     rows = installation.rows("from marts.queuing_delay_share where period_kind = 'all'")
     assert {row["access_technology"] for row in rows} == {"all", *TECHNOLOGIES}
     assert len(rows) == 15
@@ -56,7 +56,7 @@ def test_threshold_shares_by_technology(installation: Installation, world: Snaps
         assert row["is_upper_bound"] is True
 
 
-def test_host_shares(installation: Installation, world: SnapshotWorld) -> None:
+def test_host_shares(installation: Installation, world: ConnectionWorld) -> None:
     rows = installation.rows(
         "from marts.queuing_delay_share where period_kind = 'all' and access_technology = 'all' and threshold_ms >= 500"
     )
@@ -70,7 +70,7 @@ def test_host_shares(installation: Installation, world: SnapshotWorld) -> None:
     )
 
 
-def test_near_connections_are_delayed_less(installation: Installation, world: SnapshotWorld) -> None:
+def test_near_connections_are_delayed_less(installation: Installation, world: ConnectionWorld) -> None:
     rows = installation.rows(
         "select bin_index, sum(connections)::bigint as connections from marts.connection_queuing_delay_month_histogram "
         "where proximity_class in ('up_to_20_ms@1', '20_to_100_ms@1') group by bin_index"
@@ -83,7 +83,7 @@ def test_near_connections_are_delayed_less(installation: Installation, world: Sn
     assert (truth <= above.upper + error).all()
 
 
-def test_quantiles_by_technology(installation: Installation, world: SnapshotWorld) -> None:
+def test_quantiles_by_technology(installation: Installation, world: ConnectionWorld) -> None:
     rows = installation.rows(
         "from marts.connection_queuing_delay_quantile "
         "where period_kind = 'all' and quantile_ratio between 0.05 and 0.95"
@@ -100,7 +100,9 @@ def test_quantiles_by_technology(installation: Installation, world: SnapshotWorl
         assert low - error <= row["quantile_ratio"] <= high + error, row
 
 
-def test_every_connection_is_counted_or_refused_with_a_reason(installation: Installation, world: SnapshotWorld) -> None:
+def test_every_connection_is_counted_or_refused_with_a_reason(
+    installation: Installation, world: ConnectionWorld
+) -> None:
     rows = installation.rows(
         "select outcome, sum(connections)::bigint as n from marts.connection_count group by outcome"
     )
@@ -121,7 +123,7 @@ def hosts_of_served_cells() -> str:
     """SQL of the hosts of each served cell: what a level serves is taken away before the next level is looked at."""
     steps = [
         f"""left_0 as (
-            select part_mark, {", ".join(DIMENSIONS)}, client_host_key
+            select part_fingerprint, {", ".join(DIMENSIONS)}, client_host_key
             from intermediate.int_connection_measured as measured
             inner join intermediate.int_connection_part as parts
                 using (start_date, dataset, synthetic, rtt_basis, sample_basis)
@@ -130,7 +132,7 @@ def hosts_of_served_cells() -> str:
     ]
     hosts = []
     for level, kept in enumerate(KEPT_BY_LEVEL):
-        cell = ", ".join(("part_mark", *DIMENSIONS[:kept]))
+        cell = ", ".join(("part_fingerprint", *DIMENSIONS[:kept]))
         steps.append(
             f"""served_{level} as (
                 select distinct {cell} from intermediate.int_queuing_delay_day

@@ -86,13 +86,13 @@ def test_the_key_of_a_long_table_is_tested_as_strictly_as_that_of_a_short_one(em
     (test,) = [
         node
         for node in empty.manifest["nodes"].values()
-        if node["name"].startswith("unique_key_stg_lake__queue_event_") and node["resource_type"] == "test"
+        if node["name"].startswith("unique_key_stg_lake__queue_packet_") and node["resource_type"] == "test"
     ]
     assert test["test_metadata"]["kwargs"]["is_long"]
     with duckdb.connect() as connection:
         connection.execute("attach ':memory:' as warehouse; create schema warehouse.staging")
         connection.execute(
-            "create table warehouse.staging.stg_lake__queue_event as from (values"
+            "create table warehouse.staging.stg_lake__queue_packet as from (values"
             " ('h', 1), ('h', 2), ('k', 1), ('h', 2), ('h', 2), ('k', null), (null, 7)) as t(source_hash, packet_index)"
         )
         found = connection.execute(test["compiled_code"]).fetchall()

@@ -119,7 +119,7 @@ def test_every_mart_has_a_contract(marts: list[Node]) -> None:
 
 def test_connections_are_not_kept_twice(models: list[Node]) -> None:
     kept = {model["name"]: model["config"]["materialized"] for model in models}
-    assert kept["stg_lake__srtt_connection"] == kept["int_connection_measured"] == "view"
+    assert kept["stg_lake__connection"] == kept["int_connection_measured"] == "view"
 
 
 def test_units_are_those_of_the_name(models: list[Node]) -> None:

@@ -21,7 +21,7 @@ DAY_S = 86_400
 HOSTS = [f"8.8.8.{number}" for number in range(1, 13)]
 FORGOTTEN = HOSTS[3], HOSTS[7]
 DESCRIPTION = """
-sojourn_snapshots: 1
+sojourn_connections: 1
 dataset: made-up
 title: Made-up connections
 licence: CC0-1.0

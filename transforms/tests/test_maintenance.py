@@ -73,10 +73,10 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def test_compaction_changes_files_and_nothing_that_is_read(lake: Lake) -> None:
-    before, mark = scores(lake), lake.fingerprint()
+    before, fingerprint = scores(lake), lake.fingerprint()
     again = compacted(lake)
     assert scores(again) == before
-    assert again.fingerprint() == mark
+    assert again.fingerprint() == fingerprint
     assert len(again.files("qoe_score")) == len(again.files("ingest_outcome")) == 1
     assert list((lake.root / "commits").iterdir()) == []
     assert len(list((lake.root / "packs").iterdir())) == 1
@@ -117,7 +117,7 @@ def test_what_is_replaced_after_a_compaction_is_hidden_and_then_gone(lake: Lake)
 def test_a_compaction_killed_before_or_after_its_commit_loses_nothing(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, mark = scores(lake), lake.fingerprint()
+    before, fingerprint = scores(lake), lake.fingerprint()
 
     def killed(*arguments: object) -> None:
         raise KeyboardInterrupt
@@ -131,7 +131,7 @@ def test_a_compaction_killed_before_or_after_its_commit_loses_nothing(
                 compact(lake, plan, files)
         found = Lake(lake.root)
         assert scores(found) == before
-        assert found.fingerprint() == mark
+        assert found.fingerprint() == fingerprint
 
     compact_and_be_killed("publish_pack")
     assert len(list((lake.root / "data" / "qoe_score").iterdir())) == 5

@@ -11,7 +11,7 @@ import pytest
 from sojourn_transforms.catalogue import Mart, MartColumn, marts_in
 from sojourn_transforms.mart_files import DamagedSnapshotError, RepeatedKeyError, mart_paths
 from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current, current_build, publish
-from sojourn_transforms.warehouse import date_marks
+from sojourn_transforms.warehouse import date_fingerprints
 
 MART = Mart(
     name="delay",
@@ -105,10 +105,10 @@ OF_DAYS = Mart(
     columns=tuple(MartColumn(name, None, "Text.", False) for name in ("start_date", "country", "bin_index")),
     period="start_date",
 )
-MARKS = {date(2026, 1, 30): "a", date(2026, 1, 31): "b", date(2026, 2, 1): "c", date(2026, 2, 2): "d"}
+FINGERPRINTS = {date(2026, 1, 30): "a", date(2026, 1, 31): "b", date(2026, 2, 1): "c", date(2026, 2, 2): "d"}
 
 
-def put_days(folder: Path, marks: dict[date, str], *changed: date, anew: bool = False) -> Path:
+def put_days(folder: Path, fingerprints: dict[date, str], *changed: date, anew: bool = False) -> Path:
     """Publish two bins of each day, the ``changed`` of another country, and return the snapshot."""
     folder.mkdir(exist_ok=True)
     path = folder / "warehouse.duckdb"
@@ -116,10 +116,12 @@ def put_days(folder: Path, marks: dict[date, str], *changed: date, anew: bool = 
         connection.execute("create schema if not exists marts")
         connection.execute("create or replace table marts.bins (start_date date, country varchar, bin_index integer)")
         rows = [
-            (day, "fr" if day in changed else "de", index) for day in sorted(marks, reverse=True) for index in (2, 1)
+            (day, "fr" if day in changed else "de", index)
+            for day in sorted(fingerprints, reverse=True)
+            for index in (2, 1)
         ]
         connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
-    build_id, _ = publish(path, "marts", [OF_DAYS], {}, folder / "snapshots", marks, anew)
+    build_id, _ = publish(path, "marts", [OF_DAYS], {}, folder / "snapshots", fingerprints, anew)
     return folder / "snapshots" / build_id
 
 
@@ -128,18 +130,20 @@ def inodes(snapshot: Path) -> dict[str, int]:
 
 
 def test_a_mart_of_days_is_a_file_for_each_month_and_each_day_of_the_last(tmp_path: Path) -> None:
-    snapshot = put_days(tmp_path, MARKS)
+    snapshot = put_days(tmp_path, FINGERPRINTS)
     names = [path.name for path in mart_paths(snapshot, "bins")]
     assert names == ["2026-01.parquet", "2026-02-01.parquet", "2026-02-02.parquet"]
     rows = [row for path in mart_paths(snapshot, "bins") for row in pq.read_table(path).to_pylist()]
-    assert rows == [{"start_date": day, "country": "de", "bin_index": index} for day in MARKS for index in (1, 2)]
+    assert rows == [
+        {"start_date": day, "country": "de", "bin_index": index} for day in FINGERPRINTS for index in (1, 2)
+    ]
     (entry,) = json.loads((snapshot / "catalog.json").read_text())["datasets"]
     assert entry["rows"] == len(rows)
 
 
 def test_files_of_days_that_have_not_changed_are_taken_over(tmp_path: Path) -> None:
-    first = put_days(tmp_path, MARKS)
-    more = MARKS | {date(2026, 2, 1): "other", date(2026, 2, 3): "e"}
+    first = put_days(tmp_path, FINGERPRINTS)
+    more = FINGERPRINTS | {date(2026, 2, 1): "other", date(2026, 2, 3): "e"}
     second = put_days(tmp_path, more, date(2026, 2, 1))
     before, after = inodes(first), inodes(second)
     same = {name for name in after if before.get(name) == after[name]}
@@ -150,8 +154,8 @@ def test_files_of_days_that_have_not_changed_are_taken_over(tmp_path: Path) -> N
 
 
 def test_a_new_month_puts_the_days_of_the_one_before_into_one_file(tmp_path: Path) -> None:
-    put_days(tmp_path, MARKS)
-    snapshot = put_days(tmp_path, MARKS | {date(2026, 3, 1): "e"})
+    put_days(tmp_path, FINGERPRINTS)
+    snapshot = put_days(tmp_path, FINGERPRINTS | {date(2026, 3, 1): "e"})
     assert set(inodes(snapshot)) == {"2026-01.parquet", "2026-02.parquet", "2026-03-01.parquet"}
 
 
@@ -163,9 +167,9 @@ def damage(path: Path) -> None:
 
 
 def test_nothing_is_taken_over_that_was_damaged_or_when_all_is_made_anew(tmp_path: Path) -> None:
-    first = put_days(tmp_path, MARKS)
+    first = put_days(tmp_path, FINGERPRINTS)
     damage(first / "bins.parquet/2026-01.parquet")
-    more = MARKS | {date(2026, 2, 3): "e"}
+    more = FINGERPRINTS | {date(2026, 2, 3): "e"}
     second = put_days(tmp_path, more)
     same = {name for name, inode in inodes(second).items() if inode == inodes(first).get(name)}
     assert same == {"2026-02-01.parquet", "2026-02-02.parquet"}
@@ -174,26 +178,26 @@ def test_nothing_is_taken_over_that_was_damaged_or_when_all_is_made_anew(tmp_pat
 
 
 def test_a_damaged_snapshot_is_written_again_when_the_same_is_published(tmp_path: Path) -> None:
-    first = put_days(tmp_path, MARKS)
+    first = put_days(tmp_path, FINGERPRINTS)
     whole = {path: path.read_bytes() for path in mart_paths(first, "bins")}
     damage(next(iter(whole)))
-    assert put_days(tmp_path, MARKS, anew=True) == first
+    assert put_days(tmp_path, FINGERPRINTS, anew=True) == first
     assert {path: path.read_bytes() for path in mart_paths(first, "bins")} == whole
     assert [path.name for path in first.parent.iterdir() if path.name.startswith(".")] == []
 
 
 @pytest.mark.parametrize("content", ["", "[{}]", "{}", '[{"name": "a", "of": "a later version"}]'])
 def test_an_unreadable_list_of_files_stops_no_build(tmp_path: Path, content: str) -> None:
-    first = put_days(tmp_path, MARKS)
+    first = put_days(tmp_path, FINGERPRINTS)
     (first / "files.json").write_text(content)
     with pytest.raises(DamagedSnapshotError, match=r"files\.json|in no list of files"):
         mart_paths(first, "bins")
-    second = put_days(tmp_path, MARKS | {date(2026, 2, 3): "e"})
+    second = put_days(tmp_path, FINGERPRINTS | {date(2026, 2, 3): "e"})
     assert len(mart_paths(second, "bins")) == 4
 
 
 def test_a_lost_file_is_missed_and_a_strange_one_left_alone(tmp_path: Path) -> None:
-    snapshot = put_days(tmp_path, MARKS)
+    snapshot = put_days(tmp_path, FINGERPRINTS)
     (snapshot / "bins.parquet/.nfs0001").write_bytes(b"of a file system")
     assert len(mart_paths(snapshot, "bins")) == 3
     (snapshot / "bins.parquet/2026-01.parquet").unlink()
@@ -222,12 +226,12 @@ def test_marks_of_days_follow_their_sources_and_the_models(tmp_path: Path) -> No
                 connection.execute(statement)
 
     table = "intermediate.int_connection_part"
-    run("create schema intermediate", f"create table {table} (start_date date, part_mark bigint)")
+    run("create schema intermediate", f"create table {table} (start_date date, part_fingerprint bigint)")
     run(f"insert into {table} values ('2026-01-30', 7), ('2026-01-31', 8)")
-    before = date_marks(path, "models")
+    before = date_fingerprints(path, "models")
     run(f"insert into {table} values ('2026-01-31', 9)")
     first, second = date(2026, 1, 30), date(2026, 1, 31)
-    after, others = date_marks(path, "models"), date_marks(path, "other models")
+    after, others = date_fingerprints(path, "models"), date_fingerprints(path, "other models")
     assert before[first] == after[first] != others[first]
     assert before[second] != after[second]
 

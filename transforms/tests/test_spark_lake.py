@@ -254,7 +254,7 @@ def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
         ingest(tasks, session, folder / "in-parts.yaml", *folder.glob("t.*"))
         assert differences(threads, tasks) == []
         written = {
-            c.source_path: len(c.files) for c in tasks.live() if c.format == "snapshot_table:in-parts/connections"
+            c.source_path: len(c.files) for c in tasks.live() if c.format == "connection_table:in-parts/connections"
         }
         # A part of each task, and the outcome.
         assert len(written) == 3

@@ -47,7 +47,7 @@ def assert_equal_on_both_engines(folder: Path, *inputs: Path) -> dict[str, int]:
 
 def test_every_table_and_mart_of_the_sample_and_a_world_is_equal_on_both_engines(tmp_path: Path, sample: Path) -> None:
     world = tmp_path / "world"
-    sojourn(tmp_path, "generate", "snapshots", *WORLD, "--out", world)
+    sojourn(tmp_path, "generate", "connections", *WORLD, "--out", world)
     rows = assert_equal_on_both_engines(tmp_path, sample, world)
     # Both halves are there: what was compared is not two times nothing.
     assert rows["run_queuing_delay"] > 0

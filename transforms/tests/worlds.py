@@ -18,13 +18,13 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import IngestSession, files_below
-from sojourn_ingest.synthetic.snapshot_files import FIRST_DAY, FORMAT_KEY, FORMAT_VERSION, write_world
-from sojourn_ingest.synthetic.snapshot_rows import connection_schema, day_batches
-from sojourn_ingest.synthetic.snapshot_world import SnapshotWorld
+from sojourn_ingest.synthetic.connection_files import FIRST_DAY, FORMAT_KEY, FORMAT_VERSION, write_world
+from sojourn_ingest.synthetic.connection_rows import connection_schema, day_batches
+from sojourn_ingest.synthetic.connection_world import ConnectionWorld
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.dbt_build import manifest_path, run_dbt
 from sojourn_transforms.snapshot import publish
-from sojourn_transforms.warehouse import date_marks, register_lake
+from sojourn_transforms.warehouse import date_fingerprints, register_lake
 
 SELECTION = "+path:marts/connection"
 
@@ -62,8 +62,8 @@ class Installation:
         }
         marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
         assert len(marts) >= 11
-        marks = date_marks(self.paths.warehouse, "models")
-        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, marks, anew)[0]
+        fingerprints = date_fingerprints(self.paths.warehouse, "models")
+        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, fingerprints, anew)[0]
 
     @contextmanager
     def warehouse(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -83,7 +83,7 @@ class Installation:
 
 def write_day(path: Path, seed: int, day: int, rows: int, dataset: str) -> None:
     """Write one more file of connections of a day, as from another server."""
-    batches = list(day_batches(SnapshotWorld(rows, seed), dataset, FIRST_DAY, day, rows))
+    batches = list(day_batches(ConnectionWorld(rows, seed), dataset, FIRST_DAY, day, rows))
     schema = connection_schema().with_metadata({FORMAT_KEY: FORMAT_VERSION})
     table = pa.Table.from_batches(batches).replace_schema_metadata(schema.metadata)
     pq.write_table(table, path)
@@ -97,7 +97,7 @@ def day_of(number: int) -> date:
     return FIRST_DAY + timedelta(days=number)
 
 
-def world_installation(var: Path, project: Path, world: SnapshotWorld, days: int) -> Installation:
+def world_installation(var: Path, project: Path, world: ConnectionWorld, days: int) -> Installation:
     """Return an installation with a world in its lake, not built yet."""
     installation = Installation(Paths(var), project)
     write_world(world, days, var / "world", 2, lambda _: None)

@@ -128,7 +128,7 @@ class PairDecoder:
     def summary(self) -> Summary: ...
 
 class QueueLogDecoder:
-    """Iterator over ``(table, batch)`` of one queue log; tables are queue_event, queue_interval, queue and queue_log.
+    """Iterator over ``(table, batch)`` of one queue log; tables are queue_packet, queue_interval, queue and queue_log.
 
     ``form`` is bpftrace, qmon or perf, or table with ``declaration``, the JSON of its columns and units.
     Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
@@ -170,7 +170,7 @@ class PrefixTable:
 class AddressResolver:
     """Resolves columns of addresses under one key and the given tables; of several tables the first decides.
 
-    ``forgotten`` are marks of hosts under ``forget_key`` (see ``forget_mark``): their keys become "forgotten".
+    ``forgotten`` are marks of hosts under ``forget_key`` (see ``forget_fingerprint``): their keys become "forgotten".
     """
 
     def __init__(
@@ -190,8 +190,8 @@ class AddressResolver:
         """
     def key_of_name(self, name: str) -> str:
         """Return the host key of a name that is no address."""
-    def forget_mark(self, host: str) -> str:
-        """Return the mark under which a host (address or name) is remembered as one to forget."""
+    def forget_fingerprint(self, host: str) -> str:
+        """Return the fingerprint under which a host (address or name) is remembered as one to forget."""
     def is_forgotten_name(self, name: str) -> bool:
         """Return whether a name that is no address is one to forget."""
 
@@ -245,7 +245,7 @@ def ndt_connections(content: bytes, version: int) -> tuple[int, list[str], list[
     """Read one result of NDT5 or NDT7, without the GIL.
 
     Return how many directions it has, for each without a connection the reason, and the others as columns of
-    srtt_connection with plain ``client_address``; None where the content is not one JSON object in UTF-8.
+    connection with plain ``client_address``; None where the content is not one JSON object in UTF-8.
     """
 
 def ss_socket(line: str) -> dict[str, Any] | None:

@@ -41,12 +41,12 @@ class Pseudonymiser:
             self.key,
             keep=self.policy == "keep",
             forget_key=self.forgotten.key,
-            forgotten=set(self.forgotten.marks),
+            forgotten=set(self.forgotten.fingerprints),
             tables=list(tables),
         )
 
     @property
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """What tells facts of one policy and key from those of another, without telling the key."""
         if self.policy == "keep":
             return "addresses-kept"
@@ -70,9 +70,9 @@ class Pseudonymiser:
         """Return the host key of a host that a table names in another way than by its address."""
         return self._resolver.key_of_name(name)
 
-    def forget_mark(self, host: str) -> str:
-        """Return the mark under which a host, an address or a name, is remembered as forgotten."""
-        return self._resolver.forget_mark(host)
+    def forget_fingerprint(self, host: str) -> str:
+        """Return the fingerprint under which a host, an address or a name, is remembered as forgotten."""
+        return self._resolver.forget_fingerprint(host)
 
     def replace_addresses(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return ``batch`` with each ``X_address`` column replaced by ``X_host_key`` and ``X_prefix_key``.

@@ -1,7 +1,7 @@
 """Hosts that are to be forgotten: what is remembered of them, so that they do not come back.
 
 The list lies beside the lake, not in it. It holds no address: a host that was forgotten by its address is known by a
-mark, its HMAC-SHA256 under a key of its own that is never rotated, and so it stays forgotten under every
+fingerprint, its HMAC-SHA256 under a key of its own that is never rotated, and so it stays forgotten under every
 address key. A host that was forgotten by its host key is known by that key alone, and only while the key that
 made it is in use.
 """
@@ -24,10 +24,10 @@ class ForgottenListError(ValueError):
 
 @dataclass(frozen=True)
 class ForgottenHosts:
-    """Marks and host keys of the hosts to be forgotten, and the key of the marks."""
+    """Marks and host keys of the hosts to be forgotten, and the key of the fingerprints."""
 
     key: bytes = b""
-    marks: frozenset[str] = frozenset()
+    fingerprints: frozenset[str] = frozenset()
     host_keys: frozenset[str] = frozenset()
 
     @classmethod
@@ -39,30 +39,32 @@ class ForgottenHosts:
         ForgottenListError
             If a line is not an entry of the list.
         """
-        marks: set[str] = set()
+        fingerprints: set[str] = set()
         host_keys: set[str] = set()
         if path.exists():
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
                 try:
                     entry = json.loads(line)
-                    (marks if "mark" in entry else host_keys).add(str(entry.get("mark") or entry["host_key"]))
+                    (fingerprints if "fingerprint" in entry else host_keys).add(
+                        str(entry.get("fingerprint") or entry["host_key"])
+                    )
                 except (ValueError, KeyError, AttributeError, TypeError) as error:
                     raise ForgottenListError(
                         f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
                         "backup, or remove it and forget the host again"
                     ) from error
-        return cls(key, frozenset(marks), frozenset(host_keys))
+        return cls(key, frozenset(fingerprints), frozenset(host_keys))
 
 
 def add_to_list(
-    path: Path, *, mark: str | None, host_keys: Iterable[str], forgotten_ns: int, rows: Mapping[str, int]
+    path: Path, *, fingerprint: str | None, host_keys: Iterable[str], forgotten_ns: int, rows: Mapping[str, int]
 ) -> None:
-    """Add a host to the list, by its mark where it has one, in one write that is on the disk when this returns.
+    """Add a host to the list, by its fingerprint where it has one, in one write that is on the disk when this returns.
 
     ``forgotten_ns`` (UTC epoch) and ``rows``, those that went from each table, are the record of what was done.
     """
     named: list[dict[str, object]] = (
-        [{"mark": mark}] if mark is not None else [{"host_key": key} for key in sorted(host_keys)]
+        [{"fingerprint": fingerprint}] if fingerprint is not None else [{"host_key": key} for key in sorted(host_keys)]
     )
     record = {"forgotten_ns": forgotten_ns, "rows": dict(sorted(rows.items()))}
     new = [json.dumps(entry | record) for entry in named]

@@ -11,8 +11,8 @@ ADDRESS_KEY = "SOJOURN_ADDRESS_KEY"
 FORGET_KEY = "SOJOURN_FORGET_KEY"
 
 GENERATORS: dict[str, Callable[[], str]] = {
-    # 256 bits each: HMAC keys of the address pseudonyms and of the marks of forgotten hosts, signing key of Superset's
-    # sessions.
+    # 256 bits each: HMAC keys of the address pseudonyms and of the fingerprints of forgotten hosts, signing key of
+    # Superset's sessions.
     ADDRESS_KEY: lambda: secrets.token_hex(32),
     FORGET_KEY: lambda: secrets.token_hex(32),
     "SUPERSET_SECRET_KEY": lambda: secrets.token_urlsafe(48),
@@ -90,6 +90,6 @@ def address_key(path: Path) -> bytes:
 
 
 def forget_key(path: Path) -> bytes:
-    """Return the HMAC key of the marks of forgotten hosts, which stays when the address key is rotated."""
+    """Return the HMAC key of the fingerprints of forgotten hosts, which stays when the address key is rotated."""
     value = os.environ.get(FORGET_KEY) or ensure_secrets(path)[FORGET_KEY]
     return value.encode("utf-8")

@@ -18,13 +18,13 @@ from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.capture_recording import CaptureRecording
+from sojourn_ingest.formats.connection_format import ConnectionFormat
 from sojourn_ingest.formats.file_parts import FilePart, PartOfFile, SplittableFormat
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.registry import Registry, is_description
 from sojourn_ingest.formats.rotation import recording_hash
 from sojourn_ingest.formats.run_manifest import RunManifest
-from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 
@@ -103,7 +103,7 @@ class IngestSession:
         self._registry = Registry(packets=packets)
         self._plan = Plan()
         # Paths whose outcome was replaced by that of another path with the same content.
-        self._bereft: set[Path] = set()
+        self._orphaned: set[Path] = set()
         self._descriptions: list[Path] = []
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
@@ -146,9 +146,9 @@ class IngestSession:
 
     def _restate(self, attempts: dict[Path, Attempt]) -> None:
         """Try again the files whose facts are now another path's, so that their outcomes say so."""
-        while self._bereft:
-            bereft, self._bereft = sorted(self._bereft), set()
-            for path in bereft:
+        while self._orphaned:
+            orphaned, self._orphaned = sorted(self._orphaned), set()
+            for path in orphaned:
                 text = path_text(path)
                 if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
                     attempts[path] = self.attempt(path)
@@ -233,7 +233,7 @@ class IngestSession:
                 same = [(part.source_path, part.content_hash) for part in commit.parts] == [
                     (part.source_path, part.content_hash) for part in parts
                 ]
-                if same and commit.decoder_version in self._versions_as_good(reader):
+                if same and commit.decoder_version in self._compatible_versions(reader):
                     return attempts_of(draft.path, commit, "unchanged")
             contents = {part.content_hash for part in parts}
             alone = {
@@ -273,7 +273,7 @@ class IngestSession:
             for path in {lost.source_path, *(part.source_path for part in lost.parts)} - here:
                 # The facts of that path's content are now those of this one: its outcome says so.
                 if Path(path).is_file():
-                    self._bereft.add(Path(path))
+                    self._orphaned.add(Path(path))
         return commit
 
     def recording_of(self, path: Path) -> Path | None:
@@ -357,7 +357,7 @@ class IngestSession:
     def follow(self, made: Plan) -> None:
         """Take the plan of an ingest that another session made."""
         self._plan = made
-        self._bereft = set()
+        self._orphaned = set()
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it whole into the lake.
@@ -421,18 +421,18 @@ class IngestSession:
 
     def _versions(self, path: Path, commit: Commit) -> set[str]:
         if commit.format == Capture.name:
-            versions = set(self._versions_as_good(self._capture(path)))
+            versions = set(self._compatible_versions(self._capture(path)))
             copied = commit.duplicate_of is not None
-            return versions | ({commit.decoder_version} if copied and self._is_as_good(path, commit) else set())
-        return {version for candidate in self._registry.formats for version in self._versions_as_good(candidate)}
+            return versions | ({commit.decoder_version} if copied and self._is_compatible(path, commit) else set())
+        return {version for candidate in self._registry.formats for version in self._compatible_versions(candidate)}
 
-    def _is_as_good(self, path: Path, holder: Commit) -> bool:
+    def _is_compatible(self, path: Path, holder: Commit) -> bool:
         """Whether facts that another path's manifest had its say in will do for this path.
 
         Where two manifests say different things of the same content, those are kept that are there.
         """
-        version, mark = holder.decoder_version, self._context.pseudonymiser.mark
-        current = version.startswith(Capture.base_version()) and version.endswith(f"+{mark}")
+        version, fingerprint = holder.decoder_version, self._context.pseudonymiser.fingerprint
+        current = version.startswith(Capture.base_version()) and version.endswith(f"+{fingerprint}")
         has_packets = not self._packets or "+packets" in version
         return current and has_packets and ("+rtp-" in version or not self._capture(path).rtp_hints)
 
@@ -442,11 +442,11 @@ class IngestSession:
     def _mark(self, chosen: Format) -> str:
         # Facts with addresses under another policy or key do not join with these, and clients of connections are others
         # under another prefix list: they are facts of another version.
-        mark = f"+{self._context.enrichment.mark}" if isinstance(chosen, SnapshotFormat) else ""
-        return mark + (f"+{self._context.pseudonymiser.mark}" if chosen.holds_addresses else "")
+        fingerprint = f"+{self._context.enrichment.fingerprint}" if isinstance(chosen, ConnectionFormat) else ""
+        return fingerprint + (f"+{self._context.pseudonymiser.fingerprint}" if chosen.holds_addresses else "")
 
-    def _versions_as_good(self, candidate: Format, bound: str = "") -> tuple[str, ...]:
-        versions = candidate.versions_as_good() if isinstance(candidate, Capture) else (candidate.version,)
+    def _compatible_versions(self, candidate: Format, bound: str = "") -> tuple[str, ...]:
+        versions = candidate.compatible_versions() if isinstance(candidate, Capture) else (candidate.version,)
         return tuple(version + bound + self._mark(candidate) for version in versions)
 
     def _open(self, path: Path) -> tuple[Source, str, InputError | None]:
@@ -455,11 +455,11 @@ class IngestSession:
         except UnicodeEncodeError as error:
             raise InputError("unreadable", "the file's name is not UTF-8; rename it") from error
         try:
-            mark = _native.fingerprint(str(path))
+            content = _native.fingerprint(str(path))
         except _native.DecodeError as error:
             raise input_error(error) from error
-        source = Source(path=path, compression=mark.compression, head=mark.head, plain_bytes=mark.plain_bytes)
-        return source, mark.sha256, None if mark.fault is None else input_error(mark.fault)
+        source = Source(path=path, compression=content.compression, head=content.head, plain_bytes=content.plain_bytes)
+        return source, content.sha256, None if content.fault is None else input_error(content.fault)
 
     def _read(self, draft: Draft, source: Source, chosen: Format) -> Attempt:
         draft.format = chosen.name
@@ -467,16 +467,16 @@ class IngestSession:
             chosen = self._capture(draft.path)
         bound = chosen.bound_to(source, self._hash_of) if isinstance(chosen, RunManifest) else ""
         draft.version = self._version(chosen, bound)
-        as_good = self._versions_as_good(chosen, bound)
+        compatible = self._compatible_versions(chosen, bound)
         recording = self.lake.recording_with(draft.source_path)
         superseded = {} if recording is None or draft.path in self._plan.frozen else {recording.name: recording}
         for commit in self.lake.at_path(draft.source_path):
             same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
             copied = commit.duplicate_of is not None
             still_held = not copied or bool(self.lake.holding_facts(commit.content_hash))
-            if same_content and commit.decoder_version in as_good and still_held and not superseded:
+            if same_content and commit.decoder_version in compatible and still_held and not superseded:
                 return Attempt(draft.path, commit, "unchanged")
-        holder = self._holder(draft, chosen, as_good, superseded)
+        holder = self._holder(draft, chosen, compatible, superseded)
         if holder is not None:
             draft.version = holder.decoder_version
             for commit in self.lake.at_path(draft.source_path):
@@ -494,10 +494,10 @@ class IngestSession:
         return Attempt(draft.path, commit, "new", refused)
 
     def _holder(
-        self, draft: Draft, chosen: Format, as_good: tuple[str, ...], superseded: dict[str, Commit]
+        self, draft: Draft, chosen: Format, compatible: tuple[str, ...], superseded: dict[str, Commit]
     ) -> Commit | None:
         """Return what the lake holds of a content, so that it need not be read again."""
-        for version in as_good:
+        for version in compatible:
             commit = self.lake.facts_of(draft.content_hash, version)
             if commit is not None:
                 return commit
@@ -510,7 +510,7 @@ class IngestSession:
                 # Whatever its version: it is read anew with the other files of its recording.
                 part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
                 return commit.of_part(part.source_path)
-            if self._is_as_good(draft.path, commit):
+            if self._is_compatible(draft.path, commit):
                 return commit
         return None
 
@@ -674,7 +674,7 @@ def path_text(path: Path) -> str:
 
 def _plain_hash(path: Path) -> str:
     try:
-        mark = _native.fingerprint(str(path))
+        content = _native.fingerprint(str(path))
     except _native.DecodeError as error:
         raise input_error(error) from error
-    return mark.sha256
+    return content.sha256

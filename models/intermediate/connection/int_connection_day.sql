@@ -10,7 +10,7 @@ final as (
     select
         start_date,
         {{ month_of('start_date') }} as start_month,
-        cast(sum({{ shift_right(key_hash(source_part | join(', ')), 23) }}) as bigint) as inputs_mark,
+        cast(sum({{ shift_right(key_hash(source_part | join(', ')), 23) }}) as bigint) as inputs_fingerprint,
         cast(sum(connections) as bigint) as connections
     from source_days
     group by start_date

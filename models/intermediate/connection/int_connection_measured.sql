@@ -1,7 +1,7 @@
 with
 
 connections as (
-    select * from {{ ref('stg_lake__srtt_connection') }}
+    select * from {{ ref('stg_lake__connection') }}
 ),
 
 limits as (

@@ -7,7 +7,7 @@ days as (
 final as (
     select
         start_month,
-        cast(sum({{ shift_right(key_hash('start_date, inputs_mark'), 23) }}) as bigint) as inputs_mark
+        cast(sum({{ shift_right(key_hash('start_date, inputs_fingerprint'), 23) }}) as bigint) as inputs_fingerprint
     from days
     group by start_month
 )

@@ -6,11 +6,11 @@ parts as (
 
 final as (
     select
-        month_part_mark,
-        part_mark
+        month_part_fingerprint,
+        part_fingerprint
     from parts
     {% if is_incremental() %}
-        where month_part_mark not in (select known.month_part_mark from {{ this }} as known)
+        where month_part_fingerprint not in (select known.month_part_fingerprint from {{ this }} as known)
     {% endif %}
 )
 

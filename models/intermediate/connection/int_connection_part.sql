@@ -13,7 +13,7 @@ months as (
 ),
 
 whole as (
-    select cast(sum({{ shift_right(key_hash('start_month, inputs_mark'), 23) }}) as bigint) as inputs_mark
+    select cast(sum({{ shift_right(key_hash('start_month, inputs_fingerprint'), 23) }}) as bigint) as inputs_fingerprint
     from months
 ),
 
@@ -33,9 +33,9 @@ dated as (
     select
         added_up.*,
         days.start_month,
-        days.inputs_mark as day_inputs_mark,
-        months.inputs_mark as month_inputs_mark,
-        whole.inputs_mark as whole_inputs_mark
+        days.inputs_fingerprint as day_inputs_fingerprint,
+        months.inputs_fingerprint as month_inputs_fingerprint,
+        whole.inputs_fingerprint as whole_inputs_fingerprint
     from added_up
     inner join days on added_up.start_date = days.start_date
     inner join months on days.start_month = months.start_month
@@ -45,9 +45,9 @@ dated as (
 -- One number in the place of five columns, four of them text: the tables of hosts are many times smaller and faster with it.
 final as (
     select
-        {{ key_hash('start_date, dataset, synthetic, rtt_basis, sample_basis, day_inputs_mark') }} as part_mark,
-        {{ key_hash('start_month, dataset, synthetic, rtt_basis, sample_basis, month_inputs_mark') }} as month_part_mark,
-        {{ key_hash('dataset, synthetic, rtt_basis, sample_basis, whole_inputs_mark') }} as whole_part_mark,
+        {{ key_hash('start_date, dataset, synthetic, rtt_basis, sample_basis, day_inputs_fingerprint') }} as part_fingerprint,
+        {{ key_hash('start_month, dataset, synthetic, rtt_basis, sample_basis, month_inputs_fingerprint') }} as month_part_fingerprint,
+        {{ key_hash('dataset, synthetic, rtt_basis, sample_basis, whole_inputs_fingerprint') }} as whole_part_fingerprint,
         start_date,
         start_month,
         dataset,

@@ -25,7 +25,7 @@ periods as (
         synthetic,
         rtt_basis,
         sample_basis,
-        part_mark as period_mark
+        part_fingerprint as period_mark
     from parts
 
     union all
@@ -37,7 +37,7 @@ periods as (
         synthetic,
         rtt_basis,
         sample_basis,
-        month_part_mark as period_mark
+        month_part_fingerprint as period_mark
     from parts
 
     union all
@@ -49,13 +49,13 @@ periods as (
         synthetic,
         rtt_basis,
         sample_basis,
-        whole_part_mark as period_mark
+        whole_part_fingerprint as period_mark
     from parts
 ),
 
 counted as (
     {%- for kind, counts, mark in (
-        ('day', 'of_days', 'part_mark'), ('month', 'of_months', 'month_part_mark'), ('all', 'of_all', 'whole_part_mark')
+        ('day', 'of_days', 'part_fingerprint'), ('month', 'of_months', 'month_part_fingerprint'), ('all', 'of_all', 'whole_part_fingerprint')
     ) %}
         {%- if not loop.first %}
 

@@ -15,17 +15,17 @@ parts as (
 -- What the cube counts, at which level of detail; a level without a bin is what is withheld as a whole.
 of_cube as (
     select
-        part_mark,
+        part_fingerprint,
         'counted' as outcome,
         case when bin_index is null then 'withheld' else cast(detail_level as string) end as served_detail,
         cast(sum(connections) as bigint) as connections
     from cells
-    group by part_mark, served_detail
+    group by part_fingerprint, served_detail
 ),
 
 refused as (
     select
-        part_mark,
+        part_fingerprint,
         outcome,
         'refused' as served_detail,
         connections
@@ -52,7 +52,7 @@ final as (
         of_both.served_detail,
         of_both.connections
     from of_both
-    inner join parts on of_both.part_mark = parts.part_mark
+    inner join parts on of_both.part_fingerprint = parts.part_fingerprint
 )
 
 select * from final

@@ -23,7 +23,7 @@ final as (
         {{ bin_upper_us('(8 * counted.max_bin_index + 7)') }} as max_upper_us,
         cast(sum(counted.connections) as bigint) as connections
     from counted
-    inner join parts on counted.part_mark = parts.part_mark
+    inner join parts on counted.part_fingerprint = parts.part_fingerprint
     group by
         parts.start_month,
         parts.dataset,

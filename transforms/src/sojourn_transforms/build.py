@@ -18,7 +18,7 @@ from sojourn_transforms import __version__, statistics
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.mart_files import RepeatedKeyError
-from sojourn_transforms.models_mark import SettingError, models_mark
+from sojourn_transforms.models_fingerprint import SettingError, models_fingerprint
 from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"
@@ -61,9 +61,9 @@ def find_project(start: Path | None = None) -> Path:
     raise BuildError("no dbt project found: run inside the repository, or set SOJOURN_MODELS to its models folder")
 
 
-def fingerprint(lake: Lake, project: Path) -> str:
+def inputs_fingerprint(lake: Lake, project: Path) -> str:
     """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
-    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_mark(project)}".encode())
+    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_fingerprint(project)}".encode())
     for path in sorted(Path(statistics.__file__).parent.iterdir()):
         if path.suffix in (".py", ".json"):
             digest.update(path.read_bytes())
@@ -87,12 +87,12 @@ def build(
     if not lake.live():
         raise BuildError(f"the lake {lake.storage.uri} is empty: run `sojourn ingest PATH…` first")
     try:
-        mark = fingerprint(lake, project)
+        fingerprint = inputs_fingerprint(lake, project)
     except SettingError as error:
         raise BuildError(str(error)) from error
     served = current_build(paths.snapshots)
     engine = engine or DuckDbEngine(paths)
-    if served is not None and (served["fingerprint"], served["engine"]) == (mark, engine.name) and not force:
+    if served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, engine.name) and not force:
         return BuildReport(build_id=served["build_id"], built=False)
     # From the first model to the switch no other build may touch what is published.
     with _alone(paths):
@@ -121,7 +121,7 @@ def _build_and_publish(
 
     with lake.reading(), engine.running():
         # From here on the lake is what it is now, whatever is ingested or compacted meanwhile.
-        mark = fingerprint(lake, project)
+        fingerprint = inputs_fingerprint(lake, project)
         try:
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
@@ -134,7 +134,7 @@ def _build_and_publish(
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,
-            "fingerprint": mark,
+            "fingerprint": fingerprint,
             "studies": sorted(lake.values("run", "study_id")),
             "inputs": _inputs(lake),
             "dbt": {"models": report.models, "tests_passed": report.tests_passed},
@@ -149,7 +149,7 @@ def _build_and_publish(
             marts,
             description,
             paths.snapshots,
-            engine.date_marks(),
+            engine.date_fingerprints(),
             engine.anew,
             engine.memory,
         )

@@ -13,7 +13,7 @@ from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
-from sojourn_transforms.models_mark import minimum_hosts
+from sojourn_transforms.models_fingerprint import minimum_hosts
 from sojourn_transforms.warehouse import MEMORY_VARIABLE
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"

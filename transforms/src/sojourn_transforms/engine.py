@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
-from sojourn_transforms.mart_files import DateMarks
-from sojourn_transforms.models_mark import models_mark
-from sojourn_transforms.warehouse import date_marks, models_mark_of, note_models_mark, register_lake
+from sojourn_transforms.mart_files import DateFingerprints
+from sojourn_transforms.models_fingerprint import models_fingerprint
+from sojourn_transforms.warehouse import (
+    date_fingerprints,
+    models_fingerprint_of,
+    note_models_fingerprint,
+    register_lake,
+)
 
 if TYPE_CHECKING:
     from sojourn_transforms.dbt_build import DbtReport
@@ -54,7 +59,7 @@ class Engine(Protocol):
     def anew(self) -> bool:
         """Whether all was made anew, so that nothing of the snapshot before is to be taken over."""
 
-    def date_marks(self) -> DateMarks:
+    def date_fingerprints(self) -> DateFingerprints:
         """Return what the rows of each day of connections follow from; none where this is not known."""
 
 
@@ -93,16 +98,16 @@ class DuckDbEngine:
 
         on_step("registering the lake's files")
         register_lake(self._paths.warehouse, lake)
-        warehouse, mark = self._paths.warehouse, models_mark(project) + _forgotten(self._paths)
-        anew = self._full or models_mark_of(warehouse) != mark
+        warehouse, fingerprint = self._paths.warehouse, models_fingerprint(project) + _forgotten(self._paths)
+        anew = self._full or models_fingerprint_of(warehouse) != fingerprint
         report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew, memory=self.memory)
-        note_models_mark(warehouse, mark)
-        self._mark = mark
+        note_models_fingerprint(warehouse, fingerprint)
+        self._mark = fingerprint
         return report
 
-    def date_marks(self) -> DateMarks:
-        """Return marks of the sources of each day, of the models, and of what writes the files."""
-        return date_marks(self._paths.warehouse, self._mark)
+    def date_fingerprints(self) -> DateFingerprints:
+        """Return fingerprints of the sources of each day, of the models, and of what writes the files."""
+        return date_fingerprints(self._paths.warehouse, self._mark)
 
     def write_comparisons(self) -> None:
         """Compute the comparisons in this process."""
@@ -112,7 +117,7 @@ class DuckDbEngine:
 
 
 def _forgotten(paths: Paths) -> str:
-    """Return a mark of the forgotten hosts: sources lose rows and keep their hash, so all is counted anew."""
+    """Return a fingerprint of the forgotten hosts: sources lose rows and keep their hash, so all is counted anew."""
     if not paths.forgotten.exists():
         return ""
     return hashlib.sha256(paths.forgotten.read_bytes()).hexdigest()

@@ -35,7 +35,7 @@ ROW_GROUP_ROWS = 122_880
 #: Columns that readers filter by, where they are not the key's. Rows are sorted by them, so row groups can be skipped.
 FILTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "ingest_outcome": ("source_path",),
-    "srtt_connection": ("dataset", "start_ns", "source_hash", "connection_number"),
+    "connection": ("dataset", "start_ns", "source_hash", "connection_number"),
 }
 EXPIRED = "expired"
 

@@ -27,8 +27,8 @@ from sojourn_transforms.catalogue import Mart
 FILES = "files.json"
 ROW_GROUP_ROWS = 122_880
 MOST_CODES = 1000
-DateMarks = Mapping[date, str]
-"""What the rows of each day follow from, as a mark: equal marks, equal rows."""
+DateFingerprints = Mapping[date, str]
+"""What the rows of each day follow from, as a fingerprint: equal fingerprints, equal rows."""
 WRITER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
 """What the bytes of a file follow from beside its rows and the libraries: this module."""
 
@@ -39,13 +39,13 @@ class RepeatedKeyError(ValueError):
 
 @dataclass(frozen=True)
 class MartFile:
-    """One file of a mart, and what its bytes follow from; without a mark it is never taken over."""
+    """One file of a mart, and what its bytes follow from; without a fingerprint it is never taken over."""
 
     name: str
     rows: int
     bytes: int
     sha256: str
-    mark: str | None
+    fingerprint: str | None
 
 
 class DamagedSnapshotError(ValueError):
@@ -125,31 +125,36 @@ def _day_after(day: date) -> date:
     return date.fromordinal(day.toordinal() + 1)
 
 
-def _mark_of(marks: DateMarks, days: list[date]) -> str:
-    return hashlib.sha256("\0".join(f"{day} {marks[day]}" for day in days).encode()).hexdigest()
+def _fingerprint_of(fingerprints: DateFingerprints, days: list[date]) -> str:
+    return hashlib.sha256("\0".join(f"{day} {fingerprints[day]}" for day in days).encode()).hexdigest()
 
 
-def periods(marks: DateMarks, by_month: bool) -> Iterator[tuple[str, date, date, str]]:
-    """Yield label, first date, end and mark of each file of a mart.
+def periods(fingerprints: DateFingerprints, by_month: bool) -> Iterator[tuple[str, date, date, str]]:
+    """Yield label, first date, end and fingerprint of each file of a mart.
 
     ``by_month``: the dates of its rows are the firsts of months.
     """
-    days = sorted(marks)
+    days = sorted(fingerprints)
     months = sorted({day.replace(day=1) for day in days})
     for month in months:
         of_month = [day for day in days if day.replace(day=1) == month]
         if by_month or month != months[-1]:
-            yield f"{month:%Y-%m}", month, _month_after(month), _mark_of(marks, of_month)
+            yield f"{month:%Y-%m}", month, _month_after(month), _fingerprint_of(fingerprints, of_month)
         else:
             for day in of_month:
-                yield f"{day}", day, _day_after(day), _mark_of(marks, [day])
+                yield f"{day}", day, _day_after(day), _fingerprint_of(fingerprints, [day])
 
 
 class MartFiles:
     """Writes the files of marts below a folder, out of the schema ``schema`` of an open warehouse."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, schema: str, folder: Path, before: Path | None, marks: DateMarks
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        schema: str,
+        folder: Path,
+        before: Path | None,
+        fingerprints: DateFingerprints,
     ) -> None:
         self._connection = connection
         self._schema = schema
@@ -160,7 +165,7 @@ class MartFiles:
         except DamagedSnapshotError:
             # One of an older version, or damaged: nothing of it is taken over, and all is written.
             self._known = {}
-        self._marks = marks
+        self._fingerprints = fingerprints
 
     def write(self, mart: Mart) -> list[MartFile]:
         """Write, or take over, all files of a mart.
@@ -170,19 +175,19 @@ class MartFiles:
         RepeatedKeyError
             If two rows that are written have the same key.
         """
-        if mart.period is None or not self._marks:
+        if mart.period is None or not self._fingerprints:
             name = f"{mart.name}.parquet"
             return [self._written(mart, name, "", None)]
         (self._folder / f"{mart.name}.parquet").mkdir()
         found = []
-        for label, first, end, mark in periods(self._marks, mart.period == "start_month"):
+        for label, first, end, fingerprint in periods(self._fingerprints, mart.period == "start_month"):
             name = f"{mart.name}.parquet/{label}.parquet"
             known = self._known.get(name)
-            if known is not None and known.mark == mark and self._took_over(known):
+            if known is not None and known.fingerprint == fingerprint and self._took_over(known):
                 found.append(known)
                 continue
             condition = f"where \"{mart.period}\" >= date '{first}' and \"{mart.period}\" < date '{end}'"
-            found.append(self._written(mart, name, condition, mark))
+            found.append(self._written(mart, name, condition, fingerprint))
         return found
 
     def types(self, mart: Mart) -> dict[str, str]:
@@ -224,7 +229,7 @@ class MartFiles:
             shutil.copyfile(source, target)
         return True
 
-    def _written(self, mart: Mart, name: str, condition: str, mark: str | None) -> MartFile:
+    def _written(self, mart: Mart, name: str, condition: str, fingerprint: str | None) -> MartFile:
         order = ", ".join(f"{term} nulls first" for term in self._key_terms(mart, condition))
         result = self._connection.sql(self._statement(mart, f"{condition} order by {order}"))
         reader: pa.RecordBatchReader = result.to_arrow_reader(ROW_GROUP_ROWS)
@@ -234,7 +239,7 @@ class MartFiles:
                 rows += batch.num_rows
                 last = _check_key(mart, batch, last)
                 writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
-        return MartFile(name, rows, path.stat().st_size, _sha256(path), mark)
+        return MartFile(name, rows, path.stat().st_size, _sha256(path), fingerprint)
 
 
 def _check_key(mart: Mart, batch: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch | None:

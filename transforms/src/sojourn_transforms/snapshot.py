@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from sojourn_transforms.catalogue import Mart
-from sojourn_transforms.mart_files import FILES, DateMarks, MartFile, MartFiles, files_json, is_intact
+from sojourn_transforms.mart_files import FILES, DateFingerprints, MartFile, MartFiles, files_json, is_intact
 
 CURRENT = "CURRENT"
 BUILD_ID_DIGITS = 16
@@ -64,15 +64,15 @@ def publish(
     marts: Iterable[Mart],
     build: dict[str, Any],
     snapshots: Path,
-    marks: DateMarks | None = None,
+    fingerprints: DateFingerprints | None = None,
     anew: bool = False,
     memory: str | None = None,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
-    ``build`` is build.json without its id. ``marks`` say of each day what its rows follow from: files of days and
-    months with the marks that they have in the snapshot before are taken over from it, unless ``anew``. The switch is
-    the rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what DuckDB takes.
+    ``build`` is build.json without its id. ``fingerprints`` say of each day what its rows follow from: unless ``anew``,
+    files of days and months whose fingerprints are unchanged are taken over from the snapshot before. The switch is the
+    rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what DuckDB takes.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def publish(
                 connection.execute("set memory_limit = ?", [memory])
             # One thread, so that rows come out in batches of equal length and the file's bytes are the same each time.
             connection.execute("set threads = 1")
-            writer = MartFiles(connection, schema, staging, before, marks or {})
+            writer = MartFiles(connection, schema, staging, before, fingerprints or {})
             for mart in marts:
                 of_mart = writer.write(mart)
                 files += of_mart

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.pack import Part
 from sojourn_ingest.schema import TABLES, Table
-from sojourn_transforms.mart_files import WRITER, DateMarks
+from sojourn_transforms.mart_files import WRITER, DateFingerprints
 
 LAKE_SCHEMA = "lake"
 MEMORY_VARIABLE = "SOJOURN_MEMORY"
@@ -92,34 +92,34 @@ def register_lake(warehouse: Path, lake: Lake) -> None:
             connection.execute(lake_view_sql(table, lake))
 
 
-def models_mark_of(warehouse: Path) -> str | None:
-    """Return the mark of the models that the warehouse was last built with as a whole; None if it never was."""
+def models_fingerprint_of(warehouse: Path) -> str | None:
+    """Return the fingerprint of the models that the warehouse was last built with as a whole; None if it never was."""
     with duckdb.connect(str(warehouse)) as connection:
-        connection.execute(_MARK_TABLE)
-        found = connection.execute(f"select mark from {LAKE_SCHEMA}.models_mark").fetchone()
+        connection.execute(_FINGERPRINT_TABLE)
+        found = connection.execute(f"select fingerprint from {LAKE_SCHEMA}.models_fingerprint").fetchone()
     return None if found is None else str(found[0])
 
 
-def note_models_mark(warehouse: Path, mark: str) -> None:
-    """Note the mark of the models that the warehouse has just been built with."""
+def note_models_fingerprint(warehouse: Path, fingerprint: str) -> None:
+    """Note the fingerprint of the models that the warehouse has just been built with."""
     with duckdb.connect(str(warehouse)) as connection:
-        connection.execute(_MARK_TABLE)
-        connection.execute(f"delete from {LAKE_SCHEMA}.models_mark")
-        connection.execute(f"insert into {LAKE_SCHEMA}.models_mark values (?)", [mark])
+        connection.execute(_FINGERPRINT_TABLE)
+        connection.execute(f"delete from {LAKE_SCHEMA}.models_fingerprint")
+        connection.execute(f"insert into {LAKE_SCHEMA}.models_fingerprint values (?)", [fingerprint])
 
 
-def date_marks(warehouse: Path, models: str) -> DateMarks:
-    """Return what the rows of each day of connections follow from: its parts, and the mark of the ``models``.
+def date_fingerprints(warehouse: Path, models: str) -> DateFingerprints:
+    """Return what the rows of each day of connections follow from: its parts, and the fingerprint of the ``models``.
 
     What writes Parquet belongs to it, since the same rows have other bytes with another writer.
     """
     made_with = f"{models} {WRITER} duckdb {duckdb.__version__} pyarrow {pa.__version__}"
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         found = connection.execute(
-            "select start_date, string_agg(cast(part_mark as varchar), ' ' order by part_mark)"
+            "select start_date, string_agg(cast(part_fingerprint as varchar), ' ' order by part_fingerprint)"
             " from intermediate.int_connection_part group by start_date"
         ).fetchall()
     return {day: f"{parts} {made_with}" for day, parts in found}
 
 
-_MARK_TABLE = f"create table if not exists {LAKE_SCHEMA}.models_mark (mark varchar)"
+_FINGERPRINT_TABLE = f"create table if not exists {LAKE_SCHEMA}.models_fingerprint (fingerprint varchar)"

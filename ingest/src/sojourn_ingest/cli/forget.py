@@ -29,10 +29,10 @@ def register(app: typer.Typer) -> None:
 
 
 def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str | None]:
-    """Return the host keys under which a host may stand in the lake, and what its mark is made of.
+    """Return the host keys under which a host may stand in the lake, and what its fingerprint is made of.
 
     Of an address these are its pseudonym, and the address itself where it was kept; a host key stands for itself and
-    has no mark; anything else is a name by which somebody's table called the host.
+    has no fingerprint; anything else is a name by which somebody's table called the host.
     """
     if HOST_KEY.fullmatch(host):
         return {host}, None
@@ -64,8 +64,8 @@ def forget(
       sojourn forget hk-0123456789abcdef0123456789abcdef --yes
     """
     paths = Paths.from_environment(var)
-    mark_key = forget_key(paths.secrets)
-    pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(mark_key))
+    forget_key_bytes = forget_key(paths.secrets)
+    pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
     host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
     lake = paths.open_lake()
     if not yes:
@@ -77,9 +77,11 @@ def forget(
             _refuse_while_read(lake)
             found = find(lake, host_keys)
             # The list first: whatever happens next, the host does not come back.
-            mark = None if marked is None else pseudonymiser.forget_mark(marked)
+            fingerprint = None if marked is None else pseudonymiser.forget_fingerprint(marked)
             rows = sum((one.rows for one in found), Counter[str]())
-            add_to_list(paths.forgotten, mark=mark, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows)
+            add_to_list(
+                paths.forgotten, fingerprint=fingerprint, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows
+            )
             forget_in(lake, found)
             _refuse_what_is_left(lake)
             # Copies of remote files may hold the host too; they are fetched again when they are needed.

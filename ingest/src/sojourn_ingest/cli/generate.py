@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from sojourn_ingest.synthetic.snapshot_files import GeneratedFile, dataset_of, truth_path, write_world
-from sojourn_ingest.synthetic.snapshot_world import HOSTS_PUBLISHED, SnapshotWorld
+from sojourn_ingest.synthetic.connection_files import GeneratedFile, dataset_of, truth_path, write_world
+from sojourn_ingest.synthetic.connection_world import HOSTS_PUBLISHED, ConnectionWorld
 
 MOST_ROWS = 10 * HOSTS_PUBLISHED
 
@@ -23,11 +23,11 @@ def register(app: typer.Typer) -> None:
     def generate_options() -> None:
         """Make up measurements whose truth is known, labelled synthetic in every row and in all that is served."""
 
-    group.command("snapshots")(snapshots)
+    group.command("connections")(connections)
     app.add_typer(group, name="generate")
 
 
-def snapshots(
+def connections(
     out: Annotated[Path, typer.Option(help="Folder to write to: one Parquet file a day; the truth goes beside it.")],
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed is another world.")] = 1,
@@ -35,18 +35,18 @@ def snapshots(
     workers: Annotated[int, typer.Option(min=1, help="Days written at a time; each uses one core.")] = os.cpu_count()
     or 1,
 ) -> None:
-    """Generate smoothed-RTT snapshots of connections, calibrated to the shares that IMC'14 published.
+    """Generate connections with smoothed RTT, calibrated to the shares that IMC'14 published.
 
     The same rows, seed and days give the same bytes. The folder then goes to `sojourn ingest`. OUT.truth.json holds
     what is true of the world: shares, quantiles and host shares, computed and not drawn.
 
     Examples
     --------
-      sojourn generate snapshots --rows 1000000 --seed 7 --out world
+      sojourn generate connections --rows 1000000 --seed 7 --out world
 
       sojourn ingest world && sojourn build
     """
-    world = SnapshotWorld(rows, seed)
+    world = ConnectionWorld(rows, seed)
     if rows < days:
         raise typer.BadParameter(f"{rows} connections do not spread over {days} days", param_hint="--days")
     clock = time.perf_counter()

@@ -102,7 +102,7 @@ def ingest(
         bool, typer.Option("--strict", help="End with status 1 when any file was rejected or is damaged.")
     ] = False,
 ) -> None:
-    """Read captures, queue logs, RTT snapshots, run manifests and study tables into the lake.
+    """Read captures, queue logs, connections, run manifests and study tables into the lake.
 
     The format of a file is found from its content, not its name. Every attempt is recorded in the table
     ingest_outcome, with the reason where something could not be read; a damaged file gives what came before
@@ -139,9 +139,9 @@ def ingest(
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
     # A dry run writes no address, and no key either.
     key = b"dry run" if dry_run else address_key(paths.secrets)
-    mark_key = b"dry run" if dry_run else forget_key(paths.secrets)
+    forget_key_bytes = b"dry run" if dry_run else forget_key(paths.secrets)
     try:
-        pseudonymiser = Pseudonymiser(key, policy, ForgottenHosts.load(paths.forgotten, mark_key))
+        pseudonymiser = Pseudonymiser(key, policy, ForgottenHosts.load(paths.forgotten, forget_key_bytes))
         enrichment = Enrichment(
             prefix_lists=tuple(PrefixList.load(path) for path in prefix_table or ()),
             rules=bundled_rules() if access_rules is None else AccessRules.load(access_rules),

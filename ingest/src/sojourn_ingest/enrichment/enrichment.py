@@ -29,7 +29,7 @@ class Enrichment:
     lookups_win: bool = False
 
     @property
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """What tells facts under these tables and rules from those under others."""
         parts = [*(one.content_hash for one in self.prefix_lists), self.rules.content_hash, str(self.lookups_win)]
         return "enrich-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
@@ -44,7 +44,7 @@ class ClientLookup:
         self._resolver = pseudonymiser.resolver([one.table for one in enrichment.prefix_lists])
 
     def columns(self, given: dict[str, pa.Array], rows: int) -> tuple[dict[str, pa.Array], pa.Array]:
-        """Return the client's columns of ``srtt_connection``, and which rows have a text that is no address.
+        """Return the client's columns of ``connection``, and which rows have a text that is no address.
 
         ``given`` holds those of client_address, client_host, client_name, ip_version, asn, country and
         access_technology that the source has.

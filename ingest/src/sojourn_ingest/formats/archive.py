@@ -1,4 +1,4 @@
-"""Archives (tar, plain or compressed, whatever the name says) of snapshot files: one outcome, members counted.
+"""Archives (tar, plain or compressed, whatever the name says) of files of connections: one outcome, members counted.
 
 Members are read as a stream and never written to the disk. Their names are not repeated anywhere, because M-Lab's older
 ones hold the client's address; a member is told by its place.
@@ -13,17 +13,17 @@ from typing import BinaryIO, Self, cast
 
 import pyarrow as pa
 
+from sojourn_ingest.formats.connection_format import (
+    TABLE,
+    ConnectionFormat,
+    MemberFormat,
+    RawConnections,
+    RawRows,
+    connection_numbers,
+)
 from sojourn_ingest.formats.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import DAMAGED_STREAM, open_plain
-from sojourn_ingest.formats.snapshot_connections import (
-    TABLE,
-    ConnectionFormat,
-    RawConnections,
-    RawRows,
-    SnapshotFormat,
-    connection_numbers,
-)
 from sojourn_ingest.formats.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
 
 HEAD_BYTES = 65_536
@@ -111,16 +111,16 @@ def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(_Joined(head, rest)))
 
 
-class SnapshotArchive(SnapshotFormat):
-    """A tar archive whose members are snapshots: tcp-info, NDT5, NDT7, SideStream, flent, described tables.
+class ConnectionArchive(ConnectionFormat):
+    """A tar archive whose members hold connections: tcp-info, NDT5, NDT7, SideStream, flent, described tables.
 
     Polls of one connection in several tcp-info members are one row. A member that is empty is counted and is no fault;
     one that is damaged is, and the others are still read.
     """
 
-    name = "snapshot_archive"
+    name = "connection_archive"
 
-    def __init__(self, members: Sequence[ConnectionFormat]) -> None:
+    def __init__(self, members: Sequence[MemberFormat]) -> None:
         self._members = members
 
     @property
@@ -201,7 +201,7 @@ class SnapshotArchive(SnapshotFormat):
                 return
             chosen = next((one for one in self._members if one.recognises(source)), None)
             if chosen is None:
-                raise InputError("unrecognised_format", "no reader of snapshots knows it")
+                raise InputError("unrecognised_format", "no reader of connections recognises it")
             inner = Reading()
             try:
                 for found in chosen.found(source, inner):

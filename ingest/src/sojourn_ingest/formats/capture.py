@@ -48,14 +48,14 @@ class Capture:
         return self._version(self.packets)
 
     def _version(self, packets: bool) -> str:
-        return f"{self.base_version()}{self._hints_mark()}{'+packets' if packets else ''}"
+        return f"{self.base_version()}{self._hints_fingerprint()}{'+packets' if packets else ''}"
 
     @staticmethod
     def base_version() -> str:
         """Return what the versions of all readers of captures begin with."""
         return f"capture-{_native.core_version()}"
 
-    def _hints_mark(self) -> str:
+    def _hints_fingerprint(self) -> str:
         if not self.rtp_hints:
             return ""
         text = json.dumps([astuple(hint) for hint in sorted(self.rtp_hints, key=repr)])
@@ -76,7 +76,7 @@ class Capture:
             for hint in self.rtp_hints
         ]
 
-    def versions_as_good(self) -> tuple[str, ...]:
+    def compatible_versions(self) -> tuple[str, ...]:
         """Return the versions whose facts hold all that this reader gives: packets once asked for are kept."""
         return tuple({self.version, self._version(packets=True)})
 

@@ -1,7 +1,7 @@
 """Description files: YAML beside the data, recognised by a marker line, checked against a pydantic model.
 
-What a study, a snapshot table and a queue log declare of themselves differs; how such a file is told from other YAML,
-how large it may be, and how a fault in it is reported do not.
+What a study, a table of connections and a queue log declare of themselves differs; how such a file is told from other
+YAML, how large it may be, and how a fault in it is reported do not.
 """
 
 from __future__ import annotations

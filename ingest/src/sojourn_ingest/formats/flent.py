@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from sojourn_ingest.formats.connection_format import Basis, Found, MemberFormat, RawRows
 from sojourn_ingest.formats.flent_counters import counter_rows
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.formats.json_document import count, parse_object, read_text
-from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionFormat, Found, RawRows
 from sojourn_ingest.formats.tc_polls import queue_counter_batch
 
 START = re.compile(rb'^\s*\{\s*"(metadata|raw_values|results|version|x_values)"\s*:')
@@ -22,7 +22,7 @@ SERIES = "::tcp_rtt"
 FILE = "flent data file"
 
 
-class Flent(ConnectionFormat):
+class Flent(MemberFormat):
     """One flent data file."""
 
     name = "flent"

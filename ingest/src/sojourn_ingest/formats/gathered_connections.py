@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from sojourn_ingest.formats.connection_format import ConnectionRows, RawConnections, RawRows, columns_of
 from sojourn_ingest.formats.interface import Context, Reading
-from sojourn_ingest.formats.snapshot_connections import ConnectionRows, RawConnections, RawRows, columns_of
 
 #: Rows, and bytes of them, that wait before they are completed: enough that the cost of a batch is small beside theirs.
 BATCH_ROWS = 16_384

@@ -1,4 +1,4 @@
-"""Results of M-Lab's speed tests NDT5 and NDT7: one JSON document a test, one row of srtt_connection a direction.
+"""Results of M-Lab's speed tests NDT5 and NDT7: one JSON document a test, one row of connection a direction.
 
 NDT7 keeps the TCP_INFO that the server polled during a direction. NDT5 keeps a summary: of newer servers, minimum,
 maximum, sum and count of the smoothed RTT as polled; of older ones, the kernel's windowed minimum alone. The client is
@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.connection_format import Basis, Found, MemberFormat, RawRows
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.formats.json_document import parse_object, read_text
-from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionFormat, Found, RawRows
 
 START = re.compile(rb'^\s*\{\s*"(GitShortCommit|Version|ServerIP)"')
 DIRECTION_OF_NDT7 = re.compile(rb'"(Download|Upload)":\{')
@@ -48,7 +48,7 @@ def _connections(source: Source, reading: Reading, version: int) -> list[dict[st
     return rows
 
 
-class Ndt7(ConnectionFormat):
+class Ndt7(MemberFormat):
     """One NDT7 test: a download, an upload, or both."""
 
     name = "ndt7"
@@ -69,7 +69,7 @@ class Ndt7(ConnectionFormat):
         yield RawRows(self.basis, rows)
 
 
-class Ndt5(ConnectionFormat):
+class Ndt5(MemberFormat):
     """One NDT5 test; only the direction from the server has an RTT."""
 
     name = "ndt5"

@@ -1,4 +1,4 @@
-"""Queue logs that need no declaration, decoded in Rust: queue_event, queue_interval, queue, queue_log."""
+"""Queue logs that need no declaration, decoded in Rust: queue_packet, queue_interval, queue, queue_log."""
 
 from __future__ import annotations
 

@@ -166,8 +166,8 @@ class QueueLogTable:
     @property
     def version(self) -> str:
         """Version of the reader; another description makes other facts."""
-        mark = hashlib.sha256(self._declaration.encode()).hexdigest()[:8]
-        return f"{queue_log_version()}+description-{mark}"
+        fingerprint = hashlib.sha256(self._declaration.encode()).hexdigest()[:8]
+        return f"{queue_log_version()}+description-{fingerprint}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line has the columns: of CSV all that are named, of JSON those of every event."""

@@ -6,8 +6,12 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sojourn_ingest.formats.archive import SnapshotArchive
+from sojourn_ingest.formats.archive import ConnectionArchive
 from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.connection_format import MemberFormat
+from sojourn_ingest.formats.connection_mapping import MARKER as CONNECTIONS
+from sojourn_ingest.formats.connection_mapping import ConnectionDescriptionFile, KnownConnections
+from sojourn_ingest.formats.connection_table import connection_tables_of
 from sojourn_ingest.formats.description_file import SUFFIXES, head_of, is_marked
 from sojourn_ingest.formats.flent import Flent
 from sojourn_ingest.formats.interface import Format, InputError, Source
@@ -22,16 +26,12 @@ from sojourn_ingest.formats.queue_log_table import (
     queue_log_tables,
 )
 from sojourn_ingest.formats.run_manifest import RunManifest
-from sojourn_ingest.formats.snapshot_connections import ConnectionFormat
-from sojourn_ingest.formats.snapshot_mapping import MARKER as SNAPSHOTS
-from sojourn_ingest.formats.snapshot_mapping import KnownSnapshots, SnapshotDescriptionFile
-from sojourn_ingest.formats.snapshot_table import snapshot_tables_of
 from sojourn_ingest.formats.ss_polls import SsPolls
 from sojourn_ingest.formats.ss_text import SsText
 from sojourn_ingest.formats.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study_description import StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
-from sojourn_ingest.formats.synthetic_snapshots import SyntheticSnapshots
+from sojourn_ingest.formats.synthetic_connections import SyntheticConnections
 from sojourn_ingest.formats.tc_polls import TcPolls
 from sojourn_ingest.formats.tcp_info import TcpInfo
 from sojourn_ingest.formats.web100 import SideStream
@@ -44,7 +44,7 @@ def is_description(path: Path) -> bool:
     if path.suffix not in SUFFIXES:
         return False
     head = head_of(path)
-    return any(is_marked(head, marker) for marker in (STUDY, SNAPSHOTS, QUEUE_LOG))
+    return any(is_marked(head, marker) for marker in (STUDY, CONNECTIONS, QUEUE_LOG))
 
 
 class Registry:
@@ -54,22 +54,22 @@ class Registry:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
         queue_logs: list[QueueLogDescription] = []
-        snapshots: dict[str, KnownSnapshots] = {}
+        connections: dict[str, KnownConnections] = {}
         for path in described:
             head = head_of(path)
             if is_marked(head, QUEUE_LOG):
                 queue_logs.append(parse_queue_log_description(path.read_bytes()))
                 continue
-            if is_marked(head, SNAPSHOTS):
-                known = KnownSnapshots.load(path)
-                snapshots[known.description.dataset] = known
+            if is_marked(head, CONNECTIONS):
+                known = KnownConnections.load(path)
+                connections[known.description.dataset] = known
                 continue
             # A description that lies with the data wins over the bundled one of the same study.
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
         self.studies = list(own.values())
-        self._snapshot_tables = tables = snapshot_tables_of(list(snapshots.values()))
-        members: Sequence[ConnectionFormat] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
+        self._connection_tables = tables = connection_tables_of(list(connections.values()))
+        members: Sequence[MemberFormat] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
             Capture(packets=packets),
             RunManifest(),
@@ -82,10 +82,10 @@ class Registry:
             QueueLogDescriptionFile(),
             *queue_log_tables(queue_logs),
             SsText(),
-            SyntheticSnapshots(),
+            SyntheticConnections(),
             TcpInfo(),
-            SnapshotDescriptionFile(),
-            SnapshotArchive(members),
+            ConnectionDescriptionFile(),
+            ConnectionArchive(members),
             *members,
             *tables_of(self.studies),
         )
@@ -121,7 +121,7 @@ class Registry:
         hint = header_hint(header, self.studies)
         if hint is not None:
             return f"a table like {hint}, but its header differs; describe it in a study description ({STUDY})"
-        for table in self._snapshot_tables:
+        for table in self._connection_tables:
             missing = sorted(table.mapping.columns_used - set(header))
             if len(missing) < len(table.mapping.columns_used) - 1:
                 lacks = f"lacks {', '.join(missing)}" if missing else "has others too; list them under header"

@@ -266,21 +266,21 @@ class RunManifest:
 
     @staticmethod
     def bound_to(source: Source, fingerprint: Callable[[Path], str]) -> str:
-        """Return a mark of the files beside a manifest that does not list them; empty where it lists them.
+        """Return a fingerprint of the files beside a manifest that does not list them; empty where it lists them.
 
         Such files are bound to the run by lying there, so a file that comes or changes makes other facts of the
         same manifest.
         """
         try:
             manifest = load_manifest(source)
-            marks = []
+            fingerprints = []
             for name in MEASUREMENTS:
                 found = measured_file(manifest, source.path.parent, name)
                 if found is not None and None in found.declared:
-                    marks.append(f"{found.paths[0].name}\0{found.content_hash(fingerprint)}")
+                    fingerprints.append(f"{found.paths[0].name}\0{found.content_hash(fingerprint)}")
         except (InputError, OSError):
             return ""  # reading the manifest, and the file beside it, says what is wrong
-        return f"+beside-{hashlib.sha256(chr(0).join(marks).encode()).hexdigest()[:8]}" if marks else ""
+        return f"+beside-{hashlib.sha256(chr(0).join(fingerprints).encode()).hexdigest()[:8]}" if fingerprints else ""
 
     @staticmethod
     def capture_pair(source: Source, fingerprint: Callable[[Path], str]) -> CapturePair | None:

@@ -1,4 +1,4 @@
-"""Polls of ``ss -tino`` as JSON Lines: tcp_poll, and srtt_connection over the polls of each socket.
+"""Polls of ``ss -tino`` as JSON Lines: tcp_poll, and connection over the polls of each socket.
 
 One object a poll: ``ts_ns`` and ``ts_end_ns`` (UTC epoch, before and after the call) and ``raw``, the
 unchanged text of ``ss -H -O -tino``, one line a socket.
@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.connection_format import TABLE as CONNECTIONS
+from sojourn_ingest.formats.connection_format import Basis, ConnectionFormat, ConnectionRows, RawRows
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
-from sojourn_ingest.formats.snapshot_connections import TABLE as CONNECTIONS
-from sojourn_ingest.formats.snapshot_connections import Basis, ConnectionRows, RawRows, SnapshotFormat
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
@@ -176,7 +176,7 @@ class SocketRows:
         self._rows = []
 
 
-class SsPolls(SnapshotFormat):
+class SsPolls(ConnectionFormat):
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"

@@ -1,4 +1,4 @@
-"""Polls of ``ss -ti`` as plain text, with the time before each poll: tcp_poll and srtt_connection.
+"""Polls of ``ss -ti`` as plain text, with the time before each poll: tcp_poll and connection.
 
 What a loop such as ``while sleep 1; do date +%s.%N; ss -tin; done`` writes. ss prints a socket on two lines (the second
 one begins with a blank) or, with ``-O``, on one. The time stands on a line of its own, in seconds since the epoch or as
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sojourn_ingest.formats.connection_format import ConnectionFormat
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.plain_text import head_lines, open_plain
-from sojourn_ingest.formats.snapshot_connections import SnapshotFormat
 from sojourn_ingest.formats.ss_polls import STATES, Poll, SocketRows
 from sojourn_ingest.text_columns import rfc3339_ns_of
 
@@ -29,7 +29,7 @@ def _time_ns(line: str) -> int | None:
     return rfc3339_ns_of(line.lstrip("# ").strip().replace(",", "."))
 
 
-class SsText(SnapshotFormat):
+class SsText(ConnectionFormat):
     """Text of ss, one poll after another."""
 
     name = "ss_text"

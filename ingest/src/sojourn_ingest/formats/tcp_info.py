@@ -1,4 +1,4 @@
-"""M-Lab tcp-info files: JSON Lines of INET_DIAG messages, reduced to one row of srtt_connection for each connection.
+"""M-Lab tcp-info files: JSON Lines of INET_DIAG messages, reduced to one row of connection for each connection.
 
 The recorder polls a socket every few milliseconds, so the RTT of a row is of polls of the kernel's smoothed value.
 """
@@ -11,16 +11,16 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.connection_format import (
+    TABLE,
+    Basis,
+    ConnectionFormat,
+    ConnectionRows,
+    RawConnections,
+)
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.plain_text import head_lines
-from sojourn_ingest.formats.snapshot_connections import (
-    TABLE,
-    Basis,
-    ConnectionRows,
-    RawConnections,
-    SnapshotFormat,
-)
 
 BASIS = Basis("m-lab-tcp-info", rtt_basis="smoothed", sample_basis="polls")
 
@@ -68,7 +68,7 @@ class TcpInfoReader:
             yield self._rows.complete(RawConnections(BASIS, columns, batch.num_rows))
 
 
-class TcpInfo(SnapshotFormat):
+class TcpInfo(ConnectionFormat):
     """One tcp-info file; several in an archive are read by its own format."""
 
     name = "tcp_info"

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from sojourn_ingest.formats.interface import InputError, Reading, Source
-from sojourn_ingest.formats.numbers_in_text import number_of_text
-from sojourn_ingest.formats.plain_text import head_lines, open_plain
-from sojourn_ingest.formats.snapshot_connections import (
+from sojourn_ingest.formats.connection_format import (
     Basis,
-    ConnectionFormat,
     Found,
+    MemberFormat,
     RawConnections,
     connection_numbers,
 )
+from sojourn_ingest.formats.interface import InputError, Reading, Source
+from sojourn_ingest.formats.numbers_in_text import number_of_text
+from sojourn_ingest.formats.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.validation import one_line
 
 MIN_RTT_UNSET = 2**32 - 1
@@ -33,7 +33,7 @@ USED = (
 )  # fmt: skip
 
 
-class SideStream(ConnectionFormat):
+class SideStream(MemberFormat):
     """A table whose first line begins with ``K:`` and names the variables, and whose other lines begin with ``C:``."""
 
     name = "sidestream"

@@ -10,7 +10,7 @@ QUEUE_NUMBER = Column(
 )
 
 QUEUE_EVENT = Table(
-    "queue_event",
+    "queue_packet",
     "queue log decoder",
     "one packet at the bottleneck queue: its enqueue, and its dequeue or drop",
     ("source_hash", "packet_index"),

@@ -4,12 +4,12 @@ with
 
 final as (
     select
-        part_mark,
+        part_fingerprint,
         outcome,
         count(*) as connections,
         count(client_host_key) as connections_with_host
     from connections
-    group by part_mark, outcome
+    group by part_fingerprint, outcome
 )
 
 select * from final

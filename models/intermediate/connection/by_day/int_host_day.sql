@@ -4,7 +4,7 @@ with
 
 final as (
     select
-        part_mark,
+        part_fingerprint,
         asn,
         country,
         access_technology,
@@ -18,7 +18,7 @@ final as (
     where
         outcome = 'counted'
         and client_host_key is not null
-    group by part_mark, asn, country, access_technology, client_host_key
+    group by part_fingerprint, asn, country, access_technology, client_host_key
 )
 
 select * from final

@@ -4,7 +4,7 @@ with
 
 final as (
     select
-        part_mark,
+        part_fingerprint,
         asn,
         country,
         access_technology,
@@ -14,7 +14,7 @@ final as (
     where
         outcome = 'counted'
         and client_host_key is not null
-    group by part_mark, asn, country, access_technology, bin_index
+    group by part_fingerprint, asn, country, access_technology, bin_index
 )
 
 select * from final

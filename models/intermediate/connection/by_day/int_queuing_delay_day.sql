@@ -1,4 +1,4 @@
-{%- set kept = ['part_mark'] -%}
+{%- set kept = ['part_fingerprint'] -%}
 {%- set levels = [['transfer_size_number', 'ip_version'], ['country'], ['proximity_number'], ['access_technology']] -%}
 {%- set cell = kept + (levels | sum(start=[])) -%}
 with
@@ -32,7 +32,7 @@ hosts as (
 
 final as (
     select
-        part_mark,
+        part_fingerprint,
         detail_level,
         access_technology,
         proximity_number,

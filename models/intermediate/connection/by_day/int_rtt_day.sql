@@ -1,5 +1,5 @@
 {#- A mean may be missing where the extremes are not, so each statistic has hosts of its own. -#}
-{%- set kept = ['part_mark', 'rtt_statistic'] -%}
+{%- set kept = ['part_fingerprint', 'rtt_statistic'] -%}
 {%- set levels = [['access_technology']] -%}
 {%- set columns = {'minimum': 'rtt_min_us', 'mean': 'rtt_mean_us', 'maximum': 'rtt_max_us'} -%}
 {%- set connections = ['connections_minimum', 'connections_mean', 'connections_maximum', 'connections_of_hosts'] -%}
@@ -14,7 +14,7 @@ binned as (
             union all
         {% endif %}
         select
-            part_mark,
+            part_fingerprint,
             '{{ statistic }}' as rtt_statistic,
             access_technology,
             {{ log_linear_bin(column) }} as bin_index,
@@ -24,7 +24,7 @@ binned as (
         where
             outcome = 'counted'
             and {{ column }} is not null
-        group by part_mark, access_technology, bin_index
+        group by part_fingerprint, access_technology, bin_index
     {%- endfor %}
 ),
 
@@ -42,7 +42,7 @@ statistics as (
 
 hosts as (
     select
-        connections_of_hosts.part_mark,
+        connections_of_hosts.part_fingerprint,
         statistics.rtt_statistic,
         connections_of_hosts.access_technology,
         connections_of_hosts.client_host_hash as host_hash
@@ -58,7 +58,7 @@ hosts as (
 
 final as (
     select
-        part_mark,
+        part_fingerprint,
         access_technology,
         rtt_statistic,
         bin_index,

@@ -6,7 +6,7 @@ with
 
 final as (
     select
-        month_part_mark,
+        month_part_fingerprint,
         asn,
         country,
         access_technology,

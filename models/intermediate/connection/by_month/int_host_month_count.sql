@@ -1,22 +1,22 @@
 with
 
-{{ parts_to_make('month_part_mark', of='connections_with_host') }},
+{{ parts_to_make('month_part_fingerprint', of='connections_with_host') }},
 
 host_months as (
     select * from {{ ref('int_host_month') }}
 ),
 
 month_parts as (
-    select distinct month_part_mark from parts
+    select distinct month_part_fingerprint from parts
 ),
 
 host_months_to_make as (
     select host_months.*
     from host_months
-    inner join month_parts on host_months.month_part_mark = month_parts.month_part_mark
+    inner join month_parts on host_months.month_part_fingerprint = month_parts.month_part_fingerprint
 ),
 
-{{ counts_of_hosts('host_months_to_make', 'month_part_mark') }},
+{{ counts_of_hosts('host_months_to_make', 'month_part_fingerprint') }},
 
 final as (
     select * from counts_of_hosts

@@ -1,9 +1,9 @@
-{%- set kept = ['month_part_mark'] -%}
+{%- set kept = ['month_part_fingerprint'] -%}
 {%- set levels = [['asn'], ['country'], ['access_technology']] -%}
 {%- set cell = kept + (levels | sum(start=[])) -%}
 with
 
-{{ parts_to_make('month_part_mark', of='connections_with_host') }},
+{{ parts_to_make('month_part_fingerprint', of='connections_with_host') }},
 
 hosts_of_months as (
     select * from {{ ref('int_host_month') }}
@@ -19,7 +19,7 @@ systems_of_months as (
 ),
 
 month_parts as (
-    select distinct month_part_mark from parts
+    select distinct month_part_fingerprint from parts
 ),
 
 host_months as (
@@ -29,7 +29,7 @@ host_months as (
         {%- endfor %}
         {{ key_hash('hosts_of_months.client_host_key') }} as host_hash
     from hosts_of_months
-    inner join month_parts on hosts_of_months.month_part_mark = month_parts.month_part_mark
+    inner join month_parts on hosts_of_months.month_part_fingerprint = month_parts.month_part_fingerprint
 ),
 
 host_months_of_cells as (
@@ -39,7 +39,7 @@ host_months_of_cells as (
         {%- endfor %}
         {{ key_hash('hosts_of_months_again.client_host_key') }} as host_hash
     from hosts_of_months_again
-    inner join month_parts on hosts_of_months_again.month_part_mark = month_parts.month_part_mark
+    inner join month_parts on hosts_of_months_again.month_part_fingerprint = month_parts.month_part_fingerprint
 ),
 
 counted as (
@@ -57,14 +57,14 @@ counted as (
 binned as (
     select systems_of_months.*
     from systems_of_months
-    inner join month_parts on systems_of_months.month_part_mark = month_parts.month_part_mark
+    inner join month_parts on systems_of_months.month_part_fingerprint = month_parts.month_part_fingerprint
 ),
 
 {{ served_cells('binned', kept, levels, withheld={'asn': '-1'}) }},
 
 final as (
     select
-        month_part_mark,
+        month_part_fingerprint,
         detail_level,
         access_technology,
         country,

@@ -1,6 +1,6 @@
 with
 
-{{ parts_to_make('whole_part_mark', of='connections_with_host') }},
+{{ parts_to_make('whole_part_fingerprint', of='connections_with_host') }},
 
 host_months as (
     select * from {{ ref('int_host_month') }}
@@ -8,20 +8,20 @@ host_months as (
 
 month_parts as (
     select distinct
-        month_part_mark,
-        whole_part_mark
+        month_part_fingerprint,
+        whole_part_fingerprint
     from parts
 ),
 
 host_months_to_make as (
     select
         host_months.*,
-        month_parts.whole_part_mark
+        month_parts.whole_part_fingerprint
     from host_months
-    inner join month_parts on host_months.month_part_mark = month_parts.month_part_mark
+    inner join month_parts on host_months.month_part_fingerprint = month_parts.month_part_fingerprint
 ),
 
-{{ counts_of_hosts('host_months_to_make', 'whole_part_mark') }},
+{{ counts_of_hosts('host_months_to_make', 'whole_part_fingerprint') }},
 
 final as (
     select * from counts_of_hosts

@@ -1,7 +1,7 @@
 {%- set dimensions = ['detail_level', 'access_technology', 'country', 'asn'] -%}
 with
 
-{{ bins_of_parts(ref('int_queuing_delay_as_month_served'), 'month_part_mark', dimensions) }},
+{{ bins_of_parts(ref('int_queuing_delay_as_month_served'), 'month_part_fingerprint', dimensions) }},
 
 final as (
     select

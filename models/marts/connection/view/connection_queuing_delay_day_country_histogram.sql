@@ -1,7 +1,7 @@
 {%- set dimensions = ['country', 'ip_version'] -%}
 with
 
-{{ bins_of_parts(ref('int_queuing_delay_country_day'), 'part_mark', dimensions) }},
+{{ bins_of_parts(ref('int_queuing_delay_country_day'), 'part_fingerprint', dimensions) }},
 
 final as (
     select

@@ -1,7 +1,7 @@
 {%- set dimensions = ['detail_level', 'access_technology', 'proximity_class', 'country', 'transfer_size_class', 'ip_version'] -%}
 with
 
-{{ bins_of_parts(ref('int_queuing_delay_day'), 'part_mark', dimensions) }},
+{{ bins_of_parts(ref('int_queuing_delay_day'), 'part_fingerprint', dimensions) }},
 
 final as (
     select

@@ -1,7 +1,7 @@
 {%- set dimensions = ['country', 'access_technology', 'ip_version'] -%}
 with
 
-{{ bins_of_parts(ref('int_queuing_delay_country_month'), 'month_part_mark', dimensions) }},
+{{ bins_of_parts(ref('int_queuing_delay_country_month'), 'month_part_fingerprint', dimensions) }},
 
 final as (
     select

@@ -1,7 +1,7 @@
 {%- set dimensions = ['access_technology', 'proximity_class', 'transfer_size_class'] -%}
 with
 
-{{ bins_of_parts(ref('int_queuing_delay_technology_month'), 'month_part_mark', dimensions) }},
+{{ bins_of_parts(ref('int_queuing_delay_technology_month'), 'month_part_fingerprint', dimensions) }},
 
 final as (
     select

@@ -14,7 +14,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import EngineName, OnStep
-from sojourn_transforms.mart_files import DateMarks
+from sojourn_transforms.mart_files import DateFingerprints
 from sojourn_transforms.spark.lake_views import register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 
@@ -80,7 +80,7 @@ class SparkEngine:
         """Always: every build on Spark counts all anew."""
         return True
 
-    def date_marks(self) -> DateMarks:
+    def date_fingerprints(self) -> DateFingerprints:
         """Return none: each mart is one file, and a new one at every build."""
         return {}
 

@@ -1,6 +1,6 @@
 """Many histograms in memory, and quantiles and shares of any groups of them.
 
-Adding up the histograms of a group is done in Rust (`ingest/native/histograms`): a grouping of ten million bins takes
+Adding up the histograms of a group is done in Rust (`native/histograms`): a grouping of ten million bins takes
 some ten milliseconds a thread, where SQL and NumPy need a hash or a sort of all bins.
 """
 

@@ -1,0 +1,429 @@
+"""How long connections in the wild take: ingest, marts, and the plainest SQL for the same figures in the same run.
+
+``python benchmarks/connection_mart_speed.py --var FOLDER --rows N`` generates a world, labelled synthetic, and
+prints the tables of docs/performance.md. Each step is a process of its own, whose seconds, CPU seconds and peak memory
+are told. Of the marts, what dbt needs to start is told apart, and so are its tests. Groupings are measured by what
+the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from itertools import combinations
+from pathlib import Path
+
+import duckdb
+
+from sojourn_api.filters import Filters
+from sojourn_api.histogram_metrics import metric_of
+from sojourn_api.queries.distribution_points import described
+from sojourn_api.queries.distributions import dataset_for, distribution_query, grouped_histograms
+from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.settings import Settings
+from sojourn_api.snapshot import Snapshot
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.synthetic.connection_rows import rows_of_day
+from sojourn_transforms.snapshot import CURRENT
+from sojourn_transforms.warehouse import register_lake
+
+ROOT = Path(__file__).resolve().parents[2]
+SOJOURN = str(Path(sys.executable).parent / "sojourn")
+PANDAS_BYTES_A_ROW, POLARS_BYTES_A_ROW = 400, 200
+"""What they may need at most; they are left out where that is not there."""
+GROUPINGS = (
+    "start_date", "country", "access_technology", "ip_version", "proximity_class", "transfer_size_class",
+    "access_technology,proximity_class", "start_month,country", "country,access_technology,ip_version",
+    "country,proximity_class", "start_date,access_technology", "start_date,country",
+    "start_date,country,access_technology",
+)  # fmt: skip
+CLASSES = ("country", "access_technology", "ip_version", "proximity_class", "transfer_size_class")
+GOAL_MS = 50
+ANSWERS = {
+    "six quantiles": "statistic=quantiles",
+    "three thresholds": "statistic=thresholds&thresholds_ms=100,500,1000",
+    "six quantiles, Arrow": "statistic=quantiles&format=arrow",
+}
+
+PLAIN_SQL = """
+create table measured as
+    select dataset, rtt_basis, sample_basis, make_timestamp_ns(start_ns)::date as day, country, asn, access_technology,
+        ip_version, client_host_key as host, rtt_min_us, floor(rtt_avg_us)::bigint as rtt_mean_us, rtt_max_us,
+        rtt_max_us - rtt_min_us as delay_us,
+        case when rtt_min_us <= 20000 then 1 when rtt_min_us <= 100000 then 2 when rtt_min_us <= 200000 then 3
+            else 4 end as proximity,
+        case when sent_bytes <= 10000 then 1 when sent_bytes <= 100000 then 2 when sent_bytes <= 1000000 then 3
+            else 4 end as transfer_size,
+        rtt_samples >= 10 and rtt_min_us is not null as counted
+    from read_parquet('{files}');
+create macro log_bin(us) as case when us < 64 then us else
+    64 * (length(bin(us)) - 6) + (us >> (length(bin(us)) - 7)) - 64 end;
+create table counts as select day, counted, count(*) as connections from measured group by all;
+create table cube as
+    select day, country, access_technology, ip_version, proximity, transfer_size, log_bin(delay_us) as bin_index,
+        count(*) as connections from measured where counted group by all;
+create table cube_hosts as
+    select day, country, access_technology, ip_version, proximity, transfer_size, count(distinct host) as hosts
+    from measured where counted group by all;
+create table systems as
+    select date_trunc('month', day) as start_month, asn, country, access_technology, log_bin(delay_us) as bin_index,
+        count(*) as connections from measured where counted group by all;
+create table systems_hosts as
+    select date_trunc('month', day) as start_month, asn, country, access_technology, count(distinct host) as hosts
+    from measured where counted group by all;
+create table rtt as
+    select day, access_technology, 'minimum' as statistic, log_bin(rtt_min_us) as bin_index, count(*) as connections
+    from measured where counted group by all
+    union all
+    select day, access_technology, 'mean', log_bin(rtt_mean_us), count(*) from measured where counted group by all
+    union all
+    select day, access_technology, 'maximum', log_bin(rtt_max_us), count(*) from measured where counted group by all;
+create table rtt_2d as
+    select date_trunc('month', day) as start_month, log_bin(rtt_min_us) // 8 as minimum,
+        log_bin(rtt_max_us) // 8 as maximum, count(*) as connections from measured where counted group by all;
+create table host_day as
+    select day, asn, country, access_technology, host, count(*) as connections, max(delay_us) as maximum_us,
+        count(*) filter (where delay_us > 100000) as above_1, count(*) filter (where delay_us > 500000) as above_2,
+        count(*) filter (where delay_us > 1000000) as above_3
+    from measured where counted group by all;
+create table shares as
+    with hosts as (
+        select day::varchar as period, access_technology, host, max(maximum_us) as maximum_us,
+            sum(connections) as connections, sum(above_1) as a1, sum(above_2) as a2, sum(above_3) as a3
+        from host_day group by all
+        union all
+        select strftime(day, '%Y-%m'), access_technology, host, max(maximum_us), sum(connections), sum(above_1),
+            sum(above_2), sum(above_3)
+        from host_day group by all
+        union all
+        select 'all', access_technology, host, max(maximum_us), sum(connections), sum(above_1), sum(above_2),
+            sum(above_3)
+        from host_day group by all
+    )
+    select period, access_technology, log_bin(maximum_us) as bin_index, count(*) as hosts,
+        sum(connections) as connections, count(*) filter (where a1 > 0) as hosts_1,
+        count(*) filter (where a2 > 0) as hosts_2,
+        count(*) filter (where a3 > 0) as hosts_3, sum(a1) as above_1, sum(a2) as above_2, sum(a3) as above_3
+    from hosts group by all;
+"""
+
+PLAIN = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute(sys.argv[2])
+"""
+
+POLARS = """
+import sys, polars as pl
+delay = pl.col('rtt_max_us') - pl.col('rtt_min_us')
+rows = (
+    pl.scan_parquet(sys.argv[1])
+    .filter(pl.col('rtt_samples') >= 10, pl.col('rtt_min_us').is_not_null())
+    .select('start_ns', 'country', 'access_technology', 'ip_version', 'client_host_key', delay.alias('delay_us'))
+    .with_columns((pl.col('start_ns') // 86400000000000).alias('day'))
+)
+log = pl.col('delay_us').clip(1).log(2).mul(64).floor().cast(pl.Int32).alias('bin')
+cube = rows.group_by('day', 'country', 'access_technology', 'ip_version', log).len()
+hosts = rows.group_by('day', 'access_technology', 'client_host_key').agg(pl.col('delay_us').max(), pl.len())
+print(cube.collect(engine='streaming').height, hosts.collect(engine='streaming').height)
+"""
+
+PANDAS = """
+import sys, numpy as np, pandas as pd
+columns = ['start_ns', 'country', 'access_technology', 'ip_version', 'client_host_key', 'rtt_samples', 'rtt_min_us']
+rows = pd.read_parquet(sys.argv[1], columns=[*columns, 'rtt_max_us'], dtype_backend='pyarrow')
+rows = rows[(rows.rtt_samples >= 10) & rows.rtt_min_us.notna()]
+rows['day'] = rows.start_ns // 86400000000000
+rows['delay_us'] = rows.rtt_max_us - rows.rtt_min_us
+rows['bin'] = np.floor(64 * np.log2(rows.delay_us.clip(lower=1).astype('float64'))).astype('int32')
+cube = rows.groupby(['day', 'country', 'access_technology', 'ip_version', 'bin']).size()
+hosts = rows.groupby(['day', 'access_technology', 'client_host_key']).delay_us.agg(['max', 'size'])
+print(len(cube), len(hosts))
+"""
+
+MARTS = """
+import sys
+from pathlib import Path
+from sojourn_transforms.dbt_build import run_dbt
+run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
+    full_refresh=sys.argv[4] == 'full', select=sys.argv[5], tests=sys.argv[6] == 'tests')
+"""
+PUBLISH = """
+import json, sys
+from pathlib import Path
+from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.dbt_build import manifest_path
+from sojourn_transforms.snapshot import publish
+from sojourn_transforms.warehouse import date_fingerprints
+warehouse, dbt, snapshots = map(Path, sys.argv[1:4])
+manifest = json.loads(manifest_path(dbt).read_text())
+chosen = {n['name'] for n in manifest['nodes'].values() if 'marts/connection/' in n['original_file_path']}
+marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
+publish(warehouse, MART_LAYER, marts, {}, snapshots, date_fingerprints(warehouse, ''), anew=sys.argv[4] == 'full')
+"""
+OF_MARTS = "+path:marts/connection"
+NEXT_TO_NOTHING = "delay_threshold,resource_type:seed"
+"""A seed of three rows: what dbt takes for it is what it takes to start."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a process took."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: int
+
+    def row(self, name: str, per_second_of: int = 0) -> str:
+        """Return a row of a table."""
+        rate = f"{per_second_of / self.seconds:,.0f}" if per_second_of else ""
+        return f"| {name} | {self.seconds:.1f} | {self.cpu_seconds:.1f} | {self.peak_mb:,} | {rate} |"
+
+
+def measured(command: Sequence[str]) -> Measured:
+    """Run a command and tell what it took; stop where it fails."""
+    started = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"failed: {' '.join(command)[:200]}")
+    return Measured(time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
+
+
+def python(script: str, *arguments: str | Path, interpreter: Path | None = None) -> Measured:
+    """Run Python code as a process of its own."""
+    return measured([str(interpreter or sys.executable), "-c", script, *map(str, arguments)])
+
+
+def available_bytes() -> int:
+    """Return the memory that is free now, or holds nothing but copies of files."""
+    (line,) = (line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:"))
+    return 1024 * int(line.split()[1])
+
+
+def number(database: Path, sql: str) -> int:
+    """Return the whole number that a query of one value gives."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        (found,) = connection.execute(sql).fetchone() or (0,)
+    return int(found)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What a grouping took: CPU, least and median milliseconds of some runs."""
+
+    group: str
+    of: str
+    rows: int
+    groups: int
+    cpu_ms: float
+    least_ms: float
+    median_ms: float
+
+
+def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
+    """Measure a grouping, from its query to six quantiles of each group, as a request does it without HTTP."""
+    metric, runner = metric_of("connection_queuing_delay"), QueryRunner(600, 1)
+    items = [("group", group)] if group else []
+    dataset = dataset_for(metric, snapshot.catalogue, items, ("group",))
+    query = distribution_query(metric, dataset, items, Filters((), frozenset()))
+    taken, cpu, groups = [], [], 0
+    for _ in range(runs):
+        started, started_cpu = time.perf_counter(), time.process_time()
+        _, histograms, grouped = grouped_histograms(runner, snapshot, query)
+        described(histograms, grouped, query.statistic, sys.maxsize)
+        taken.append(1000 * (time.perf_counter() - started))
+        cpu.append(1000 * (time.process_time() - started_cpu))
+        groups = len(grouped)
+    of = dataset.name.removeprefix("connection_queuing_delay_")
+    return Grouping(
+        group, of, dataset.rows, groups, statistics.median(cpu), min(taken), statistics.median(taken)
+    )  # fmt: skip
+
+
+def print_groupings(folder: Path, threads: int = 1) -> None:
+    """Print what some groupings take, rows read each time and histograms held, and the slowest of all groupings."""
+    read = Snapshot.open(folder, Settings(api_threads=threads, api_cells_bytes=0))
+    started = time.perf_counter()
+    held = Snapshot.open(folder, Settings(api_threads=threads))
+    opened = time.perf_counter() - started
+    print("| grouping | of | rows | groups | read: CPU ms | held: CPU ms | least ms | median ms |")
+    print("|---|---|---|---|---|---|---|---|")
+    for group in GROUPINGS:
+        before, after = grouping(read, group, 3), grouping(held, group, 7)
+        print(
+            f"| {group.replace(',', ', ')} | {after.of} | {after.rows:,} | {after.groups:,} | {before.cpu_ms:.0f} "
+            f"| {after.cpu_ms:.0f} | {after.least_ms:.0f} | {after.median_ms:.0f} |"
+        )
+    every = [
+        grouping(held, ",".join((*when, *columns)), 5)
+        for when in ((), ("start_month",), ("start_date",))
+        for size in range(len(CLASSES) + 1)
+        for columns in combinations(CLASSES, size)
+    ]
+    slowest = sorted(every, key=lambda one: one.cpu_ms, reverse=True)
+    quick = [sum(found < GOAL_MS for found in of) for of in zip(*((o.cpu_ms, o.least_ms) for o in every), strict=True)]
+    print(f"\nOf all {len(every)} groupings {quick[0]} took less than {GOAL_MS} ms of CPU time, ")
+    print(f"{quick[1]} of them by the clock in the best of five runs.")
+    print(f"The snapshot took {opened:.1f} s to open. The slowest:\n")
+    print("| grouping | groups | CPU ms | least ms | median ms |\n|---|---|---|---|---|")
+    for one in slowest[:10]:
+        name = one.group.replace(",", ", ")
+        print(f"| {name} | {one.groups:,} | {one.cpu_ms:.0f} | {one.least_ms:.0f} | {one.median_ms:.0f} |")
+    read.close()
+    held.close()
+    print_answers(folder.parent)
+
+
+@contextmanager
+def served(snapshots: Path) -> Iterator[tuple[HTTPConnection, int]]:
+    """Serve a folder of snapshots by a process of its own, and give a connection to it and its number."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    environment = {**os.environ, "SOJOURN_SNAPSHOTS": str(snapshots)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([SOJOURN, "serve", "--port", str(port)], env=environment, **quiet)
+    try:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        while True:
+            try:
+                connection.connect()
+                break
+            except OSError:
+                if server.poll() is not None:
+                    raise SystemExit("the service did not start") from None
+                time.sleep(0.1)
+        yield connection, server.pid
+        connection.close()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def cpu_ms_of(process: int) -> float:
+    """Return the processor time of a running process on Linux, in ticks of mostly 10 ms."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def print_answers(snapshots: Path, runs: int = 20) -> None:
+    """Print what answers over HTTP take: CPU time of the service, and least time from request to last byte."""
+    print(f"\n| answer over HTTP, CPU / least ms | {' | '.join(ANSWERS)} |\n|---{'|---' * len(ANSWERS)}|")
+    with served(snapshots) as (connection, process):
+        for group in GROUPINGS:
+            cells = []
+            for query in ANSWERS.values():
+                taken, content, before = [], b"", cpu_ms_of(process)
+                for _ in range(runs):
+                    started = time.perf_counter()
+                    connection.request("GET", f"/v1/distributions/connection_queuing_delay?group={group}&{query}")
+                    response = connection.getresponse()
+                    content = response.read()
+                    taken.append(1000 * (time.perf_counter() - started))
+                    if response.status != 200:
+                        raise SystemExit(content.decode())
+                cpu = (cpu_ms_of(process) - before) / runs
+                cells.append(f"{cpu:.0f} / {min(taken):.0f} ({len(content) // 1024:,} KiB)")
+            print(f"| {group.replace(',', ', ')} | {' | '.join(cells)} |")
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--var", type=Path, required=True, help="folder to work in, removed afterwards")
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--days", type=int, default=28)
+    parser.add_argument("--polars-python", type=Path, help="Python that has Polars; without it Polars is left out")
+    arguments = parser.parse_args()
+    if arguments.rows < arguments.days + 1:
+        parser.error("give --rows at least one connection a day")
+    shutil.rmtree(arguments.var, ignore_errors=True)
+    try:
+        compare(arguments.var.resolve(), arguments.rows, arguments.days, arguments.polars_python)
+    finally:
+        shutil.rmtree(arguments.var, ignore_errors=True)
+
+
+def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
+    """Measure each step below ``var``."""
+    # The last day is kept back, to come as the next day's data.
+    world, last = var / "world", var / "last"
+    generated = measured(
+        [SOJOURN, "generate", "connections", "--rows", str(rows), "--days", str(days), "--out", str(world)]
+    )
+    last.mkdir()
+    newest = max(world.iterdir())
+    newest.rename(last / newest.name)
+    last_rows = rows_of_day(rows, days, days - 1)
+    print(f"{rows:,} synthetic connections over {days} days, {rows / generated.seconds:,.0f} generated a second\n")
+    print("| step | seconds | CPU seconds | peak MB | rows a second |\n|---|---|---|---|---|", flush=True)
+
+    home, warehouse, plain = var / "var", var / "warehouse.duckdb", var / "plain.duckdb"
+
+    def say(name: str, found: Measured, of: int = 0) -> Measured:
+        print(found.row(name, of), flush=True)
+        return found
+
+    def dbt(mode: str, select: str = OF_MARTS, tests: str = "no tests") -> Measured:
+        register_lake(warehouse, Lake(home / "lake"))
+        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode, select, tests)
+
+    def publish(mode: str) -> Measured:
+        return python(PUBLISH, warehouse, var / "dbt", var / "snapshots", mode)
+
+    say("ingest", measured([SOJOURN, "ingest", "--var", str(home), str(world)]), rows - last_rows)
+    shutil.rmtree(world)
+    say(f"marts of {days - 1} days", dbt("full"), rows - last_rows)
+    say(f"marts of {days - 1} days: publication", publish("full"))
+    say("of dbt, to start", dbt("incremental", NEXT_TO_NOTHING))
+    say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
+    say("one day more: marts", dbt("incremental"), last_rows)
+    # With nothing left to make, what remains is the tests, and what is counted over all time at every build.
+    say("nothing more: marts", dbt("incremental"))
+    tests = say("nothing more: marts with their tests", dbt("incremental", tests="tests"))
+    say("one day more: publication", publish("incremental"))
+    built = say("all marts anew", dbt("full"), rows)
+    say("all marts anew: publication", publish("full"))
+    ours = number(warehouse, "select sum(connections)::bigint from marts.connection_count where outcome = 'counted'")
+    # Both databases together may be more than the disk has.
+    warehouse_bytes = warehouse.stat().st_size
+    warehouse.unlink()
+    lake = f"{home}/lake/data/connection/*.parquet"
+    baseline = say("plain SQL", python(PLAIN, plain, PLAIN_SQL.replace("{files}", lake)), rows)
+    theirs = number(plain, "select sum(connections)::bigint from cube")
+    if ours != theirs:
+        raise SystemExit(f"the marts count {ours:,} connections, the plain SQL {theirs:,}")
+    plain.unlink()
+    smaller = "a smaller cube and the hosts of a day"
+    if polars is None:
+        print("| Polars | not given | | | |")
+    elif available_bytes() < POLARS_BYTES_A_ROW * rows:
+        print("| Polars | not enough memory | | | |")
+    else:
+        say(f"Polars, {smaller}", python(POLARS, lake, interpreter=polars), rows)
+    if available_bytes() < PANDAS_BYTES_A_ROW * rows:
+        print("| pandas | not enough memory | | | |")
+    else:
+        say(f"pandas, {smaller}", python(PANDAS, home / "lake" / "data" / "connection"), rows)
+    print(f"\nAll marts took {built.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), ")
+    print(f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, and with the tests ")
+    print(f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}.\n")
+    print_groupings(var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
+    of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
+    print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse_bytes // 2**20:,} MiB.")
+
+
+if __name__ == "__main__":
+    main()

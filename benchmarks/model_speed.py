@@ -1,0 +1,107 @@
+"""How long the models take: over the sample with the reference data, and over a generated lake of many flows.
+
+``python benchmarks/model_speed.py --shared FOLDER`` prints seconds, CPU seconds and peak memory, and what
+took longest: the tables of docs/performance.md. Each build is a process of its own, `sojourn build` as anyone runs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from synthetic_lake import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+SOJOURN = Path(sys.executable).parent / "sojourn"
+INPUTS = (
+    ROOT / "ingest" / "sample" / "runs",
+    Path("data/testbed"),
+    Path("data/public/laurenzfg__instant-messaging-meets-video-conferencing/data"),
+)
+
+
+SLOWEST = 15
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one build took: seconds of the whole, of dbt in it and of all threads' CPU, and the most memory in MB."""
+
+    wall: float
+    dbt: float
+    cpu: float
+    peak_mb: int
+    load: float
+    slowest: list[tuple[float, str]]
+
+
+def measured_build(var: Path) -> Measured:
+    """Build below ``var`` and return what it took; ``load`` is the machine's load average of the last minute of it."""
+    started = time.monotonic()
+    process = subprocess.Popen([SOJOURN, "build", "--var", str(var)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.monotonic() - started
+    if status:
+        raise SystemExit(f"sojourn build --var {var} failed")
+    results = json.loads((var / "dbt" / "target" / "run_results.json").read_text(encoding="utf-8"))
+    # model.sojourn.NAME, test.sojourn.NAME.HASH
+    nodes = [(one["execution_time"], " ".join(one["unique_id"].split(".")[0:3:2])) for one in results["results"]]
+    return Measured(
+        wall=wall,
+        dbt=results["elapsed_time"],
+        cpu=usage.ru_utime + usage.ru_stime,
+        peak_mb=usage.ru_maxrss // 1024,
+        load=os.getloadavg()[0],
+        slowest=sorted(nodes, reverse=True)[:SLOWEST],
+    )
+
+
+def main() -> None:
+    """Measure, and print a row for each lake, then the slowest models and tests of the last."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=Path, help="folder of reference data; without it only the generated lake")
+    parser.add_argument("--var", type=Path, required=True, help="folder for the lakes, removed afterwards")
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--flows", type=int, default=10_000_000)
+    arguments = parser.parse_args()
+    if not arguments.flows >= 2 * arguments.runs > 0:
+        parser.error("a run has two flows at least: give --flows twice --runs or more")
+    print(
+        "| lake | seconds | of them dbt | CPU seconds | peak MB | load |\n| --- | --- | --- | --- | --- | --- |",
+        flush=True,
+    )
+    shutil.rmtree(arguments.var, ignore_errors=True)
+    try:
+        if arguments.shared:
+            inputs = [str(arguments.shared / path) for path in INPUTS]
+            studies = arguments.var / "studies"
+            subprocess.run([SOJOURN, "ingest", *inputs, "--var", str(studies)], check=True, stdout=subprocess.DEVNULL)
+            _print("sample, testbed and TMA'23", measured_build(studies))
+        generated = arguments.var / "generated"
+        generate(generated / "lake", arguments.runs, arguments.flows)
+        measured = measured_build(generated)
+        _print(f"generated: {arguments.flows:,} flows in {arguments.runs:,} runs", measured)
+        print(f"\n| of the generated lake, the slowest {SLOWEST} | seconds |\n| --- | --- |")
+        for seconds, name in measured.slowest:
+            print(f"| {name} | {seconds:.1f} |")
+    finally:
+        shutil.rmtree(arguments.var, ignore_errors=True)
+
+
+def _print(name: str, measured: Measured) -> None:
+    print(
+        f"| {name} | {measured.wall:.0f} | {measured.dbt:.0f} | {measured.cpu:.0f} | {measured.peak_mb:,} "
+        f"| {measured.load:.1f} |",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

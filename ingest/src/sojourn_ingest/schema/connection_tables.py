@@ -1,0 +1,149 @@
+"""Tables of TCP state as the kernel reports it, poll by poll or as one row of a whole connection."""
+
+from __future__ import annotations
+
+from sojourn_ingest.schema.column import Column, Table
+from sojourn_ingest.schema.shared_columns import (
+    BOOL,
+    FLOAT,
+    INT8,
+    INT32,
+    INT64,
+    PROVENANCE,
+    STRING,
+    endpoint_columns,
+)
+
+TCP_POLL = Table(
+    "tcp_poll",
+    "ss readers",
+    "one socket in one poll of ss",
+    ("source_hash", "poll_index", "socket_index"),
+    (
+        *PROVENANCE,
+        Column("poll_index", INT32, "number of the poll in its file, from 0", nullable=False),
+        Column("socket_index", INT32, "number of the socket in its poll, from 0", nullable=False),
+        Column("poll_start_ns", INT64, "time before the poll, UTC epoch", "ns", nullable=False),
+        Column("poll_end_ns", INT64, "time after the poll, UTC epoch", "ns"),
+        Column("state", STRING, "TCP state as ss names it", nullable=False),
+        *endpoint_columns("local", "local end"),
+        *endpoint_columns("peer", "peer"),
+        Column("congestion_control", STRING, "congestion control", source="tcp_sock.icsk_ca_ops"),
+        Column("srtt_us", INT64, "smoothed RTT", "us", source="tcpi_rtt"),
+        Column("rttvar_us", INT64, "RTT variation", "us", source="tcpi_rttvar"),
+        Column("min_rtt_us", INT64, "kernel's windowed minimum RTT", "us", source="tcpi_min_rtt"),
+        Column("rto_us", INT64, "retransmission timeout", "us", source="tcpi_rto"),
+        Column("mss_bytes", INT32, "maximum segment size", "bytes", source="tcpi_snd_mss"),
+        Column("cwnd_packets", INT32, "congestion window", source="tcpi_snd_cwnd"),
+        Column("ssthresh_packets", INT64, "slow start threshold; null when unset", source="tcpi_snd_ssthresh"),
+        Column(
+            "sent_bytes",
+            INT64,
+            "payload bytes sent, retransmissions included",
+            "bytes",
+            source="tcpi_bytes_sent",
+        ),
+        Column("retransmitted_bytes", INT64, "payload bytes retransmitted", "bytes", source="tcpi_bytes_retrans"),
+        Column("acked_bytes", INT64, "payload bytes acknowledged", "bytes", source="tcpi_bytes_acked"),
+        Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
+        Column("unacked_packets", INT32, "segments in flight", source="tcpi_unacked"),
+        Column("retransmitted_packets", INT64, "segments retransmitted so far", source="tcpi_total_retrans"),
+        Column("lost_packets", INT64, "segments the sender takes for lost", source="tcpi_lost"),
+        Column("pacing_rate_bps", INT64, "pacing rate", "bit/s", source="tcpi_pacing_rate"),
+        Column("delivery_rate_bps", INT64, "delivery rate", "bit/s", source="tcpi_delivery_rate"),
+        Column(
+            "app_limited",
+            BOOL,
+            "the delivery rate was limited by the application",
+            nullable=False,
+            source="tcpi_delivery_rate_app_limited",
+        ),
+    ),
+)
+
+# Rows of different bases are never pooled: the spread of a smoothed RTT is smaller than that of the samples it smooths,
+# and the minimum and maximum of polls miss what lay between two polls.
+RTT_BASES = ("smoothed", "raw", "kernel_minimum", "unknown")
+SAMPLE_BASES = ("rtt_samples", "polls", "unknown")
+
+CONNECTION = Table(
+    "connection",
+    "connection readers",
+    "one connection with what its RTT came to",
+    ("source_hash", "connection_number"),
+    (
+        *PROVENANCE,
+        Column("connection_number", INT64, "number of the connection in its source, from 0", nullable=False),
+        Column("dataset", STRING, "data set that the connection belongs to", nullable=False),
+        Column("start_ns", INT64, "start of the connection, else its first poll, UTC epoch", "ns", nullable=False),
+        Column("duration_ms", FLOAT, "duration of the connection, else from its first to its last poll", "ms"),
+        *endpoint_columns("client", "client")[:2],
+        Column("ip_version", INT8, "4 or 6"),
+        Column("asn", INT64, "number of the client's autonomous system"),
+        Column("country", STRING, "country of the client, ISO 3166-1 alpha-2"),
+        Column(
+            "access_technology", STRING, "the client's access: adsl, cable, ftth, mobile, … or unknown", nullable=False
+        ),
+        Column(
+            "access_technology_rule",
+            STRING,
+            "id@version of the rule that decided on access_technology; null where the source gave it or none did",
+        ),
+        Column(
+            "rtt_basis",
+            STRING,
+            "what minimum, mean and maximum are of; kernel_minimum: only rtt_min_us is known, from the kernel",
+            nullable=False,
+            codes=RTT_BASES,
+        ),
+        Column(
+            "sample_basis",
+            STRING,
+            "what rtt_samples counts: RTT samples of the connection, or polls, which are no samples",
+            nullable=False,
+            codes=SAMPLE_BASES,
+        ),
+        Column(
+            "rtt_samples",
+            INT64,
+            "count in the sample basis; a filter by number of samples applies where sample_basis is rtt_samples",
+        ),
+        Column("rtt_min_us", INT64, "least RTT, in the RTT basis", "us"),
+        Column("rtt_avg_us", FLOAT, "mean RTT, in the RTT basis", "us"),
+        Column("rtt_max_us", INT64, "greatest RTT, in the RTT basis", "us"),
+        Column(
+            "kernel_min_rtt_us", INT64, "kernel's windowed minimum RTT; null when unset", "us", source="tcpi_min_rtt"
+        ),
+        Column(
+            "sent_bytes",
+            INT64,
+            "payload bytes sent, retransmissions included",
+            "bytes",
+            source="tcpi_bytes_sent",
+        ),
+        Column("acked_bytes", INT64, "payload bytes acknowledged", "bytes", source="tcpi_bytes_acked"),
+        Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
+        Column("retransmitted_packets", INT64, "segments retransmitted so far", source="tcpi_total_retrans"),
+        Column("congestion_control", STRING, "congestion control", source="tcp_sock.icsk_ca_ops"),
+        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+    ),
+)
+
+CONNECTION_DATASET = Table(
+    "connection_dataset",
+    "connection description",
+    "one data set of connections that a description declares",
+    ("dataset",),
+    (
+        *PROVENANCE,
+        Column("dataset", STRING, "short name of the data set", nullable=False),
+        Column("title", STRING, "title", nullable=False),
+        Column("description", STRING, "what was measured, and what the data can and cannot say", nullable=False),
+        Column("citation", STRING, "how to cite it"),
+        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False),
+        Column("url", STRING, "where the data come from"),
+        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+    ),
+)
+
+TABLES = (TCP_POLL, CONNECTION, CONNECTION_DATASET)
