@@ -1,0 +1,3 @@
+module sojourn/testbed/guest
+
+go 1.24

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+)
+
+// pollCommand writes one JSON object a poll: times before and after, and the command's output under KEY, as JSON where
+// it is JSON and as a string where it is not.
+func pollCommand(arguments []string) error {
+	if len(arguments) < 5 {
+		return fmt.Errorf("expected INTERVAL_MS END_NS FILE KEY COMMAND…")
+	}
+	intervalMs, err := strconv.ParseInt(arguments[0], 10, 64)
+	if err != nil || intervalMs <= 0 {
+		return fmt.Errorf("interval %q; expected milliseconds above 0", arguments[0])
+	}
+	endNs, err := strconv.ParseInt(arguments[1], 10, 64)
+	if err != nil {
+		return fmt.Errorf("end %q; expected nanoseconds since the epoch", arguments[1])
+	}
+	file, err := os.Create(arguments[2])
+	if err != nil {
+		return err
+	}
+	writer := bufio.NewWriter(file)
+	key, command := arguments[3], arguments[4:]
+	interval := intervalMs * 1_000_000
+	for next := (realtimeNs()/interval + 1) * interval; next <= endNs; next += interval {
+		sleepUntil(next)
+		started := realtimeNs()
+		output, failed := exec.Command(command[0], command[1:]...).Output()
+		ended := realtimeNs()
+		if failed != nil {
+			return fmt.Errorf("%v: %w", command, failed)
+		}
+		value := json.RawMessage(bytes.TrimSpace(output))
+		if !json.Valid(value) {
+			if value, err = json.Marshal(string(bytes.TrimRight(output, " \n"))); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(writer, "{\"ts_ns\":%d,\"ts_end_ns\":%d,\"%s\":%s}\n", started, ended, key, value)
+	}
+	if err := writer.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
+}

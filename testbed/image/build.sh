@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Kernel and initial file system of the testbed's guest, from Debian's packages alone: build.sh FOLDER
+#
+# Writes vmlinuz, initramfs.cpio, packages.txt (name and version of each package) and SHA256SUMS, and does nothing
+# where they are there and made by this script with these programmes. The file system lies in memory, since a
+# disk's answers come when the host finds time, and a virtual clock would show it.
+set -euo pipefail
+cd "$(dirname "$0")"
+folder=${1:?folder for the image}
+suite=bookworm
+packages=linux-image-amd64,iproute2,tcpdump,iperf3,bpftrace,ethtool,kmod,iputils-ping,procps
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+
+# The guest's own programme is built each time (Go caches it); the rest only when this script changes.
+(cd ../guest && CGO_ENABLED=0 GOFLAGS=-mod=readonly go build -trimpath -ldflags='-s -w' -o "$folder/testbed-guest" .)
+wanted=$(cat build.sh ../../infra/queue-probe/queue.bt "$folder/testbed-guest" | sha256sum | cut -d' ' -f1)
+if [ "$(cat "$folder/made-by" 2>/dev/null)" = "$wanted" ] && (cd "$folder" && sha256sum --quiet --check SHA256SUMS); then
+  echo "image in $folder is up to date"
+  exit
+fi
+command -v debootstrap >/dev/null || { echo "debootstrap is missing: apt-get install debootstrap" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || { echo "debootstrap needs root: run this once as root; running the testbed does not" >&2; exit 1; }
+
+root=$folder/rootfs
+script=$(sha256sum build.sh | cut -d' ' -f1)
+if [ "$(cat "$folder/rootfs-made-by" 2>/dev/null)" != "$script" ]; then
+  echo "==> Debian $suite ($packages)"
+  rm -rf "$root"
+  # The machine's own source of packages, whatever it is.
+  mirror=$(apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | grep -v security | head -n 1)
+  debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror" >"$folder/debootstrap.log" 2>&1 ||
+    { tail -n 5 "$folder/debootstrap.log" >&2; exit 1; }
+  dpkg-query --admindir="$root/var/lib/dpkg" -W >"$folder/packages.txt"
+  cp "$root"/boot/vmlinuz-* "$folder/vmlinuz"
+  # What no run reads: four fifths of the size.
+  rm -rf "$root"/boot/* "$root"/usr/share/{doc,man,locale,info,zoneinfo,perl,bash-completion} "$root"/var/{cache,lib/apt,log}/* \
+    "$root"/usr/lib/x86_64-linux-gnu/{perl*,gconv} "$root"/usr/lib/firmware "$root"/usr/bin/perl*
+  (cd "$root"/lib/modules/*/kernel && find . -name '*.ko' | grep -vE \
+    '^\./(net/(sched|core|ipv4|9p|llc|802)/|drivers/(virtio/|net/(veth|ifb|dummy)\.ko)|fs/(9p|netfs|fscache)/|lib/|crypto/)' |
+    xargs -r rm)
+  chroot "$root" depmod -a "$(ls "$root/lib/modules")"
+  # Names of what the kernel can load or has built in: the plan's disciplines are held against them before a run.
+  { find "$root/lib/modules" -name '*.ko'; cat "$root"/lib/modules/*/modules.builtin; } |
+    sed 's|.*/||; s|\.ko$||; s|-|_|g' | LC_ALL=C sort -u >"$folder/modules.txt"
+  echo "$script" >"$folder/rootfs-made-by"
+fi
+echo "==> initial file system"
+install -m 755 "$folder/testbed-guest" "$root/init"
+ln -sf /init "$root/usr/bin/testbed-guest"
+install -m 644 ../../infra/queue-probe/queue.bt "$root/queue.bt"
+# The same files give the same archive: sorted names, no times, no inode numbers of this machine.
+(cd "$root" && find . -mindepth 1 -not -path './proc/*' -not -path './sys/*' -not -path './dev/*' -not -path './job/*' |
+  LC_ALL=C sort | xargs -d '\n' touch --no-dereference --date=@0 &&
+  find . -not -path './proc/*' -not -path './sys/*' -not -path './dev/*' -not -path './job/*' | LC_ALL=C sort |
+  cpio --quiet --reproducible --create --format=newc --owner=0:0) >"$folder/initramfs.cpio"
+(cd "$folder" && sha256sum vmlinuz initramfs.cpio packages.txt modules.txt >SHA256SUMS)
+echo "$wanted" >"$folder/made-by"
+du -h "$folder/initramfs.cpio"

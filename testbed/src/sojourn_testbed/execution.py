@@ -1,0 +1,109 @@
+"""Carrying out a plan: blocks in order, each run checked, kept or repeated, and noted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn_testbed.backend.interface import Backend
+from sojourn_testbed.cells import Run, blocks
+from sojourn_testbed.ledger import Attempt, Ledger
+from sojourn_testbed.plan import Plan, PlanError
+from sojourn_testbed.run_check import check_run
+from sojourn_testbed.run_folder import Compression, keep_run, study_description
+
+RECORD = "testbed.json"
+#: A run whose check fails is tried so often; then it is kept, marked as excluded, with the reason.
+TRIES = 2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a plan is."""
+
+    done: int
+    of: int
+    run_id: str
+    complaints: tuple[str, ...]
+
+
+def plan_record(plan: Plan, repetitions: int, backend: str) -> dict[str, Any]:
+    """Return what must be the same for a study to be gone on with."""
+    return {"plan": plan.model_dump(mode="json"), "repetitions": repetitions, "backend": backend}
+
+
+def execute(
+    plan: Plan,
+    repetitions: int,
+    backend: Backend,
+    folder: Path,
+    on_progress: Callable[[Progress], None],
+    compression: Compression = "gzip",
+    made_with: dict[str, Any] | None = None,
+) -> None:
+    """Carry out what of a plan is not done yet.
+
+    Raises
+    ------
+    PlanError
+        If the folder holds another study.
+    BackendError
+        If the backend cannot carry it out.
+    """
+    backend.check(plan)
+    begin(plan, repetitions, backend.name, folder)
+    ledger = Ledger(folder)
+    ordered = [block for block in blocks(plan, repetitions)]
+    total = sum(map(len, ordered))
+    scratch = folder / ".scratch"
+    clock = [time.monotonic()]
+
+    def finish(run: Run, raw: Path) -> None:
+        check = check_run(raw, run.cell.set_queue.rate_bps)
+        seconds, clock[0] = time.monotonic() - clock[0], time.monotonic()
+        last_try = ledger.failures(run.run_id) + 1 >= TRIES
+        if check.complaints and not last_try:
+            ledger.add(Attempt(run.run_id, "failed", list(check.complaints), round(seconds, 1)))
+            shutil.rmtree(raw)
+        else:
+            keep_run(plan, run, raw, folder / "runs" / run.run_id, check, made_with or {}, compression)
+            ledger.add(Attempt(run.run_id, "kept", list(check.complaints), round(seconds, 1)))
+        on_progress(Progress(len(ledger.kept()), total, run.run_id, check.complaints))
+
+    try:
+        for block in ordered:
+            while waiting := [run for run in block if run.run_id not in ledger.kept()]:
+                shutil.rmtree(scratch, ignore_errors=True)
+                clock[0] = time.monotonic()
+                backend.carry_out(plan, waiting, scratch, finish)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def begin(plan: Plan, repetitions: int, backend: str, folder: Path) -> None:
+    """Make the study's folder, or find that it is the same study's."""
+    record = plan_record(plan, repetitions, backend)
+    path = folder / RECORD
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        # More repetitions of the same plan go on; anything else is another study.
+        if before | {"repetitions": 0} != record | {"repetitions": 0}:
+            raise PlanError(f"{folder} holds runs of another plan or backend; give another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (folder / "study.yaml").write_text(study_description(plan), encoding="utf-8")
+
+
+def digest(folder: Path) -> str:
+    """Return a hash over the captures and queue logs of a study, for holding two of them against each other."""
+    found = hashlib.sha256()
+    for path in sorted((folder / "runs").rglob("*")):
+        if path.name.startswith(("before.pcap", "after.pcap", "queue_bpftrace")):
+            found.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()

@@ -1,0 +1,158 @@
+"""A finished run's folder: the manifest that ``sojourn ingest`` reads, and the files in the form in which they are kept."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import lzma
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+from sojourn_testbed.cells import Run
+from sojourn_testbed.plan import Plan
+from sojourn_testbed.run_check import Check
+from sojourn_testbed.specification import BOTTLENECK, flows
+
+Compression = Literal["gzip", "xz", "none"]
+MEASUREMENTS = ("before.pcap", "after.pcap", "queue_bpftrace.txt", "qdisc_stats.jsonl", "ss_raw.jsonl")
+#: Small texts that say what was really set and with what; the rest of the raw files says nothing more.
+RECORDS = (
+    "router_setup.txt",
+    "ping.txt",
+    "versions.txt",
+    "iperf3.json",
+    "app_sender.json",
+    "app_receiver.json",
+    "result.json",
+)
+LARGE_BYTES = 60_000
+
+
+def keep_run(
+    plan: Plan, run: Run, raw: Path, kept: Path, check: Check, made_with: dict[str, Any], compression: Compression
+) -> None:
+    """Move a run's files to where they are kept, compressed, and write its manifest last.
+
+    ``kept`` appears whole or not at all.
+    """
+    partial = kept.with_name(kept.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    sums: dict[str, dict[str, Any]] = {}
+    for name in (*MEASUREMENTS, *RECORDS):
+        path = raw / name
+        if not path.is_file() or path.stat().st_size == 0:
+            continue
+        content = path.read_bytes()
+        if name in MEASUREMENTS:
+            sums[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        _write(partial / name, content, compression if len(content) > LARGE_BYTES else "none")
+    manifest = _manifest(plan, run, raw, check, made_with) | {"files": sums}
+    (partial / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    shutil.rmtree(kept, ignore_errors=True)
+    partial.rename(kept)
+    shutil.rmtree(raw)
+
+
+def _write(path: Path, content: bytes, compression: Compression) -> None:
+    # Without names and times: the same run gives the same bytes.
+    if compression == "gzip":
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(content, 9, mtime=0))
+    elif compression == "xz":
+        path.with_name(path.name + ".xz").write_bytes(lzma.compress(content, preset=9))
+    else:
+        path.write_bytes(content)
+
+
+def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str, Any]) -> dict[str, Any]:
+    cell = run.cell
+    result = json.loads((raw / "result.json").read_text(encoding="utf-8"))
+    start_s = result["start_ns"] / 1e9
+    found: dict[str, Any] = {
+        "schema": "testbed-manifest/1",
+        "run_id": run.run_id,
+        "study": plan.study,
+        "direction": "downlink",
+        "bandwidth_bps": cell.set_queue.rate_bps,
+        "rtt_ms": cell.rtt_ms,
+        "bdp_bytes": cell.set_queue.bdp_bytes,
+        "queue": cell.set_queue.manifest(),
+        "cc": cell.congestion_control,
+        "app": cell.application,
+        "order": cell.start_order,
+        "repetition": run.repetition,
+        "seed": run.seed,
+        "t0": {"epoch_s": start_s},
+        "window": {
+            "start_epoch_s": start_s + plan.timing.window_start_s,
+            "end_epoch_s": start_s + plan.timing.window_end_s,
+        },
+        "flows": flows(plan, run),
+        "clock": {
+            "mono_to_realtime_offset_ns": result["monotonic_offset_ns"],
+            "offset_at_end_ns": result["monotonic_offset_at_end_ns"],
+        },
+        "bottleneck": {
+            "dev": BOTTLENECK,
+            "ifindex": _number(raw / "bottleneck_ifindex.txt"),
+            "netns_inum": _number(raw / "bottleneck_namespace.txt"),
+        },
+        "made_with": made_with | {"kernel": result["kernel"]},
+        "check": {"counts": check.counts, "complaints": list(check.complaints)},
+        "steps": result["steps"],
+    }
+    if check.complaints:
+        found["exclusion_reason"] = "check_failed"
+    return found
+
+
+def _number(path: Path) -> int:
+    return int(path.read_text(encoding="utf-8").strip())
+
+
+def study_description(plan: Plan) -> str:
+    """Return the study's description for ``sojourn ingest``: who it is, and which solo runs give demand."""
+    rules = [
+        {
+            "role": "tcp",
+            "bandwidth_bps": "same",
+            "rtt_ms": "same",
+            "queue_size_bdp": "any",
+            "aqm": "any",
+            "congestion_control": "same",
+        }
+    ]
+    for application in plan.axes.application:
+        rules.append(
+            {
+                "role": "app",
+                "application": application,
+                "bandwidth_bps": "same",
+                "rtt_ms": "same",
+                "queue_size_bdp": "any",
+                "aqm": "any",
+                "congestion_control": "any",
+            }
+        )
+    title = plan.title or f"Testbed study {plan.study}"
+    lines = [
+        "sojourn_study: 1",
+        f"study_id: {plan.study}",
+        f"title: {json.dumps(title)}",
+        "description: >",
+        "  Runs of the testbed over real Linux queue disciplines: a dumbbell of network namespaces, delay by netem, the bottleneck",
+        f"  on the downlink. {plan.repetitions} repetitions of each cell in randomised complete blocks, seed {plan.seed}.",
+        "citation: made with sojourn testbed",
+        "licence: Apache-2.0",
+        "synthetic: false",
+        "demand:" if plan.solo else "demand: []",
+    ]
+    for rule in rules if plan.solo else []:
+        lines += [f"  {'-' if first else ' '} {key}: {value}" for first, (key, value) in _first(rule)]
+    return "\n".join(lines) + "\n"
+
+
+def _first(rule: dict[str, str]) -> list[tuple[bool, tuple[str, str]]]:
+    return [(number == 0, item) for number, item in enumerate(rule.items())]
