@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-#: Namespaces and addresses of the dumbbell: sender s, router r, client c. TCP and application have addresses of their own.
+#: Namespaces of the dumbbell: sender, router, client. TCP and the application have an address each.
 SENDER, ROUTER, CLIENT = "s", "r", "c"
 TCP_FROM, TCP_TO = "10.0.1.2", "10.0.2.2"
 APP_FROM, APP_TO = "10.0.1.3", "10.0.2.3"

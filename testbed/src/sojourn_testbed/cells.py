@@ -61,10 +61,9 @@ def cells(plan: Plan) -> list[Cell]:
     ]
     if plan.solo:
         for rate, rtt in itertools.product(axes.rate_mbps, axes.rtt_ms):
-            for control in axes.congestion_control:
-                found.append(Cell(axes.queue[0], rate, rtt, control, None, "solo"))
-            for application in axes.application:
-                found.append(Cell(axes.queue[0], rate, rtt, None, application, "solo"))
+            alone = [(control, None) for control in axes.congestion_control]
+            alone += [(None, application) for application in axes.application]
+            found += [Cell(axes.queue[0], rate, rtt, *roles, "solo") for roles in alone]
     return found
 
 

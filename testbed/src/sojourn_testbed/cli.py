@@ -66,8 +66,8 @@ def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = No
     seconds = plan.timing.end_s + plan.timing.drain_s
     packets = sum(run.cell.rate_mbps for block in ordered for run in block) * 1e6 / 8 / 900 * seconds
     console.print(
-        f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about {estimate.seconds / 60:.0f} "
-        f"minutes ({estimate.basis}) and {packets * 464 / 4 / 1e6:.0f} MB"
+        f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about "
+        f"{estimate.seconds / 60:.0f} minutes ({estimate.basis}) and {packets * 464 / 4 / 1e6:.0f} MB"
     )
 
 
@@ -81,8 +81,8 @@ def run(
 ) -> None:
     """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
 
-    The same command goes on where it was after a kill. A run whose captures, queue log and counters disagree is tried again,
-    and then kept but left out of aggregates, with the reason.
+    The same command goes on where it was after a kill. A run whose captures, queue log and counters disagree is tried
+    again, and then kept but left out of aggregates, with the reason.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def execute(
     backend.check(plan)
     begin(plan, repetitions, backend.name, folder)
     ledger = Ledger(folder)
-    ordered = [block for block in blocks(plan, repetitions)]
+    ordered = blocks(plan, repetitions)
     total = sum(map(len, ordered))
     scratch = folder / ".scratch"
     clock = [time.monotonic()]

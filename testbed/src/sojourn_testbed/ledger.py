@@ -1,4 +1,4 @@
-"""What has been tried: one line of JSON an attempt, in the folder of the results, so that a killed study goes on where it was."""
+"""What has been tried: one line of JSON an attempt, in the folder of the results, so that a killed study can go on."""
 
 from __future__ import annotations
 

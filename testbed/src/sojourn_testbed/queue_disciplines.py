@@ -102,7 +102,7 @@ class SetQueue:
 
     @property
     def size_packets(self) -> int | None:
-        """Limit in packets; of a size in bytes or BDP, as many full frames as fit, for disciplines that count packets."""
+        """Limit in packets; a size in bytes or BDP becomes full frames where the discipline counts packets."""
         if self.queue.size_packets is not None:
             return self.queue.size_packets
         if self.queue.discipline in ("tail-drop", "red", "cake"):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from sojourn_ingest import _native
-
 from sojourn_testbed.queue_disciplines import ROOT_HANDLE
 
 

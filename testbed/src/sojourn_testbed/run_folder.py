@@ -1,4 +1,4 @@
-"""A finished run's folder: the manifest that ``sojourn ingest`` reads, and the files in the form in which they are kept."""
+"""A finished run's folder: the manifest that ``sojourn ingest`` reads, and the files as they are kept."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import lzma
 import shutil
 from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 from sojourn_testbed.cells import Run
 from sojourn_testbed.plan import Plan
@@ -114,45 +116,23 @@ def _number(path: Path) -> int:
 
 def study_description(plan: Plan) -> str:
     """Return the study's description for ``sojourn ingest``: who it is, and which solo runs give demand."""
-    rules = [
-        {
-            "role": "tcp",
-            "bandwidth_bps": "same",
-            "rtt_ms": "same",
-            "queue_size_bdp": "any",
-            "aqm": "any",
-            "congestion_control": "same",
-        }
-    ]
-    for application in plan.axes.application:
-        rules.append(
-            {
-                "role": "app",
-                "application": application,
-                "bandwidth_bps": "same",
-                "rtt_ms": "same",
-                "queue_size_bdp": "any",
-                "aqm": "any",
-                "congestion_control": "any",
-            }
-        )
-    title = plan.title or f"Testbed study {plan.study}"
-    lines = [
-        "sojourn_study: 1",
-        f"study_id: {plan.study}",
-        f"title: {json.dumps(title)}",
-        "description: >",
-        "  Runs of the testbed over real Linux queue disciplines: a dumbbell of network namespaces, delay by netem, the bottleneck",
-        f"  on the downlink. {plan.repetitions} repetitions of each cell in randomised complete blocks, seed {plan.seed}.",
-        "citation: made with sojourn testbed",
-        "licence: Apache-2.0",
-        "synthetic: false",
-        "demand:" if plan.solo else "demand: []",
-    ]
-    for rule in rules if plan.solo else []:
-        lines += [f"  {'-' if first else ' '} {key}: {value}" for first, (key, value) in _first(rule)]
-    return "\n".join(lines) + "\n"
-
-
-def _first(rule: dict[str, str]) -> list[tuple[bool, tuple[str, str]]]:
-    return [(number == 0, item) for number, item in enumerate(rule.items())]
+    any_queue = {"queue_size_bdp": "any", "aqm": "any"}
+    rules: list[dict[str, str]] = []
+    if plan.solo:
+        same_link = {"bandwidth_bps": "same", "rtt_ms": "same"}
+        rules.append({"role": "tcp", **same_link, **any_queue, "congestion_control": "same"})
+        for application in plan.axes.application:
+            rule = {"role": "app", "application": application, **same_link, **any_queue, "congestion_control": "any"}
+            rules.append(rule)
+    description = {
+        "sojourn_study": 1,
+        "study_id": plan.study,
+        "title": plan.title or f"Testbed study {plan.study}",
+        "description": "Runs of the testbed over real Linux queue disciplines: a dumbbell of network namespaces, delay "
+        f"by netem, the bottleneck on the downlink; {plan.repetitions} repetitions in randomised complete blocks.",
+        "citation": "made with sojourn testbed",
+        "licence": "Apache-2.0",
+        "synthetic": False,
+        "demand": rules,
+    }
+    return yaml.safe_dump(description, sort_keys=False, width=120)

@@ -1,7 +1,7 @@
 """What a run does, in full: commands, processes and steps with their times, as the guest's programme reads them.
 
-A dumbbell of three network namespaces, s, r and c. Delay is netem on what enters the router, half of the round-trip time
-each way, through ifb devices; the hosts have none. Bottleneck: what leaves the router towards c (downlink).
+A dumbbell of three network namespaces, s, r and c. Delay is netem on what enters the router, half of the round-trip
+time each way, through ifb devices; the hosts have none. Bottleneck: what leaves the router towards c (downlink).
 """
 
 from __future__ import annotations

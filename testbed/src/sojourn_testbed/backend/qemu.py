@@ -1,8 +1,8 @@
 """Runs in a guest under QEMU with a virtual clock: no privileges, no KVM, no network, and no effect of the host's load.
 
-``-icount shift=0,sleep=off`` makes one instruction of the guest one nanosecond of its time, and idle time takes none. All that
-the guest reads lies in its memory before the first instruction (kernel, file system, the runs' specifications), and its
-random numbers come from no hardware, so the first run after a boot is the same, bit for bit, in each boot.
+``-icount shift=0,sleep=off`` makes one instruction of the guest one nanosecond of its time, and idle time takes none.
+All that the guest reads lies in its memory before the first instruction (kernel, file system, the runs' specifications),
+and its random numbers come from no hardware, so the first run after a boot is the same, bit for bit, in each boot.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ PROGRAMME = "qemu-system-x86_64"
 MEMORY_MIB = 2560
 #: The guest's clock at boot: the same for all, or no two runs could be the same.
 CLOCK = "2026-01-01T00:00:00"
-KERNEL_WORDS = "console=ttyS0 quiet panic=-1 tsc=reliable mitigations=off nokaslr audit=0 apparmor=0 random.trust_cpu=off rdinit=/init"
+KERNEL_WORDS = (
+    "console=ttyS0 quiet panic=-1 tsc=reliable mitigations=off nokaslr audit=0 apparmor=0 random.trust_cpu=off "
+    "rdinit=/init"
+)
 GUEST_MODULES = ("virtio_pci", "9pnet_virtio", "9p")
 #: Seconds of one core, measured on 2 cores of a 2026 server: booting with the probe attached, and a second of a run.
 BOOT_SECONDS = 40.0
@@ -117,7 +120,8 @@ class QemuBackend:
     def _command(self, initrd: Path, out: Path) -> list[str]:
         return [
             PROGRAMME, "-accel", "tcg,thread=single", "-cpu", "max,rdrand=off,rdseed=off", "-smp", "1",
-            "-icount", "shift=0,sleep=off", "-m", str(MEMORY_MIB), "-nodefaults", "-nographic", "-serial", "stdio", "-no-reboot",
+            "-icount", "shift=0,sleep=off", "-m", str(MEMORY_MIB), "-nodefaults", "-nographic", "-serial", "stdio",
+            "-no-reboot",
             "-rtc", f"base={CLOCK},clock=vm", "-kernel", str(self._image / "vmlinuz"), "-initrd", str(initrd),
             "-append", KERNEL_WORDS, "-virtfs", f"local,path={out},mount_tag=out,security_model=none",
         ]  # fmt: skip
