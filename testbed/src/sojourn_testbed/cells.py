@@ -61,7 +61,7 @@ def cells(plan: Plan) -> list[Cell]:
     ]
     if plan.solo:
         for rate, rtt in itertools.product(axes.rate_mbps, axes.rtt_ms):
-            alone = [(control, None) for control in axes.congestion_control]
+            alone: list[tuple[str | None, str | None]] = [(control, None) for control in axes.congestion_control]
             alone += [(None, application) for application in axes.application]
             found += [Cell(axes.queue[0], rate, rtt, *roles, "solo") for roles in alone]
     return found
