@@ -49,6 +49,7 @@ echo "==> initial file system"
 install -m 755 "$folder/testbed-guest" "$root/init"
 ln -sf /init "$root/usr/bin/testbed-guest"
 install -m 644 ../../infra/queue-probe/queue.bt "$root/queue.bt"
+cp ../../infra/queue-probe/queue.bt "$folder/queue.bt"
 # The same files give the same archive: sorted names, no times, no inode numbers of this machine.
 (cd "$root" && find . -mindepth 1 -not -path './proc/*' -not -path './sys/*' -not -path './dev/*' -not -path './job/*' |
   LC_ALL=C sort | xargs -d '\n' touch --no-dereference --date=@0 &&

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sojourn_testbed.backend.interface import Backend, BackendError
+from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.cells import blocks, cells
 from sojourn_testbed.execution import RECORD, execute
@@ -74,7 +75,10 @@ def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = No
 def run(
     plan_file: PlanFile,
     out: Annotated[Path | None, typer.Option(help="Folder of the results.  [default: the plan's study]")] = None,
-    backend: Annotated[Literal["qemu"], typer.Option(help="Where runs are carried out.")] = "qemu",
+    backend: Annotated[
+        Literal["qemu", "netns"],
+        typer.Option(help="qemu: in a guest with a virtual clock, no root needed; netns: on this machine, as root."),
+    ] = "qemu",
     repetitions: Repetitions = None,
     image: Image = None,
     compression: Annotated[Compression, typer.Option(help="How captures and logs are kept.")] = "gzip",
@@ -92,7 +96,7 @@ def run(
     """
     plan = _loaded(plan_file)
     folder = (out or Path(plan.study)).resolve()
-    chosen = QemuBackend(_image(image))
+    chosen = QemuBackend(_image(image)) if backend == "qemu" else NetnsBackend(_image(image))
     try:
         chosen.check(plan)
         _with_progress(plan, repetitions or plan.repetitions, chosen, folder, compression, dict(chosen.versions()))

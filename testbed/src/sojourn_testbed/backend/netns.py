@@ -1,0 +1,121 @@
+"""Runs in network namespaces of this machine, as root and in real time.
+
+The namespaces are the run's own and are removed after it, also after a run that failed; nothing outside of them is touched
+except that kernel modules are loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sojourn_testbed.applications import CLIENT, GUEST, ROUTER, SENDER
+from sojourn_testbed.backend.interface import BackendError, Estimate
+from sojourn_testbed.cells import Run
+from sojourn_testbed.plan import Plan
+from sojourn_testbed.queue_disciplines import ROOT_HANDLE_NUMBER
+from sojourn_testbed.specification import modules, specification
+
+TOOLS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ethtool": "ethtool",
+    "tcpdump": "tcpdump",
+    "iperf3": "iperf3",
+    "ping": "iputils-ping",
+    "sysctl": "procps",
+    "bpftrace": "bpftrace",
+}
+PROBE_READY_SECONDS = 60.0
+PROBE_READY = b"# clock"
+
+
+class NetnsBackend:
+    """One run at a time; the probe is attached for each."""
+
+    name = "netns"
+
+    def __init__(self, image: Path) -> None:
+        """``image`` is the folder of the guest's image, which holds its programme and the probe."""
+        self._guest = image / GUEST
+        self._probe = image / "queue.bt"
+
+    def check(self, plan: Plan) -> None:
+        """Refuse without root, a tool, a kernel module, the tracepoints, or with namespaces of these names in use."""
+        if os.geteuid() != 0:
+            raise BackendError("network namespaces and the probe need root; run with sudo, or use --backend qemu")
+        missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+        if missing:
+            raise BackendError(f"tools are missing; expected: apt-get install {' '.join(missing)}")
+        if not self._guest.is_file():
+            raise BackendError(f"{self._guest} is missing; build it first: make testbed-image")
+        for module in modules(plan):
+            found = subprocess.run(["modprobe", module], capture_output=True, text=True, check=False)
+            if found.returncode != 0:
+                raise BackendError(f"this kernel ({platform.release()}) cannot load {module}; use --backend qemu")
+        traced = any((Path(root) / "events/qdisc/qdisc_enqueue").is_dir() for root in _TRACING)
+        if not traced:
+            raise BackendError("this kernel has no tracepoint qdisc:qdisc_enqueue; use --backend qemu")
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+        taken = {line.split()[0] for line in listed.splitlines() if line} & {SENDER, ROUTER, CLIENT}
+        if taken:
+            raise BackendError(f"namespaces {', '.join(sorted(taken))} exist; remove them with ip netns del NAME")
+
+    def estimate(self, plan: Plan, runs: int) -> Estimate:
+        """Return seconds of wall time."""
+        return Estimate(runs * (plan.timing.end_s + plan.timing.drain_s + 12), "seconds of wall time")
+
+    def versions(self) -> dict[str, str]:
+        """Return what the runs were made with."""
+        return {"host_kernel": platform.release()}
+
+    def carry_out(self, plan: Plan, runs: Sequence[Run], folder: Path, on_run: Callable[[Run, Path], None]) -> None:
+        """Carry out one run after the other."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = os.pathsep.join((str(self._guest.parent), os.environ.get("PATH", os.defpath)))
+        environment = {**os.environ, "PATH": path}
+        for run in runs:
+            raw = folder / run.run_id
+            raw.mkdir()
+            described = folder / "specification.json"
+            described.write_text(json.dumps(specification(plan, run)), encoding="utf-8")
+            with self._probing(raw / "queue_bpftrace.txt"):
+                ended = subprocess.run(
+                    [GUEST, "run", str(described), str(raw)],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                # The probe's last lines are in the kernel's buffer until bpftrace reads it.
+                time.sleep(1)
+            if ended.returncode != 0:
+                raise BackendError(f"{run.run_id}: {ended.stderr.strip()}")
+            on_run(run, raw)
+
+    @contextmanager
+    def _probing(self, log: Path) -> Iterator[None]:
+        with log.open("wb") as handle:
+            command = ["bpftrace", "-B", "line", str(self._probe), str(ROOT_HANDLE_NUMBER)]
+            with subprocess.Popen(command, stdout=handle, stderr=subprocess.PIPE) as probe:
+                try:
+                    waited_until = time.monotonic() + PROBE_READY_SECONDS
+                    while PROBE_READY not in log.read_bytes():
+                        if probe.poll() is not None or time.monotonic() > waited_until:
+                            probe.kill()
+                            said = b"" if probe.stderr is None else probe.stderr.read()
+                            raise BackendError(f"the probe did not attach: {said.decode(errors='replace').strip()}")
+                        time.sleep(0.1)
+                    yield
+                finally:
+                    probe.terminate()
+
+
+_TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")

@@ -1,0 +1,42 @@
+"""Cells, blocks and their order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sojourn_testbed.cells import blocks, cells
+from sojourn_testbed.plan import Plan
+
+
+def plan(**changed: Any) -> Plan:
+    axes = {"queue": ["fq_codel", "cake"], "rate_mbps": [1, 4], "congestion_control": ["cubic", "bbr"]}
+    return Plan.model_validate({"sojourn_testbed": 1, "study": "s", "axes": axes} | changed)
+
+
+def test_cells_are_all_combinations_and_the_solo_runs_that_give_demand() -> None:
+    found = cells(plan())
+    together = [cell for cell in found if cell.start_order != "solo"]
+    assert len(together) == 2 * 2 * 2
+    alone = {
+        (cell.rate_mbps, cell.congestion_control, cell.application) for cell in found if cell.start_order == "solo"
+    }
+    assert alone == {(rate, *roles) for rate in (1, 4) for roles in (("cubic", None), ("bbr", None), (None, "voice"))}
+    assert len({cell.label for cell in found}) == len(found)
+    assert all(cell.start_order != "solo" for cell in cells(plan(solo=False)))
+
+
+def test_each_block_holds_each_cell_once_in_an_order_of_the_seed_alone() -> None:
+    ordered = blocks(plan())
+    for number, block in enumerate(ordered, 1):
+        assert Counter(run.cell for run in block) == Counter(cells(plan()))
+        assert {run.repetition for run in block} == {number}
+    assert ordered == blocks(plan())
+    assert [run.cell for run in ordered[0]] != [run.cell for run in ordered[1]]
+    assert [run.run_id for run in ordered[0]] != [run.run_id for run in blocks(plan(seed=2))[0]]
+
+
+def test_more_repetitions_leave_the_earlier_runs_as_they_are() -> None:
+    assert blocks(plan(), 7)[:5] == blocks(plan(), 5)
+    seeds = [run.seed for block in blocks(plan(), 7) for run in block]
+    assert len(set(seeds)) == len(seeds)

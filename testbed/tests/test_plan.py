@@ -1,0 +1,62 @@
+"""Plans: what is accepted, and that each fault is named with its place before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sojourn_testbed.plan import Plan, PlanError, load_plan
+
+SHORT = """
+sojourn_testbed: 1
+study: cake
+axes:
+  queue: [fq_codel, cake]
+  rate_mbps: [1]
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "plan.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_plan_of_a_few_lines_has_sensible_defaults(tmp_path: Path) -> None:
+    plan = load_plan(written(tmp_path, SHORT))
+    assert plan.repetitions == 5
+    assert [queue.discipline for queue in plan.axes.queue] == ["fq_codel", "cake"]
+    assert plan.axes.congestion_control == ["cubic"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("study: cake", "study: cake\nrepetition: 3"), "repetition: is not a key"),
+        (("[fq_codel, cake]", "[tail-drop]"), "tail-drop has no size"),
+        (("[fq_codel, cake]", "[{discipline: cake, size_bdp: 2}]"), "CAKE sizes its queue by itself"),
+        (("[fq_codel, cake]", "[{discipline: pie, interval_ms: 100}]"), "interval_ms is not a parameter of pie"),
+        (("[fq_codel, cake]", "[cake, cake]"), "queue names a value twice"),
+        (("[fq_codel, cake]", "[fifo_fast]"), "axes.queue.0.discipline"),
+        (("[1]", "[]"), "axes.rate_mbps"),
+        (("[1]", "[-1]"), "axes.rate_mbps.0"),
+        (("[1]", "[0.05]"), "voice (G.711) needs 87 kbit/s"),
+        (("study: cake", "study: cake\ntiming: {window_start_s: 1}"), "expected second_start_s + start_spread_s <="),
+        (("study: cake", "study: cake\nrate_steps: [{at_s: 40, rate_mbps: 1}]"), "comes after the end"),
+        (("study: cake", "study: Cake!"), "study"),
+        (("sojourn_testbed: 1", "sojourn_testbed: 2"), "sojourn_testbed"),
+        (("sojourn_testbed: 1", ""), "expected a line `sojourn_testbed: 1`"),
+        (("axes:", "axes: ["), "cannot be read as YAML"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    with pytest.raises(PlanError) as raised  # noqa: PT011 - all of the text is looked at below:
+        load_plan(written(tmp_path, SHORT.replace(*change)))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_shipped_plans_are_valid(repository: Path) -> None:
+    plans = sorted((repository / "testbed" / "plans").glob("*.yaml"))
+    assert plans
+    assert all(isinstance(load_plan(path), Plan) for path in plans)
