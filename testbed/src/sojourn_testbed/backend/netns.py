@@ -1,7 +1,7 @@
 """Runs in network namespaces of this machine, as root and in real time.
 
-The namespaces are the run's own and are removed after it, also after a run that failed; nothing outside of them is touched
-except that kernel modules are loaded.
+The namespaces are the run's own and are removed after it, also after a run that failed. Nothing outside of them is
+touched, except that kernel modules are loaded.
 """
 
 from __future__ import annotations
