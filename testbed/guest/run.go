@@ -13,7 +13,10 @@ import (
 	"time"
 )
 
-const killAfter = 10 * time.Second
+const (
+	killAfter   = 10 * time.Second
+	readyWithin = 30 * time.Second
+)
 
 // result is what a run came to: when it really started, what each process and step did.
 type result struct {
@@ -88,11 +91,19 @@ func carryOut(wanted *specification, folder string) (*result, error) {
 			return came, nil
 		}
 	}
+	recorders, err := startRecorders(wanted, folder)
+	if err != nil {
+		came.note(err)
+		for _, one := range recorders {
+			came.note(one.finish())
+		}
+		return came, nil
+	}
 	came.ClockOffsetNs = clockOffsetNs()
 	// A whole second, so that intervals of a second of several runs are cut alike.
 	startNs := (realtimeNs()+wanted.LeadMs*1_000_000)/1_000_000_000*1_000_000_000 + 1_000_000_000
 	came.StartNs = startNs
-	processes := came.follow(wanted, folder, startNs)
+	processes := append(came.follow(wanted, folder, startNs), recorders...)
 	sleepUntil(startNs + (wanted.EndMs+wanted.DrainMs)*1_000_000)
 	for _, one := range processes {
 		came.note(one.finish())
@@ -121,6 +132,9 @@ func (came *result) follow(wanted *specification, folder string, startNs int64) 
 	var events []event
 	var processes []*running
 	for _, one := range wanted.Processes {
+		if one.Ready != "" {
+			continue
+		}
 		events = append(events, event{one.LaunchMs, func() {
 			started, err := launch(one, folder, startNs)
 			came.note(err)
@@ -145,6 +159,41 @@ func (came *result) follow(wanted *specification, folder string, startNs int64) 
 		one.does()
 	}
 	return processes
+}
+
+// startRecorders starts what records, and returns when all of it does.
+func startRecorders(wanted *specification, folder string) ([]*running, error) {
+	var recorders []*running
+	for _, one := range wanted.Processes {
+		if one.Ready == "" {
+			continue
+		}
+		started, err := launch(one, folder, 0)
+		if err != nil {
+			return recorders, err
+		}
+		recorders = append(recorders, started)
+	}
+	for _, one := range recorders {
+		if err := one.awaitReady(folder); err != nil {
+			return recorders, err
+		}
+	}
+	return recorders, nil
+}
+
+func (one *running) awaitReady(folder string) error {
+	for waited := time.Duration(0); waited < readyWithin; waited += 10 * time.Millisecond {
+		text, err := os.ReadFile(filepath.Join(folder, one.Errors))
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(text), one.Ready) {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("%s: not ready within %s", one.Name, readyWithin)
 }
 
 func launch(wanted process, folder string, startNs int64) (*running, error) {

@@ -37,6 +37,8 @@ type process struct {
 	// wait: ends by itself; interrupt, terminate: by that signal when recording ends.
 	Stop   string `json:"stop"`
 	MayErr bool   `json:"may_fail"`
+	// What a recorder prints to Errors when it records. Recorders start first, and the run's start is fixed when all are ready.
+	Ready string `json:"ready"`
 }
 
 type step struct {

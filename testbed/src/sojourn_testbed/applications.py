@@ -45,8 +45,8 @@ class Stream:
         receive = ["rtp-receive", f"-at={APP_TO}:{RTP_PORT}", f"-end-ns={{ns:{end_ms + 1000}}}"]
         # Both are there before the first packet is due: a process takes tens of milliseconds to start.
         return [
-            process("app_receiver", within(CLIENT, GUEST, *receive), min(0, start_ms) - 800, "app_receiver.json"),
-            process("app_sender", within(SENDER, GUEST, *send), start_ms - 400, "app_sender.json"),
+            process("app_receiver", within(CLIENT, GUEST, *receive), min(0, start_ms) - 1000, "app_receiver.json"),
+            process("app_sender", within(SENDER, GUEST, *send), start_ms - 700, "app_sender.json"),
         ]
 
     def flow(self, application: str, start_ms: int, seed: int) -> dict[str, Any]:
@@ -93,5 +93,10 @@ def tcp_flow(congestion_control: str, start_ms: int) -> dict[str, Any]:
 
 
 def process(name: str, argv: list[str], launch_ms: int, output: str, stop: str = "wait") -> dict[str, Any]:
-    """Return one process of a specification."""
+    """Return one process of a specification; without an output file, its output goes where its errors go."""
     return {"name": name, "argv": argv, "launch_ms": launch_ms, "output": output, "errors": f"{name}.err", "stop": stop}
+
+
+def recorder(name: str, argv: list[str], ready: str) -> dict[str, Any]:
+    """Return a process that records from before the start to the end: the start waits until it printed ``ready``."""
+    return process(name, argv, 0, "", "interrupt") | {"ready": ready}

@@ -19,6 +19,7 @@ from sojourn_testbed.applications import (
     TCP_FROM,
     TCP_TO,
     process,
+    recorder,
     stream,
     tcp_flow,
     tcp_processes,
@@ -106,8 +107,8 @@ def _recording(plan: Plan, drained_ms: int, end_ms: int) -> list[dict[str, Any]]
     polls = [GUEST, "poll", str(plan.poll_interval_ms), f"{{ns:{end_ms}}}", "qdisc_stats.jsonl", "qdiscs"]
     counters = ["tc", "-s", "-j", "qdisc", "show", "dev", BOTTLENECK]
     return [
-        process("capture_before", within(SENDER, *dump, "-i", "s0", "-w", "before.pcap", "ip"), -1200, "", "interrupt"),
-        process("capture_after", within(CLIENT, *dump, "-i", "c0", "-w", "after.pcap", "ip"), -1200, "", "interrupt"),
+        recorder("capture_before", within(SENDER, *dump, "-i", "s0", "-w", "before.pcap", "ip"), "listening on"),
+        recorder("capture_after", within(CLIENT, *dump, "-i", "c0", "-w", "after.pcap", "ip"), "listening on"),
         process("queue_polls", within(ROUTER, *polls, *counters), -500, ""),
     ]
 
