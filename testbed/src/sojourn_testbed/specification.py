@@ -103,7 +103,18 @@ def flows(plan: Plan, run: Run) -> list[dict[str, Any]]:
 
 
 def _recording(plan: Plan, drained_ms: int, end_ms: int) -> list[dict[str, Any]]:
-    dump = ["tcpdump", "-n", "-s", str(plan.snap_length_bytes), "--time-stamp-precision=nano", "-U", "-Z", "root"]
+    # Without immediate mode packets wait in a block of the ring for up to a second, and are lost when tcpdump is stopped.
+    dump = [
+        "tcpdump",
+        "--immediate-mode",
+        "-n",
+        "-s",
+        str(plan.snap_length_bytes),
+        "--time-stamp-precision=nano",
+        "-U",
+        "-Z",
+        "root",
+    ]
     polls = [GUEST, "poll", str(plan.poll_interval_ms), f"{{ns:{end_ms}}}", "qdisc_stats.jsonl", "qdiscs"]
     counters = ["tc", "-s", "-j", "qdisc", "show", "dev", BOTTLENECK]
     return [
