@@ -103,7 +103,7 @@ def flows(plan: Plan, run: Run) -> list[dict[str, Any]]:
 
 
 def _recording(plan: Plan, drained_ms: int, end_ms: int) -> list[dict[str, Any]]:
-    # Without immediate mode packets wait in a block of the ring for up to a second, and are lost when tcpdump is stopped.
+    # Without immediate mode packets wait in a block of the ring for a second, and are lost when tcpdump stops.
     dump = [
         "tcpdump",
         "--immediate-mode",
