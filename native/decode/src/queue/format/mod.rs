@@ -1,0 +1,6 @@
+//! The forms of queue logs: what one line or record says.
+
+pub(crate) mod bpftrace;
+pub(crate) mod perf;
+pub(crate) mod qmon;
+pub(crate) mod table;
