@@ -17,6 +17,7 @@
 )]
 
 mod capture;
+mod catalogue;
 mod connection;
 mod flow;
 mod input;
@@ -31,19 +32,24 @@ mod test_capture;
 
 pub use capture::decoder::{CaptureDecoder, CaptureOptions};
 pub use capture::recording::{CaptureInput, CaptureSpan, capture_span};
-pub use connection::ndt::{NdtConnection, NdtResult, NdtVersion};
+pub use catalogue::{decoded, link_types, refusal_reasons};
+pub use connection::ndt::document::NdtVersion;
+pub use connection::ndt::result::{NdtConnection, NdtResult};
 pub use connection::ss_socket::{SsEndpoint, SsSocket};
-pub use connection::tcp_info_decoder::{TcpInfoDecoder, TcpInfoOptions};
-pub use input::fault::{Fault, FaultKind};
+pub use connection::tcp_info::decoder::{TcpInfoDecoder, TcpInfoOptions};
 pub use input::fingerprint::{Fingerprint, fingerprint};
 pub use input::utc_time::parse_rfc3339_ns;
+pub use output::decoded::Decoded;
+pub use output::fault::{Fault, FaultKind};
+pub use output::refusal::RefusalReason;
 pub use output::summary::Summary;
+pub use packet::link_type::KnownLinkType;
 pub use pair::decoder::{PairDecoder, PairOptions};
 pub use pseudonym::address_resolver::{AddressResolver, Resolved};
 pub use pseudonym::keys::{AddressPolicy, Pseudonyms};
 pub use pseudonym::prefix_table::PrefixTable;
 pub use queue::decoder::{QueueLogDecoder, QueueLogOptions};
-pub use queue::form::QueueLogForm;
+pub use queue::form::{KnownQueueLogForm, QueueLogForm};
 pub use rtp::hints::RtpHint;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.

@@ -5,10 +5,11 @@ use arrow_array::RecordBatch;
 use crate::capture::packet_batch::{self, PacketRow};
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
-use crate::flow::record::{Direction, Flow};
+use crate::flow::record::Flow;
 use crate::flow::table::{Bounds, FlowTable};
-use crate::input::fault::Fault;
+use crate::output::fault::Fault;
 use crate::output::summary::Summary;
+use crate::packet::direction::Direction;
 use crate::packet::layers::LayerDecoder;
 use crate::rtp::hints::{RtpHint, RtpHints};
 

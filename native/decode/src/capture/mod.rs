@@ -2,6 +2,8 @@
 
 pub(crate) mod decoder;
 pub(crate) mod packet_batch;
+pub(crate) mod pcap;
 pub(crate) mod pcapng;
 pub(crate) mod reader;
+pub(crate) mod record;
 pub(crate) mod recording;

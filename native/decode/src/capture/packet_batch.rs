@@ -3,9 +3,9 @@
 use arrow_array::RecordBatch;
 
 use crate::flow::table::Placement;
-use crate::input::fault::Fault;
 use crate::output::columns::Columns;
-use crate::packet::layers::{Packet, TcpSegment, Transport};
+use crate::output::fault::Fault;
+use crate::packet::types::{Packet, TcpSegment, Transport};
 
 /// A row of `packet`.
 #[derive(Debug, Clone, Copy)]

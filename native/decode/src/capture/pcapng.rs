@@ -1,14 +1,14 @@
 //! Reader of pcapng: sections in either byte order, interfaces with their own link types and clocks.
-
 //!
 //! Blocks are framed and read field by field: a parser of whole blocks refuses what the format allows (the crate
 //! that reads the pcap header drops time resolutions that are a power of 2) and hides where a block is damaged.
 
-use crate::capture::reader::{CapturedPacket, MAXIMUM_RECORD_BYTES, cut};
+use crate::capture::record::{MAXIMUM_RECORD_BYTES, cut};
 use crate::input::bytes::{be_u16, be_u32, le_u32};
-use crate::input::fault::{Fault, FaultKind};
 use crate::input::source::PlainReader;
-use crate::packet::link::LinkType;
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::captured::CapturedPacket;
+use crate::packet::link_type::LinkType;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -319,8 +319,8 @@ impl PcapngReader {
 #[cfg(test)]
 mod tests {
     use crate::capture::reader::CaptureReader;
-    use crate::input::fault::{Fault, FaultKind};
     use crate::input::source::tests::reader_over;
+    use crate::output::fault::{Fault, FaultKind};
 
     type Packets = Vec<(i64, u32, Vec<u8>)>;
 

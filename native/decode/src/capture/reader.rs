@@ -1,14 +1,12 @@
 //! Packet records out of capture files.
 
-use pcap_parser::PcapHeader;
-
+use crate::capture::pcap::{FILE_HEADER_BYTES, PcapReader};
 use crate::capture::pcapng::PcapngReader;
-use crate::input::bytes::{be_u32, le_u32};
-use crate::input::fault::{Fault, FaultKind};
 use crate::input::source::PlainReader;
-use crate::packet::link::LinkType;
+use crate::output::decoded::Decoded;
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::captured::CapturedPacket;
 
-const FILE_HEADER_BYTES: usize = 24;
 const PCAPNG_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const PCAP_MAGICS: [[u8; 4]; 5] = [
     [0xd4, 0xc3, 0xb2, 0xa1],
@@ -17,25 +15,6 @@ const PCAP_MAGICS: [[u8; 4]; 5] = [
     [0xa1, 0xb2, 0x3c, 0x4d],
     [0x34, 0xcd, 0xb2, 0xa1],
 ];
-/// libpcap's own bound on a record (`MAXIMUM_SNAPLEN`). The snapshot length of the file header is no bound:
-/// whole captures exist whose records are longer.
-pub(crate) const MAXIMUM_RECORD_BYTES: u32 = 262_144;
-/// The top bits of the link type field hold the length of the frame check sequence.
-const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
-
-/// One packet as the capture holds it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CapturedPacket<'c> {
-    /// UTC epoch time in nanoseconds.
-    pub(crate) time_ns: i64,
-    /// Length on the wire with the link header.
-    pub(crate) wire_bytes: u32,
-    /// Link type of the interface.
-    pub(crate) link: LinkType,
-    /// The captured bytes, possibly fewer than were on the wire.
-    pub(crate) frame: &'c [u8],
-}
-
 /// A reader of any capture format: one variant for each.
 pub(crate) enum CaptureReader {
     Pcap(PcapReader),
@@ -43,6 +22,20 @@ pub(crate) enum CaptureReader {
 }
 
 impl CaptureReader {
+    /// The formats that are read.
+    pub(crate) const FORMATS: &'static [Decoded] = &[
+        Decoded {
+            kind: "capture format",
+            name: "pcap",
+            meaning: "both byte orders, microseconds and nanoseconds, versions before 2.4, Kuznetzov's record header",
+        },
+        Decoded {
+            kind: "capture format",
+            name: "pcapng",
+            meaning: "several sections and interfaces, enhanced, simple and obsolete packet blocks, any time resolution",
+        },
+    ];
+
     /// Recognise the format by its first bytes and read the file header.
     pub(crate) fn new(mut source: PlainReader) -> Result<Self, Fault> {
         let available = source.fill(FILE_HEADER_BYTES);
@@ -101,141 +94,6 @@ fn hexadecimal(bytes: &[u8]) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// Reader of pcap: both byte orders, microseconds and nanoseconds, and the patched record header of
-/// Alexey Kuznetzov.
-pub(crate) struct PcapReader {
-    source: PlainReader,
-    link: LinkType,
-    big_endian: bool,
-    fraction_ns: i64,
-    record_header_bytes: usize,
-    /// The minor version of the format; before 2.3 the two lengths of a record stood the other way round, and
-    /// of 2.3 there are files of both kinds.
-    minor_version: u16,
-    /// The record handed out last still occupies the buffer; it is given up on the next call.
-    held_bytes: usize,
-}
-
-impl PcapReader {
-    fn new(mut source: PlainReader) -> Result<Self, Fault> {
-        let header: PcapHeader = match pcap_parser::parse_pcap_header(source.available()) {
-            Ok((_, header)) => header,
-            Err(error) => {
-                return Err(Fault::new(
-                    FaultKind::UnrecognisedFormat,
-                    format!("capture header: {error} at offset 0"),
-                    Some(0),
-                ));
-            }
-        };
-        let link_number = header.network.0.cast_unsigned() & LINK_TYPE_MASK;
-        let reader = Self {
-            link: LinkType::from_number(link_number),
-            big_endian: header.is_bigendian(),
-            fraction_ns: if header.is_nanosecond_precision() { 1 } else { 1000 },
-            record_header_bytes: if header.is_modified_format() { 24 } else { 16 },
-            minor_version: if header.version_major == 2 {
-                header.version_minor
-            } else {
-                u16::MAX
-            },
-            held_bytes: 0,
-            source: {
-                source.consume(FILE_HEADER_BYTES);
-                source
-            },
-        };
-        Ok(reader)
-    }
-
-    pub(crate) fn link(&self) -> LinkType {
-        self.link
-    }
-
-    fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
-        self.source.consume(self.held_bytes);
-        self.held_bytes = 0;
-        let offset = self.source.offset();
-        let available = self.source.fill(self.record_header_bytes);
-        if available < self.record_header_bytes {
-            if let Some(fault) = self.source.fault() {
-                return Err(fault.clone());
-            }
-            return if available == 0 {
-                Ok(None)
-            } else {
-                Err(cut("record header", self.record_header_bytes, available, offset))
-            };
-        }
-        let header = self.source.available();
-        let field = |position| {
-            if self.big_endian {
-                be_u32(header, position)
-            } else {
-                le_u32(header, position)
-            }
-        };
-        let (Some(seconds), Some(fraction), Some(captured_bytes), Some(wire_bytes)) =
-            (field(0), field(4), field(8), field(12))
-        else {
-            return Err(cut("record header", self.record_header_bytes, available, offset));
-        };
-        let swapped = self.minor_version < 3 || (self.minor_version == 3 && captured_bytes > wire_bytes);
-        let (captured_bytes, wire_bytes) = if swapped {
-            (wire_bytes, captured_bytes)
-        } else {
-            (captured_bytes, wire_bytes)
-        };
-        if captured_bytes > MAXIMUM_RECORD_BYTES {
-            return Err(Fault::new(
-                FaultKind::CorruptRecord,
-                format!(
-                    "record header: captured length {captured_bytes} at offset {} is above the {} bytes a record of this capture can have; what follows cannot be found",
-                    offset + 8,
-                    MAXIMUM_RECORD_BYTES
-                ),
-                Some(offset),
-            ));
-        }
-        let captured = captured_bytes as usize;
-        let record_bytes = self.record_header_bytes + captured;
-        let available = self.source.fill(record_bytes);
-        if available < record_bytes {
-            if let Some(fault) = self.source.fault() {
-                return Err(fault.clone());
-            }
-            return Err(cut(
-                "record data",
-                captured,
-                available - self.record_header_bytes,
-                offset,
-            ));
-        }
-        self.held_bytes = record_bytes;
-        let frame = self
-            .source
-            .available()
-            .get(self.record_header_bytes..record_bytes)
-            .unwrap_or_default();
-        Ok(Some(CapturedPacket {
-            time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.fraction_ns,
-            wire_bytes: wire_bytes.max(captured_bytes),
-            link: self.link,
-            frame,
-        }))
-    }
-}
-
-pub(crate) fn cut(layer: &str, needed: usize, available: usize, offset: u64) -> Fault {
-    Fault::new(
-        FaultKind::Truncated,
-        format!(
-            "{layer}: needed {needed} bytes, found {available} in the record at offset {offset}; the packets before it were kept"
-        ),
-        Some(offset),
-    )
 }
 
 #[cfg(test)]

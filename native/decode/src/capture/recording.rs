@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use crate::capture::reader::CaptureReader;
-use crate::input::fault::{Fault, FaultKind};
 use crate::input::source::PlainReader;
+use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
-use crate::packet::link::LinkType;
+use crate::packet::link_type::LinkType;
 
 /// One capture, compressed or not.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ fn unsupported(link_number: u32) -> Fault {
         FaultKind::UnsupportedLinkType,
         format!(
             "capture header: link type {link_number} at offset 20 has no decoder; needed one of {}",
-            LinkType::SUPPORTED
+            LinkType::names()
         ),
         Some(20),
     )

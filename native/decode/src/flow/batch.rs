@@ -3,12 +3,14 @@
 use arrow_array::RecordBatch;
 
 use crate::flow::interval::Interval;
-use crate::flow::record::{Direction, Flow};
-use crate::flow::tcp::TcpDirection;
-use crate::flow::tcp_rtt::microseconds;
-use crate::input::fault::Fault;
+use crate::flow::record::Flow;
+use crate::flow::tcp::direction::TcpDirection;
 use crate::output::columns::Columns;
-use crate::packet::layers::{Endpoint, Tunnel, has_ports, protocol_name};
+use crate::output::fault::Fault;
+use crate::output::units::microseconds;
+use crate::packet::direction::Direction;
+use crate::packet::protocol::{has_ports, protocol_name};
+use crate::packet::types::{Endpoint, Tunnel};
 use crate::rtp::stream::RtpStream;
 
 /// A row of `flow_interval`.

@@ -5,4 +5,3 @@ pub(crate) mod interval;
 pub(crate) mod record;
 pub(crate) mod table;
 pub(crate) mod tcp;
-pub(crate) mod tcp_rtt;

@@ -1,57 +1,12 @@
 //! One bidirectional flow.
 
 use crate::flow::interval::IntervalSeries;
-use crate::flow::tcp::TcpConnection;
-use crate::packet::layers::{Endpoint, PROTOCOL_TCP, Packet, Transport, Tunnel};
+use crate::flow::tcp::connection::TcpConnection;
+use crate::packet::direction::{Direction, PerDirection};
+use crate::packet::protocol::PROTOCOL_TCP;
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
 use crate::rtp::hints::{Declared, Reading};
 use crate::rtp::stream::RtpDirection;
-
-/// Direction of a packet in its flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Direction {
-    /// From the sender of the first packet.
-    Fwd,
-    Rev,
-}
-
-impl Direction {
-    pub(crate) fn opposite(self) -> Self {
-        match self {
-            Self::Fwd => Self::Rev,
-            Self::Rev => Self::Fwd,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Fwd => "fwd",
-            Self::Rev => "rev",
-        }
-    }
-}
-
-/// A value for each direction.
-#[derive(Debug, Default)]
-pub(crate) struct PerDirection<T> {
-    pub(crate) fwd: T,
-    pub(crate) rev: T,
-}
-
-impl<T> PerDirection<T> {
-    pub(crate) fn get(&self, direction: Direction) -> &T {
-        match direction {
-            Direction::Fwd => &self.fwd,
-            Direction::Rev => &self.rev,
-        }
-    }
-
-    pub(crate) fn get_mut(&mut self, direction: Direction) -> &mut T {
-        match direction {
-            Direction::Fwd => &mut self.fwd,
-            Direction::Rev => &mut self.rev,
-        }
-    }
-}
 
 /// Counts that every protocol has.
 #[derive(Debug, Default)]

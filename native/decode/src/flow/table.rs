@@ -11,8 +11,10 @@ use std::net::IpAddr;
 use hashbrown::HashMap;
 
 use crate::flow::batch::IntervalRow;
-use crate::flow::record::{Direction, EndReason, Flow};
-use crate::packet::layers::{Endpoint, PROTOCOL_UDP, Packet, Transport, Tunnel};
+use crate::flow::record::{EndReason, Flow};
+use crate::packet::direction::Direction;
+use crate::packet::protocol::PROTOCOL_UDP;
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
 use crate::rtp::hints::RtpHints;
 
 const NONE: u32 = u32::MAX;
@@ -344,8 +346,8 @@ fn is_succeeded_by(flow: &Flow, packet: &Packet<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::layers::TcpSegment;
     use crate::packet::tcp_options::TcpOptions;
+    use crate::packet::types::TcpSegment;
 
     fn packet(forward: bool, sequence: u32, flags: u16) -> Packet<'static> {
         let ends = [1u8, 2].map(|host| Endpoint {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::input::fault::Fault;
 use crate::input::source::PlainReader;
+use crate::output::fault::Fault;
 
 /// Hash, size and head of a file's plain content.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ pub fn fingerprint(path: &Path, head_bytes: usize) -> Result<Fingerprint, Fault>
         reader.consume(count);
     }
     let fault = match reader.fault() {
-        Some(fault) if fault.kind == crate::input::fault::FaultKind::SourceRead => return Err(fault.clone()),
+        Some(fault) if fault.kind == crate::output::fault::FaultKind::SourceRead => return Err(fault.clone()),
         fault => fault.cloned(),
     };
     let mut sha256 = String::with_capacity(64);

@@ -1,8 +1,8 @@
-//! What every decoder reads through: files and their compressions, lines, numbers, times, and what can be wrong with them.
+//! What every decoder reads through: files and their compressions, lines, numbers and times.
 
 pub(crate) mod bytes;
+pub(crate) mod compression;
 pub(crate) mod decimal;
-pub(crate) mod fault;
 pub(crate) mod fingerprint;
 pub(crate) mod lenient_json;
 pub(crate) mod line_reader;

@@ -7,49 +7,14 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
-use crate::input::fault::{Fault, FaultKind};
+use crate::input::compression::Compression;
 use crate::input::zstd_frames::ZstdReader;
+use crate::output::fault::{Fault, FaultKind};
 
 const FILE_BUFFER_BYTES: usize = 128 * 1024;
 const PLAIN_BUFFER_BYTES: usize = 256 * 1024;
 /// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
 const XZ_MEMORY_KIB: u32 = 160 * 1024;
-
-/// How a file is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compression {
-    None,
-    Gzip,
-    Zstd,
-    Xz,
-}
-
-impl Compression {
-    /// Recognise a compression by the first bytes of the file.
-    pub(crate) fn of(head: &[u8]) -> Self {
-        if head.starts_with(&[0x1f, 0x8b]) {
-            Self::Gzip
-        } else if matches!(
-            head,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
-        ) {
-            Self::Zstd
-        } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0x00]) {
-            Self::Xz
-        } else {
-            Self::None
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-            Self::Xz => "xz",
-        }
-    }
-}
 
 /// Marks an error of the file itself, so that it can be told from one of the compressed stream above it.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::input::fault::{Fault, FaultKind};
+use crate::output::fault::{Fault, FaultKind};
 
 /// Columns under construction over the same rows, in the order of the table.
 pub(crate) struct Columns<'r, R> {

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::input::fault::Fault;
+use crate::output::fault::Fault;
+use crate::output::refusal::Refusal;
 
 /// Counts of records, and the first fault. Every whole record of the input is read or refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,8 +18,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn refuse(&mut self, reason: Cow<'static, str>) {
-        *self.refused.entry(reason).or_default() += 1;
+    /// Count a record as refused.
+    pub(crate) fn refuse(&mut self, reason: impl Refusal) {
+        *self.refused.entry(reason.name()).or_default() += 1;
     }
 
     /// The sums over several inputs, and the fault of the first that has one.

@@ -1,10 +1,11 @@
 //! Link layers: from a frame to the network protocol inside it.
 
-use std::borrow::Cow;
-
 use etherparse::{Ethernet2Slice, SingleVlanSlice};
 
 use crate::input::bytes::{be_u16, be_u32};
+use crate::output::decoded::Decoded;
+use crate::packet::link_type::LinkType;
+use crate::packet::refusal::PacketRefusal;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_ARP: u16 = 0x0806;
@@ -23,78 +24,47 @@ const ETHERTYPE_SMALLEST: u16 = 0x0600;
 const SLL_HEADER_BYTES: usize = 16;
 const SLL2_HEADER_BYTES: usize = 20;
 const VLAN_TAG_BYTES: usize = 4;
+const CUT: PacketRefusal = PacketRefusal::LinkHeaderCut;
 
-/// Link types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LinkType {
-    Ethernet,
-    LinuxSll,
-    LinuxSll2,
-    RawIp,
-    BsdLoopback,
-    /// PPP, with or without its HDLC address and control bytes.
-    Ppp,
-    /// A `PPPoE` session packet without the Ethernet header.
-    PppOverEthernet,
-    /// Cisco HDLC: address, control, Ethernet type.
-    CiscoHdlc,
-    /// A type of the registry that has no decoder.
-    Other(u32),
-}
-
-impl LinkType {
-    /// The supported types, as messages name them.
-    pub(crate) const SUPPORTED: &'static str =
-        "ethernet, linux_sll, linux_sll2, raw, null, loop, ppp, pppoe, c_hdlc";
-
-    /// The type of a number of the tcpdump registry.
-    pub(crate) fn from_number(number: u32) -> Self {
-        match number {
-            1 => Self::Ethernet,
-            113 => Self::LinuxSll,
-            276 => Self::LinuxSll2,
-            // 12 and 14 are the DLT values that older writers put into files in place of 101.
-            12 | 14 | 101 | 228 | 229 => Self::RawIp,
-            0 | 108 => Self::BsdLoopback,
-            9 | 50 => Self::Ppp,
-            104 => Self::CiscoHdlc,
-            51 => Self::PppOverEthernet,
-            other => Self::Other(other),
-        }
-    }
-
-    /// The number that the type has in files today.
-    pub(crate) fn number(self) -> u32 {
-        match self {
-            Self::Ethernet => 1,
-            Self::LinuxSll => 113,
-            Self::LinuxSll2 => 276,
-            Self::RawIp => 101,
-            Self::BsdLoopback => 0,
-            Self::Ppp => 9,
-            Self::CiscoHdlc => 104,
-            Self::PppOverEthernet => 51,
-            Self::Other(number) => number,
-        }
-    }
-}
+/// What may stand between the link header and IP.
+pub(crate) const ENCAPSULATIONS: &[Decoded] = &[
+    Decoded {
+        kind: "link encapsulation",
+        name: "vlan",
+        meaning: "any number of tags (IEEE 802.1Q, 802.1ad, and the numbers used before it)",
+    },
+    Decoded {
+        kind: "link encapsulation",
+        name: "pppoe",
+        meaning: "session packets (RFC 2516)",
+    },
+    Decoded {
+        kind: "link encapsulation",
+        name: "mpls",
+        meaning: "any number of labels over IP (RFC 3032)",
+    },
+    Decoded {
+        kind: "link encapsulation",
+        name: "llc-snap",
+        meaning: "IEEE 802.3 frames with a SNAP header that names IP (IEEE 802.2, RFC 1042)",
+    },
+];
 
 /// The offset of the IP header in a frame, or the reason why there is none to decode.
-pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, Cow<'static, str>> {
-    const CUT: Cow<'static, str> = Cow::Borrowed("link_header_cut");
+pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, PacketRefusal> {
     match link {
         LinkType::RawIp => Ok(0),
         LinkType::Ppp => after_ppp(frame, 0),
         LinkType::PppOverEthernet => after_pppoe(frame, 0),
         LinkType::CiscoHdlc => after_ethertype(frame, 4, be_u16(frame, 2).ok_or(CUT)?),
-        LinkType::Other(number) => Err(format!("link_type_{number}").into()),
+        LinkType::Other(number) => Err(PacketRefusal::LinkType(number)),
         LinkType::BsdLoopback => {
             let family = be_u32(frame, 0).ok_or(CUT)?;
             // The family is in the byte order of the capturing host; its values are small in either.
             let family = family.min(family.swap_bytes());
             match family {
                 2 | 10 | 24 | 28 | 30 => Ok(4),
-                other => Err(format!("address_family_{other}").into()),
+                other => Err(PacketRefusal::AddressFamily(other)),
             }
         }
         LinkType::LinuxSll => after_ethertype(frame, SLL_HEADER_BYTES, be_u16(frame, 14).ok_or(CUT)?),
@@ -107,8 +77,7 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, Cow<'stat
     }
 }
 
-fn after_ethertype(frame: &[u8], mut offset: usize, mut ethertype: u16) -> Result<usize, Cow<'static, str>> {
-    const CUT: Cow<'static, str> = Cow::Borrowed("link_header_cut");
+fn after_ethertype(frame: &[u8], mut offset: usize, mut ethertype: u16) -> Result<usize, PacketRefusal> {
     while ETHERTYPES_VLAN.contains(&ethertype) {
         let tag = SingleVlanSlice::from_slice(frame.get(offset..).unwrap_or_default()).map_err(|_| CUT)?;
         ethertype = tag.ether_type().0;
@@ -116,26 +85,25 @@ fn after_ethertype(frame: &[u8], mut offset: usize, mut ethertype: u16) -> Resul
     }
     match ethertype {
         ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(offset),
-        ETHERTYPE_ARP => Err("arp".into()),
+        ETHERTYPE_ARP => Err(PacketRefusal::Arp),
         ETHERTYPE_PPPOE_SESSION => after_pppoe(frame, offset),
         ETHERTYPE_MPLS | ETHERTYPE_MPLS_MULTICAST => after_mpls(frame, offset),
         length if length < ETHERTYPE_SMALLEST => after_llc(frame, offset),
-        other => Err(format!("ethertype_0x{other:04x}").into()),
+        other => Err(PacketRefusal::EtherType(other)),
     }
 }
 
 /// RFC 2516: six bytes of `PPPoE`, of which code 0 carries PPP, then the PPP protocol number.
-fn after_pppoe(frame: &[u8], offset: usize) -> Result<usize, Cow<'static, str>> {
+fn after_pppoe(frame: &[u8], offset: usize) -> Result<usize, PacketRefusal> {
     match frame.get(offset + 1) {
-        None => Err("link_header_cut".into()),
+        None => Err(CUT),
         Some(0) => after_ppp(frame, offset + PPPOE_HEADER_BYTES),
-        Some(_) => Err("pppoe_discovery".into()),
+        Some(_) => Err(PacketRefusal::PppoeDiscovery),
     }
 }
 
 /// RFC 1661 and 1662: address and control may be left out, and so may the protocol's first byte when it is 0.
-pub(crate) fn after_ppp(frame: &[u8], mut offset: usize) -> Result<usize, Cow<'static, str>> {
-    const CUT: Cow<'static, str> = Cow::Borrowed("link_header_cut");
+pub(crate) fn after_ppp(frame: &[u8], mut offset: usize) -> Result<usize, PacketRefusal> {
     if frame.get(offset..offset + 2) == Some(&[0xff, 0x03]) {
         offset += 2;
     }
@@ -148,14 +116,14 @@ pub(crate) fn after_ppp(frame: &[u8], mut offset: usize) -> Result<usize, Cow<'s
     match protocol {
         PPP_IPV4 | PPP_IPV6 => Ok(offset + length),
         PPP_MPLS => after_mpls(frame, offset + length),
-        other => Err(format!("ppp_0x{other:04x}").into()),
+        other => Err(PacketRefusal::PppProtocol(other)),
     }
 }
 
 /// RFC 3032: labels up to the bottom of the stack; what follows shows its version in its first four bits.
-fn after_mpls(frame: &[u8], mut offset: usize) -> Result<usize, Cow<'static, str>> {
+fn after_mpls(frame: &[u8], mut offset: usize) -> Result<usize, PacketRefusal> {
     loop {
-        let label = be_u32(frame, offset).ok_or(Cow::Borrowed("link_header_cut"))?;
+        let label = be_u32(frame, offset).ok_or(CUT)?;
         offset += 4;
         if label & 0x100 != 0 {
             break;
@@ -163,27 +131,28 @@ fn after_mpls(frame: &[u8], mut offset: usize) -> Result<usize, Cow<'static, str
     }
     match frame.get(offset).map(|byte| byte >> 4) {
         Some(4 | 6) => Ok(offset),
-        None => Err("link_header_cut".into()),
-        Some(_) => Err("mpls_not_ip".into()),
+        None => Err(CUT),
+        Some(_) => Err(PacketRefusal::MplsNotIp),
     }
 }
 
 /// IEEE 802.2 with a SNAP header may hold an Ethernet type; everything else of IEEE 802.3 is not IP.
-fn after_llc(frame: &[u8], offset: usize) -> Result<usize, Cow<'static, str>> {
+fn after_llc(frame: &[u8], offset: usize) -> Result<usize, PacketRefusal> {
     let snap = frame.get(offset..offset + 8);
     match snap {
         Some([0xaa, 0xaa, 0x03, 0, 0, 0, high, low]) => match u16::from_be_bytes([*high, *low]) {
             ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(offset + 8),
-            ETHERTYPE_ARP => Err("arp".into()),
-            _ => Err("ieee_802_3".into()),
+            ETHERTYPE_ARP => Err(PacketRefusal::Arp),
+            _ => Err(PacketRefusal::Ieee8023),
         },
-        _ => Err("ieee_802_3".into()),
+        _ => Err(PacketRefusal::Ieee8023),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::refusal::Refusal;
 
     fn ethernet(ethertypes: &[u16]) -> Vec<u8> {
         let mut frame = vec![0; 12];
@@ -212,18 +181,19 @@ mod tests {
 
     #[test]
     fn what_is_not_ip_is_named() {
-        let refusal = |ethertype| ip_offset(LinkType::Ethernet, &ethernet(&[ethertype])).unwrap_err();
+        let refusal = |ethertype| {
+            ip_offset(LinkType::Ethernet, &ethernet(&[ethertype]))
+                .unwrap_err()
+                .name()
+        };
         assert_eq!(refusal(0x0806), "arp");
         assert_eq!(refusal(0x88cc), "ethertype_0x88cc");
         assert_eq!(refusal(0x0026), "ieee_802_3");
         assert_eq!(refusal(0x8864), "ppp_0x0000");
-        assert_eq!(
-            ip_offset(LinkType::Ethernet, &[0; 13]),
-            Err("link_header_cut".into())
-        );
+        assert_eq!(ip_offset(LinkType::Ethernet, &[0; 13]), Err(CUT));
         assert_eq!(
             ip_offset(LinkType::Ethernet, &ethernet(&[0x8100])[..16]),
-            Err("link_header_cut".into())
+            Err(CUT)
         );
     }
 
@@ -240,7 +210,7 @@ mod tests {
         assert_eq!(ip_offset(LinkType::BsdLoopback, &[0, 0, 0, 30]), Ok(4));
         assert_eq!(
             ip_offset(LinkType::BsdLoopback, &[0, 0, 0, 7]),
-            Err("address_family_7".into())
+            Err(PacketRefusal::AddressFamily(7))
         );
     }
 }

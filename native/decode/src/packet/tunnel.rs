@@ -1,7 +1,7 @@
 //! Encapsulations of IP in IP, GRE, VXLAN and GTP-U: where the packet inside begins.
 
 use crate::input::bytes::{be_u16, be_u32};
-use crate::packet::layers::{Packet, Transport, Tunnel};
+use crate::packet::types::{Packet, Transport, Tunnel};
 
 const PROTOCOL_IPV4: u8 = 4;
 const PROTOCOL_IPV6: u8 = 41;

@@ -2,12 +2,14 @@
 
 use arrow_array::RecordBatch;
 
-use crate::flow::tcp_rtt::microseconds;
-use crate::input::fault::Fault;
 use crate::output::columns::Columns;
-use crate::packet::layers::{Endpoint, has_ports, protocol_name};
-use crate::pair::decoder::{FlowSums, PairSums};
-use crate::pair::matcher::{DirectedFlow, PairedPacket};
+use crate::output::fault::Fault;
+use crate::output::units::microseconds;
+use crate::packet::protocol::{has_ports, protocol_name};
+use crate::packet::types::Endpoint;
+use crate::pair::flows::DirectedFlow;
+use crate::pair::sighting::PairedPacket;
+use crate::pair::sums::{FlowSums, PairSums};
 
 type PacketRow = (PairedPacket, DirectedFlow);
 

@@ -7,132 +7,13 @@
 
 use hashbrown::HashMap;
 
-use crate::input::bytes::be_u32;
-use crate::packet::layers::{Endpoint, Packet, Transport};
+use crate::pair::sighting::{PacketKey, PairedPacket, Sighting};
 
 /// Sightings that wait, about 140 bytes each.
 const WAITING: usize = 1 << 19;
 /// Sightings that pass before one that waits is given up.
 const PATIENCE: u64 = 1 << 20;
-/// Flows of one pair, about 200 bytes each; packets of further ones are refused.
-const FLOWS: usize = 1 << 20;
-const PAYLOAD_KEY_BYTES: usize = 24;
 const NONE: u32 = u32::MAX;
-
-/// Which capture a packet is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Point {
-    Before,
-    After,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct DirectedFlow {
-    pub(crate) source: Endpoint,
-    pub(crate) destination: Endpoint,
-    pub(crate) protocol: u8,
-}
-
-impl DirectedFlow {
-    pub(crate) fn of(packet: &Packet<'_>) -> Self {
-        Self {
-            source: packet.source,
-            destination: packet.destination,
-            protocol: packet.protocol,
-        }
-    }
-}
-
-/// The flows of a pair by number, in the order in which they were first seen.
-#[derive(Debug, Default)]
-pub(crate) struct FlowNumbers {
-    numbers: HashMap<DirectedFlow, u32>,
-    flows: Vec<DirectedFlow>,
-}
-
-impl FlowNumbers {
-    /// The number of a flow, `None` where there are too many.
-    pub(crate) fn number(&mut self, flow: DirectedFlow) -> Option<u32> {
-        if let Some(number) = self.numbers.get(&flow) {
-            return Some(*number);
-        }
-        if self.flows.len() >= FLOWS {
-            return None;
-        }
-        let number = u32::try_from(self.flows.len()).ok()?;
-        self.numbers.insert(flow, number);
-        self.flows.push(flow);
-        Some(number)
-    }
-
-    pub(crate) fn flows(&self) -> &[DirectedFlow] {
-        &self.flows
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct PacketKey {
-    flow: u32,
-    ip_id: u32,
-    words: (u32, u32, u32),
-}
-
-impl PacketKey {
-    pub(crate) fn of(packet: &Packet<'_>, flow: u32) -> Self {
-        let words = match packet.transport {
-            Transport::Tcp(segment) => (
-                segment.sequence,
-                segment.acknowledgement,
-                u32::from(segment.flags) << 16 | packet.payload_bytes & 0xffff,
-            ),
-            Transport::Udp(payload) => payload_words(payload),
-            Transport::Fragment | Transport::Other => payload_words(packet.ip_payload),
-        };
-        Self {
-            flow,
-            ip_id: packet.ip_id,
-            words,
-        }
-    }
-}
-
-/// The first twelve bytes hold sequence, timestamp and source of RTP; of other content, what follows is mixed
-/// in. Only bytes that a capture of small snapshots has too are looked at.
-fn payload_words(payload: &[u8]) -> (u32, u32, u32) {
-    let word = |offset| be_u32(payload, offset).unwrap_or_default();
-    let mut mixed = word(8);
-    for offset in (12..PAYLOAD_KEY_BYTES).step_by(4) {
-        mixed = mixed.rotate_left(5).wrapping_mul(0x9e37_79b1) ^ word(offset);
-    }
-    (word(0), word(4), mixed)
-}
-
-/// What is kept of one sighting.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sighting {
-    pub(crate) point: Point,
-    /// Number of the packet in its capture.
-    pub(crate) index: i64,
-    pub(crate) time_ns: i64,
-    pub(crate) wire_bytes: u32,
-    pub(crate) hop_limit: u8,
-    pub(crate) transport_word: Option<u32>,
-}
-
-/// A packet that was matched, or given up; in any direction while its direction is not known.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PairedPacket {
-    pub(crate) flow: u32,
-    pub(crate) ip_id: u32,
-    pub(crate) transport_word: Option<u32>,
-    pub(crate) wire_bytes: u32,
-    /// Number in its capture when matched (the first one, if it is in both), in the pair when it is a row.
-    pub(crate) index: i64,
-    pub(crate) before_ns: Option<i64>,
-    pub(crate) after_ns: Option<i64>,
-    /// How many routers lie between the points, negative against the direction; 0 unless in both.
-    pub(crate) hops: i16,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
@@ -208,7 +89,7 @@ impl Matcher {
         match first.and_then(|place| Some((place, *self.places.get(place as usize)?))) {
             Some((place, waiting)) if waiting.sighting.point != sighting.point => {
                 self.remove_first(place);
-                found(matched(key, waiting.sighting, sighting));
+                found(PairedPacket::matched(key, waiting.sighting, sighting));
             }
             _ => self.wait(key, sighting),
         }
@@ -276,7 +157,7 @@ impl Matcher {
         let place = self.oldest;
         if let Some(waiting) = self.places.get(place as usize).copied() {
             self.remove_first(place);
-            found(unmatched(waiting.key, waiting.sighting));
+            found(PairedPacket::unmatched(waiting.key, waiting.sighting));
         } else {
             self.oldest = NONE;
         }
@@ -305,44 +186,14 @@ impl Matcher {
     }
 }
 
-fn matched(key: PacketKey, one: Sighting, other: Sighting) -> PairedPacket {
-    let (before, after) = match one.point {
-        Point::Before => (one, other),
-        Point::After => (other, one),
-    };
-    PairedPacket {
-        flow: key.flow,
-        ip_id: key.ip_id,
-        transport_word: before.transport_word,
-        wire_bytes: before.wire_bytes,
-        index: before.index,
-        before_ns: Some(before.time_ns),
-        after_ns: Some(after.time_ns),
-        hops: i16::from(before.hop_limit) - i16::from(after.hop_limit),
-    }
-}
-
-fn unmatched(key: PacketKey, sighting: Sighting) -> PairedPacket {
-    let before = sighting.point == Point::Before;
-    PairedPacket {
-        flow: key.flow,
-        ip_id: key.ip_id,
-        transport_word: sighting.transport_word,
-        wire_bytes: sighting.wire_bytes,
-        index: sighting.index,
-        before_ns: before.then_some(sighting.time_ns),
-        after_ns: (!before).then_some(sighting.time_ns),
-        hops: 0,
-    }
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::pair::sighting::Point;
 
     const MS: i64 = 1_000_000;
 
-    pub(crate) fn key(number: u32) -> PacketKey {
+    fn key(number: u32) -> PacketKey {
         PacketKey {
             flow: 0,
             ip_id: number,
@@ -350,7 +201,7 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn sighting(point: Point, index: i64, time_ns: i64) -> Sighting {
+    fn sighting(point: Point, index: i64, time_ns: i64) -> Sighting {
         Sighting {
             point,
             index,
@@ -485,26 +336,5 @@ pub(crate) mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn flows_are_numbered_in_the_order_of_their_first_packets() {
-        let mut numbers = FlowNumbers::default();
-        let flow = |port| DirectedFlow {
-            source: Endpoint {
-                address: [10, 0, 0, 1].into(),
-                port,
-            },
-            destination: Endpoint {
-                address: [10, 0, 0, 2].into(),
-                port: 1,
-            },
-            protocol: 17,
-        };
-        let found: Vec<_> = [5, 3, 5, 4]
-            .map(|port| numbers.number(flow(port)).unwrap())
-            .into();
-        assert_eq!(found, [0, 1, 0, 2]);
-        assert_eq!(numbers.flows().len(), 3);
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::builder::{Int8Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::input::fault::{Fault, FaultKind};
+use crate::output::fault::{Fault, FaultKind};
 use crate::pseudonym::address;
 use crate::pseudonym::keys::Pseudonyms;
 use crate::pseudonym::prefix_table::PrefixTable;

@@ -2,8 +2,8 @@
 
 use arrow_array::RecordBatch;
 
-use crate::input::fault::Fault;
 use crate::output::columns::Columns;
+use crate::output::fault::Fault;
 use crate::queue::event::{EventKind, QueueId};
 use crate::queue::interval::QueueInterval;
 

@@ -3,23 +3,20 @@
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use hashbrown::HashMap;
 
-use crate::input::fault::{Fault, FaultKind};
 use crate::input::line_reader::{Line, LineEnd, next_line};
 use crate::input::source::PlainReader;
+use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
-use crate::queue::batch::{self, QueueLogRow, QueueRow};
-use crate::queue::event::{EventKind, QueueEvent, QueueId, QueueItem};
-use crate::queue::flow::FlowCache;
-use crate::queue::form::{QueueLogForm, RECOGNITION_BYTES, unrecognised};
-use crate::queue::format::bpftrace;
-use crate::queue::format::perf::PerfReader;
-use crate::queue::format::qmon::{QmonReader, Record};
-use crate::queue::format::table::{DeclaredClock, TableDeclaration, TableReader};
+use crate::queue::batch::{self, QueueLogRow};
+use crate::queue::form::{QueueLogForm, RECOGNITION_BYTES};
+use crate::queue::format::qmon::Record;
+use crate::queue::intake::Intake;
+use crate::queue::interval::QueueInterval;
 use crate::queue::packet_batch::QueuePacketBatch;
-use crate::queue::pairing::QueuePairing;
-use crate::queue::sort_window::SortWindow;
+use crate::queue::pairing::matching::QueuePairing;
+use crate::queue::reader::Reader;
+use crate::queue::refusal::QueueLogRefusal;
 
 /// Several times the longest line of any probe.
 const LONGEST_LINE_BYTES: usize = 16 * 1024;
@@ -27,10 +24,6 @@ const LONGEST_LINE_BYTES: usize = 16 * 1024;
 const WAITING_BATCHES: usize = 4;
 /// Records between two looks at whether a batch is full, which cost a little.
 const RECORDS_A_LOOK: usize = 4096;
-/// More queues than any host has; a damaged log could name a new one with each event.
-const MOST_QUEUES: usize = 1024;
-/// Times beyond the year 2096 are damage.
-const LATEST_NS: i64 = 4_000_000_000_000_000_000;
 
 /// What the caller chooses.
 #[derive(Debug, Clone, Copy)]
@@ -53,31 +46,6 @@ impl Default for QueueLogOptions {
     }
 }
 
-enum Reader {
-    Bpftrace(FlowCache),
-    Perf(PerfReader),
-    Qmon(Box<QmonReader>),
-    Table(Box<TableReader>),
-}
-
-impl Reader {
-    /// What one line says, and a second thing it may say; `None` if it is malformed.
-    fn line(&mut self, line: &[u8]) -> Option<(QueueItem, Option<QueueItem>)> {
-        match self {
-            Self::Bpftrace(flows) => bpftrace::parse_line(line, flows).map(|item| (item, None)),
-            Self::Perf(reader) => reader.parse_line(line),
-            Self::Table(reader) => reader.parse_line(line).map(|item| (item, None)),
-            Self::Qmon(_) => None,
-        }
-    }
-}
-
-/// What waits for its turn in time.
-enum Timed {
-    Event { queue: u32, event: QueueEvent },
-    Lost(i64),
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Reading,
@@ -92,16 +60,9 @@ pub struct QueueLogDecoder {
     options: QueueLogOptions,
     reader: Reader,
     source: PlainReader,
-    window: SortWindow<Timed>,
-    pairing: QueuePairing,
+    intake: Intake,
     packets: QueuePacketBatch,
-    numbers: HashMap<QueueId, u32>,
-    queues: Vec<QueueRow>,
-    last_queue: Option<(QueueId, u32)>,
-    log: QueueLogRow,
-    events_read: bool,
     stage: Stage,
-    summary: Summary,
 }
 
 impl QueueLogDecoder {
@@ -138,49 +99,34 @@ impl QueueLogDecoder {
                 )
             }));
         }
+        let opened = Reader::open(form, source.available())?;
         let mut log = QueueLogRow::default();
-        let (reader, drops_logged) = match form {
-            QueueLogForm::Table(declaration) => {
-                let declaration = TableDeclaration::from_json(declaration)?;
-                log.utc = declaration.clock == DeclaredClock::Utc;
-                let drops_logged = declaration.drops_logged;
-                (
-                    Reader::Table(Box::new(TableReader::new(declaration)?)),
-                    drops_logged,
-                )
-            }
-            known if QueueLogForm::of(source.available()).as_ref() == Some(known) => match form {
-                QueueLogForm::Perf => (Reader::Perf(PerfReader::default()), true),
-                QueueLogForm::Qmon => (Reader::Qmon(Box::default()), false),
-                _ => (Reader::Bpftrace(FlowCache::default()), true),
-            },
-            _ => return Err(unrecognised(form)),
-        };
+        log.utc = opened.utc;
+        let longest_silence_ns = options.longest_silence_ms.saturating_mul(1_000_000);
+        let pairing = QueuePairing::new(
+            opened.drops_logged,
+            i64::from(options.interval_ms) * 1_000_000,
+            longest_silence_ns,
+        );
         Ok(Self {
             options,
-            reader,
-            source,
-            window: SortWindow::default(),
-            pairing: QueuePairing::new(
-                drops_logged,
-                i64::from(options.interval_ms) * 1_000_000,
-                options.longest_silence_ms.saturating_mul(1_000_000),
+            intake: Intake::new(
+                pairing,
+                log,
+                longest_silence_ns,
+                opened.reader.of_several_processors(),
             ),
+            reader: opened.reader,
+            source,
             packets: QueuePacketBatch::default(),
-            numbers: HashMap::new(),
-            queues: Vec::new(),
-            last_queue: None,
-            log,
-            events_read: false,
             stage: Stage::Reading,
-            summary: Summary::default(),
         })
     }
 
     /// What was seen so far; whole once [`Self::next_batch`] has returned `None`.
     #[must_use]
     pub fn summary(&self) -> &Summary {
-        &self.summary
+        &self.intake.summary
     }
 
     /// The next batch with the name of its table, `None` after the last.
@@ -194,16 +140,19 @@ impl QueueLogDecoder {
             if self.collect_packets() >= rows {
                 return self.queue_packets().map(Some);
             }
-            self.pairing.set_aside(rows, rows.saturating_mul(WAITING_BATCHES));
-            if self.pairing.intervals().waiting() >= rows {
-                let intervals = self.pairing.intervals().take(rows, false);
+            self.intake
+                .pairing
+                .set_aside(rows, rows.saturating_mul(WAITING_BATCHES));
+            if self.intake.pairing.intervals().waiting() >= rows {
+                let intervals = self.intake.pairing.intervals().take(rows, false);
                 if !intervals.is_empty() {
                     return Ok(Some(("queue_interval", self.queue_intervals(&intervals)?)));
                 }
             }
             for _ in 0..rows.min(RECORDS_A_LOOK) {
                 if !self.read_record() {
-                    self.close();
+                    self.intake.close();
+                    self.stage = Stage::Closing;
                     break;
                 }
             }
@@ -215,20 +164,20 @@ impl QueueLogDecoder {
             self.stage = Stage::Intervals;
         }
         if self.stage == Stage::Intervals {
-            let intervals = self.pairing.intervals().take(rows, true);
+            let intervals = self.intake.pairing.intervals().take(rows, true);
             if !intervals.is_empty() {
                 return Ok(Some(("queue_interval", self.queue_intervals(&intervals)?)));
             }
             self.stage = Stage::Queues;
-            if !self.queues.is_empty() {
-                return Ok(Some(("queue", batch::queues(&self.queues)?)));
+            if !self.intake.queues.is_empty() {
+                return Ok(Some(("queue", batch::queues(&self.intake.queues)?)));
             }
         }
         if self.stage == Stage::Queues {
             self.stage = Stage::Finished;
             return Ok(Some((
                 "queue_log",
-                batch::queue_log(std::mem::take(&mut self.log))?,
+                batch::queue_log(std::mem::take(&mut self.intake.log))?,
             )));
         }
         Ok(None)
@@ -236,22 +185,20 @@ impl QueueLogDecoder {
 
     /// Move packets that have ended into the batch under construction; how many rows it has then.
     fn collect_packets(&mut self) -> usize {
-        let (packets, queues) = (&mut self.packets, &self.queues);
+        let (packets, queues) = (&mut self.packets, &self.intake.queues);
         let most = self.options.batch_rows.saturating_sub(packets.rows());
-        self.pairing
+        self.intake
+            .pairing
             .hand_out(most, |packet| packets.append(packet, queues));
         packets.rows()
     }
 
     fn queue_packets(&mut self) -> Result<(&'static str, RecordBatch), Fault> {
-        Ok(("queue_packet", self.packets.finish(self.log.clock())?))
+        Ok(("queue_packet", self.packets.finish(self.intake.log.clock())?))
     }
 
-    fn queue_intervals(
-        &self,
-        intervals: &[crate::queue::interval::QueueInterval],
-    ) -> Result<RecordBatch, Fault> {
-        batch::queue_intervals(intervals, self.options.interval_ms, self.log.clock())
+    fn queue_intervals(&self, intervals: &[QueueInterval]) -> Result<RecordBatch, Fault> {
+        batch::queue_intervals(intervals, self.options.interval_ms, self.intake.log.clock())
     }
 
     /// Read one record or line; whether there was one and more may follow.
@@ -260,22 +207,22 @@ impl QueueLogDecoder {
             let offset = self.source.offset();
             return match reader.next(&mut self.source) {
                 Record::Item(item) => {
-                    self.item(item, offset);
+                    self.intake.item(item, offset);
                     true
                 }
                 Record::Refused(reason, fault) => {
-                    self.summary.refuse(reason.into());
+                    self.intake.summary.refuse(reason);
                     if let Some(fault) = fault {
-                        self.summary.fail(fault);
+                        self.intake.summary.fail(fault);
                     }
                     true
                 }
                 Record::Stopped(reason, fault) => {
                     if let Some(reason) = reason {
-                        self.log.probe_failed |= reason == "probe_failed";
-                        self.summary.refuse(reason.into());
+                        self.intake.log.probe_failed |= reason == QueueLogRefusal::ProbeFailed;
+                        self.intake.summary.refuse(reason);
                     }
-                    self.summary.fail(fault);
+                    self.intake.summary.fail(fault);
                     false
                 }
                 Record::End => false,
@@ -288,7 +235,7 @@ impl QueueLogDecoder {
         let offset = self.source.offset();
         let Some(line) = next_line(&mut self.source, LONGEST_LINE_BYTES) else {
             if let Some(fault) = self.source.fault() {
-                self.summary.fail(fault.clone());
+                self.intake.summary.fail(fault.clone());
             }
             return false;
         };
@@ -305,9 +252,9 @@ impl QueueLogDecoder {
         self.source.consume(line.consumed_bytes);
         match parsed {
             Some((item, more)) => {
-                self.item(item, offset);
+                self.intake.item(item, offset);
                 if let Some(more) = more {
-                    self.item(more, offset);
+                    self.intake.item(more, offset);
                 }
             }
             None => self.refuse_line(&line, offset),
@@ -315,160 +262,19 @@ impl QueueLogDecoder {
         true
     }
 
-    fn item(&mut self, item: QueueItem, offset: u64) {
-        match item {
-            QueueItem::Event(queue, event) => self.take_in(queue, event, offset),
-            QueueItem::Lost { events, saturated } => {
-                self.log.lost_events = self.log.lost_events.saturating_add(events);
-                self.log.lost_events_is_minimum |= saturated;
-                let newest_ns = self.window.newest_ns().filter(|_| self.events_read);
-                self.pairing.losses().report(newest_ns);
-                let newest_ns = newest_ns.unwrap_or(i64::MIN);
-                if self.window.push(newest_ns, u8::MAX, Timed::Lost(events)).is_err() {
-                    self.pairing.intervals().lost(events);
-                }
-            }
-            QueueItem::ClockOffset(offset_ns) => {
-                if self.events_read || self.log.clock_offset_ns.is_some() {
-                    let message = format!(
-                        "queue log: the clock offset at offset {offset} comes after the first event or a second time; it was left out"
-                    );
-                    self.refuse(
-                        "late_clock_offset",
-                        Fault::new(FaultKind::CorruptRecord, message, Some(offset)),
-                    );
-                } else {
-                    self.log.clock_offset_ns = Some(offset_ns);
-                    self.log.utc = true;
-                }
-            }
-            QueueItem::OpenAtEnd { dequeues, enqueues } => {
-                self.log.stated_open = Some((dequeues, enqueues, offset));
-            }
-            QueueItem::Nothing => {}
-        }
-    }
-
-    /// An event as read: its time is checked and brought to the log's clock, and it waits for its turn.
-    fn take_in(&mut self, queue: QueueId, mut event: QueueEvent, offset: u64) {
-        let offset_ns = self.log.clock_offset_ns.unwrap_or(0);
-        let newest_ns = self.window.newest_ns().filter(|_| self.events_read);
-        let time_ns = event.time_ns.checked_add(offset_ns).filter(|time_ns| {
-            let silence_ns = newest_ns.map_or(0, |newest| time_ns.saturating_sub(newest));
-            (0..LATEST_NS).contains(time_ns)
-                && silence_ns <= self.options.longest_silence_ms.saturating_mul(1_000_000)
-        });
-        let Some(time_ns) = time_ns else {
-            let message = format!(
-                "queue log: the event at offset {offset} has a time that cannot be ({} ns); it was left out",
-                event.time_ns
-            );
-            self.refuse(
-                "impossible_time",
-                Fault::new(FaultKind::CorruptRecord, message, Some(offset)),
-            );
-            return;
-        };
-        event.time_ns = time_ns;
-        let Some(number) = self.queue_number(queue, &event) else {
-            let message = format!(
-                "queue log: the event at offset {offset} is of yet another queue after {MOST_QUEUES}; it was left out"
-            );
-            self.refuse(
-                "too_many_queues",
-                Fault::new(FaultKind::CorruptRecord, message, Some(offset)),
-            );
-            return;
-        };
-        // At the same time an enqueue goes before a dequeue in the binary form, whose events are of several
-        // processors; a text stands in the order in which the kernel worked.
-        let rank = match (&self.reader, event.kind) {
-            (Reader::Qmon(_), EventKind::Dequeue) => 1,
-            _ => 0,
-        };
-        let timed = Timed::Event { queue: number, event };
-        if self.window.push(time_ns, rank, timed).is_err() {
-            let message = format!(
-                "queue log: the event at offset {offset} lies more than {} ms before one read earlier; it was left out",
-                crate::queue::sort_window::WINDOW_NS / 1_000_000
-            );
-            self.refuse(
-                "time_backwards",
-                Fault::new(FaultKind::CorruptRecord, message, Some(offset)),
-            );
-            return;
-        }
-        self.events_read = true;
-        self.pairing
-            .losses()
-            .event_read(self.window.newest_ns().unwrap_or(time_ns));
-        self.summary.records_read += 1;
-        let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
-        while self.window.next_due(|timed| pair(timed, pairing, queues, log)) {}
-    }
-
-    /// The number of a queue, new ones being numbered as they come; events that name none are of the last one.
-    fn queue_number(&mut self, queue: QueueId, event: &QueueEvent) -> Option<u32> {
-        if event.kind == EventKind::Free {
-            return Some(self.last_queue.map_or(0, |(_, number)| number));
-        }
-        if let Some((last, number)) = self.last_queue
-            && last == queue
-        {
-            return Some(number);
-        }
-        let number = match self.numbers.get(&queue) {
-            Some(number) => *number,
-            None if self.queues.len() >= MOST_QUEUES => return None,
-            None => {
-                let number = u32::try_from(self.queues.len()).ok()?;
-                self.numbers.insert(queue, number);
-                self.queues.push(QueueRow::new(queue));
-                number
-            }
-        };
-        self.last_queue = Some((queue, number));
-        Some(number)
-    }
-
-    fn close(&mut self) {
-        let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
-        while self.window.next(|timed| pair(timed, pairing, queues, log)) {}
-        self.pairing.close();
-        let open = self.pairing.left_open();
-        self.log.open = open;
-        if let (Some((dequeues, enqueues, offset)), Some(found)) = (self.log.stated_open, open)
-            && (dequeues, enqueues) != found
-            && self.log.lost_events == 0
-        {
-            let message = format!(
-                "queue log: the probe says it held {dequeues} dequeues and {enqueues} enqueues open, but the log has {} and {}: records are missing that no loss report counts",
-                found.0, found.1
-            );
-            self.summary
-                .fail(Fault::new(FaultKind::CorruptRecord, message, Some(offset)));
-        }
-        self.stage = Stage::Closing;
-    }
-
-    fn refuse(&mut self, reason: &'static str, fault: Fault) {
-        self.summary.refuse(reason.into());
-        self.summary.fail(fault);
-    }
-
     fn refuse_line(&mut self, line: &Line, offset: u64) {
         if line.end != LineEnd::EndOfContent {
             let message = format!(
                 "queue log: the line at offset {offset} is no event, header or loss report; it was left out"
             );
-            self.refuse(
-                "malformed_line",
+            self.intake.refuse(
+                QueueLogRefusal::MalformedLine,
                 Fault::new(FaultKind::CorruptRecord, message, Some(offset)),
             );
             return;
         }
         // The probe ends every line, and a cut last field may still look whole.
-        self.summary.refuse("truncated_line".into());
+        self.intake.summary.refuse(QueueLogRefusal::TruncatedLine);
         let fault = self.source.fault().cloned().unwrap_or_else(|| {
             Fault::new(
                 FaultKind::Truncated,
@@ -476,28 +282,7 @@ impl QueueLogDecoder {
                 Some(offset),
             )
         });
-        self.summary.fail(fault);
-    }
-}
-
-/// What has its turn goes to the pairing, and is counted.
-fn pair(timed: &mut Timed, pairing: &mut QueuePairing, queues: &mut Vec<QueueRow>, log: &mut QueueLogRow) {
-    let (queue, event) = match timed {
-        Timed::Lost(events) => {
-            pairing.intervals().lost(*events);
-            return;
-        }
-        Timed::Event { queue, event } => (*queue, event),
-    };
-    if !pairing.event(queue, event) {
-        return;
-    }
-    if queues.is_empty() {
-        queues.push(QueueRow::new(QueueId::default()));
-    }
-    log.count(event.kind, event.time_ns);
-    if let Some(row) = queues.get_mut(queue as usize) {
-        row.count(event.kind, event.time_ns, event.drop_counter);
+        self.intake.summary.fail(fault);
     }
 }
 

@@ -11,8 +11,8 @@ use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArra
 use arrow_schema::{Field, Schema};
 use hashbrown::HashMap;
 
-use crate::input::fault::{Fault, FaultKind};
-use crate::packet::layers::protocol_name;
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::protocol::protocol_name;
 use crate::queue::batch::QueueRow;
 use crate::queue::event::NetworkFields;
 use crate::queue::flow::QueueFlow;

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 
 use hashbrown::HashMap;
 
-use crate::flow::record::{Direction, PerDirection};
-use crate::packet::layers::Endpoint;
+use crate::packet::direction::{Direction, PerDirection};
+use crate::packet::types::Endpoint;
 use crate::rtp::stream::RtpPacket;
 
 /// A UDP flow in one direction, and what is known of it.

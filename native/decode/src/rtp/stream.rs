@@ -6,8 +6,16 @@
 //! here any UDP packet may come). The packets of the probation count.
 
 use crate::input::bytes::{be_u16, be_u32};
+use crate::output::decoded::Decoded;
 use crate::rtp::clock::{CLOCK_RATES_HZ, ClockEstimator, static_rate_hz};
 use crate::rtp::sequence::{Arrival, SequenceTracker};
+
+/// What is found inside of UDP.
+pub(crate) const MEDIA: &[Decoded] = &[Decoded {
+    kind: "media",
+    name: "rtp",
+    meaning: "streams found by their looks or as a run's manifest declares them: loss, reordering, jitter (RFC 3550)",
+}];
 
 const FIXED_HEADER_BYTES: usize = 12;
 const PROBATION_PACKETS: usize = 5;

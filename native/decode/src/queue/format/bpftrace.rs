@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroI64;
 
 use crate::input::decimal::scaled;
-use crate::packet::layers::has_ports;
+use crate::packet::protocol::has_ports;
 use crate::queue::event::{
     DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem, REASON_QDISC_DROP,
 };

@@ -5,14 +5,17 @@
 //! that the probe failed, 4 what was open when it stopped. The first record that cannot be one ends the reading: where
 //! the next one would begin is not known any more.
 
-use crate::capture::reader::CapturedPacket;
 use crate::input::bytes::be_u32;
-use crate::input::fault::{Fault, FaultKind};
 use crate::input::source::PlainReader;
-use crate::packet::layers::{LayerDecoder, Packet, Transport, has_ports};
-use crate::packet::link::LinkType;
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::captured::CapturedPacket;
+use crate::packet::layers::LayerDecoder;
+use crate::packet::link_type::LinkType;
+use crate::packet::protocol::has_ports;
+use crate::packet::types::{Packet, Transport};
 use crate::queue::event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
 use crate::queue::flow::{FlowCache, QueueFlow};
+use crate::queue::refusal::QueueLogRefusal;
 
 const HEADER_BYTES: usize = 3;
 /// Of the body of an event, before the interface name.
@@ -29,10 +32,10 @@ const ETHERNET_HEADER_BYTES: usize = 14;
 /// What came of reading one record.
 pub(crate) enum Record {
     Item(QueueItem),
-    /// Left out, for a reason in one word; reading goes on.
-    Refused(&'static str, Option<Fault>),
+    /// Left out, with the reason; reading goes on.
+    Refused(QueueLogRefusal, Option<Fault>),
     /// Reading ends here; the reason where a record is left out with it.
-    Stopped(Option<&'static str>, Fault),
+    Stopped(Option<QueueLogRefusal>, Fault),
     End,
 }
 
@@ -97,7 +100,7 @@ impl QmonReader {
                 skip_unknown(source, kind, size, offset)
             } else {
                 Record::Stopped(
-                    Some("impossible_length"),
+                    Some(QueueLogRefusal::ImpossibleLength),
                     corrupt(
                         offset,
                         &format!("a record of type {kind} cannot have {size} bytes"),
@@ -132,12 +135,12 @@ impl QmonReader {
                 Some(offset_ns) => Record::Item(QueueItem::ClockOffset(offset_ns)),
                 None => refused(
                     offset,
-                    "malformed_record",
+                    QueueLogRefusal::MalformedRecord,
                     "the clock offset is no decimal number",
                 ),
             },
             3 => Record::Stopped(
-                Some("probe_failed"),
+                Some(QueueLogRefusal::ProbeFailed),
                 Fault::new(
                     FaultKind::CorruptRecord,
                     format!(
@@ -150,7 +153,7 @@ impl QmonReader {
                 Some(item) => Record::Item(item),
                 None => refused(
                     offset,
-                    "malformed_record",
+                    QueueLogRefusal::MalformedRecord,
                     "the counts of open events are not lengths A:B",
                 ),
             },
@@ -160,17 +163,17 @@ impl QmonReader {
     fn event(&mut self, body: &[u8], offset: u64) -> Record {
         let Some((event, name, frame)) = split_event(body) else {
             return Record::Stopped(
-                Some("impossible_length"),
+                Some(QueueLogRefusal::ImpossibleLength),
                 corrupt(offset, "the lengths inside the event are not those of its record"),
             );
         };
         if event.handle == 0 {
-            return Record::Refused("no_real_queue", None);
+            return Record::Refused(QueueLogRefusal::NoRealQueue, None);
         }
         let Ok(time_ns) = i64::try_from(event.time_ns) else {
             return refused(
                 offset,
-                "impossible_time",
+                QueueLogRefusal::ImpossibleTime,
                 "the event's time has more than 63 bits",
             );
         };
@@ -181,7 +184,7 @@ impl QmonReader {
             _ => {
                 return refused(
                     offset,
-                    "malformed_record",
+                    QueueLogRefusal::MalformedRecord,
                     "the event is neither enqueue nor dequeue",
                 );
             }
@@ -333,7 +336,7 @@ fn corrupt(offset: u64, what: &str) -> Fault {
     )
 }
 
-fn refused(offset: u64, reason: &'static str, what: &str) -> Record {
+fn refused(offset: u64, reason: QueueLogRefusal, what: &str) -> Record {
     let message = format!("queue log: at offset {offset}: {what}; the record was left out");
     Record::Refused(
         reason,
@@ -347,7 +350,11 @@ fn skip_unknown(source: &mut PlainReader, kind: u8, size: usize, offset: u64) ->
         return cut(source, size, there, offset);
     }
     source.consume(size);
-    refused(offset, "unknown_type", &format!("records have no type {kind}"))
+    refused(
+        offset,
+        QueueLogRefusal::UnknownType,
+        &format!("records have no type {kind}"),
+    )
 }
 
 fn cut(source: &mut PlainReader, needed: usize, there: usize, offset: u64) -> Record {
@@ -359,5 +366,5 @@ fn cut(source: &mut PlainReader, needed: usize, there: usize, offset: u64) -> Re
         )
     });
     source.consume(there);
-    Record::Stopped(Some("truncated_record"), fault)
+    Record::Stopped(Some(QueueLogRefusal::TruncatedRecord), fault)
 }

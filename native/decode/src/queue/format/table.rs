@@ -1,113 +1,18 @@
 //! Queue logs as tables: JSON Lines or CSV with declared columns and units.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroI64;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::Deserializer;
 
-use crate::input::decimal::scaled;
-use crate::input::fault::{Fault, FaultKind};
-use crate::packet::layers::{PROTOCOL_TCP, PROTOCOL_UDP};
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::protocol::{PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::queue::event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
 use crate::queue::flow::{FlowCache, QueueFlow};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum TableForm {
-    JsonLines,
-    Csv,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum DeclaredClock {
-    Monotonic,
-    Utc,
-}
-
-/// Names that stand for each kind of event.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EventNames {
-    column: String,
-    #[serde(default)]
-    enqueue: Vec<String>,
-    #[serde(default)]
-    dequeue: Vec<String>,
-    #[serde(default)]
-    drop: Vec<String>,
-    #[serde(default)]
-    lost: Vec<String>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DeclaredColumn {
-    column: String,
-    #[serde(default)]
-    unit: Option<String>,
-}
-
-/// Which column of a table is what, in which unit.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TableDeclaration {
-    pub(crate) form: TableForm,
-    #[serde(default)]
-    delimiter: Option<String>,
-    pub(crate) clock: DeclaredClock,
-    pub(crate) drops_logged: bool,
-    event: EventNames,
-    /// Columns that together tell packets in the queue apart.
-    packet: Vec<String>,
-    fields: BTreeMap<String, DeclaredColumn>,
-}
-
-impl TableDeclaration {
-    /// Read a declaration that was checked before.
-    pub(crate) fn from_json(text: &str) -> Result<Self, Fault> {
-        serde_json::from_str(text).map_err(|error| {
-            Fault::new(
-                FaultKind::UnrecognisedFormat,
-                format!("queue log declaration: {error}"),
-                None,
-            )
-        })
-    }
-}
-
-/// The fields that a declaration may name, in the order of their values.
-const FIELDS: [&str; 22] = [
-    "time",
-    "sojourn",
-    "packet_bytes",
-    "queue_packets",
-    "queue_bytes",
-    "network_namespace",
-    "interface_index",
-    "interface_name",
-    "handle",
-    "ethertype",
-    "protocol",
-    "source_address",
-    "source_port",
-    "destination_address",
-    "destination_port",
-    "ip_id",
-    "transport_word",
-    "drop_kind",
-    "drop_reason",
-    "drop_location",
-    "flow_label",
-    "lost_events",
-];
-const ECN_CE: &str = "ecn_ce";
-/// Keys of a line that are remembered for the next one.
-const MOST_KEYS: usize = 64;
+use crate::queue::format::table_declaration::{
+    ECN_CE, EventNames, FIELDS, TableDeclaration, TableForm, Unit, number_in, unit,
+};
+use crate::queue::format::table_object::{Collector, Value};
 
 /// Reader of one table; for CSV the header has to be given first.
 #[derive(Debug)]
@@ -130,54 +35,6 @@ pub(crate) struct TableReader {
     fields: Vec<u8>,
     ends: Vec<usize>,
     flows: FlowCache,
-}
-
-/// What a line says in one column; the text is kept for the next line, so that it need not be allocated anew.
-#[derive(Debug, Clone, Default)]
-struct Value {
-    text: String,
-    given: bool,
-}
-
-impl Value {
-    fn get(&self) -> Option<&str> {
-        self.given.then_some(self.text.as_str())
-    }
-
-    fn set(&mut self, text: Option<&str>) {
-        self.text.clear();
-        self.text.push_str(text.unwrap_or_default());
-        self.given = text.is_some();
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    /// Decimal places until the lake's unit.
-    Places(usize),
-    Factor(i64),
-}
-
-fn unit(field: &str, name: Option<&str>) -> Result<Unit, Fault> {
-    let time = matches!(field, "time" | "sojourn");
-    let known = match name {
-        Some("s") if time => Some(Unit::Places(9)),
-        Some("ms") if time => Some(Unit::Places(6)),
-        Some("us") if time => Some(Unit::Places(3)),
-        Some("ns") if time => Some(Unit::Places(0)),
-        Some("bytes") if field.ends_with("_bytes") => Some(Unit::Factor(1)),
-        Some("kB") if field.ends_with("_bytes") => Some(Unit::Factor(1000)),
-        Some("KiB") if field.ends_with("_bytes") => Some(Unit::Factor(1024)),
-        None if !time => Some(Unit::Factor(1)),
-        _ => None,
-    };
-    known.ok_or_else(|| {
-        let message = format!(
-            "queue log declaration: {field} has no unit {}; times need s, ms, us or ns, lengths may have bytes, kB or KiB",
-            name.unwrap_or("(none)")
-        );
-        Fault::new(FaultKind::UnrecognisedFormat, message, None)
-    })
 }
 
 /// A value is not of its kind.
@@ -446,18 +303,6 @@ impl TableReader {
     }
 }
 
-/// A number in the lake's unit.
-fn number_in(text: &str, unit: Unit) -> Option<i64> {
-    match (unit, text.strip_prefix("0x")) {
-        (Unit::Places(places), _) => scaled(text, places),
-        (Unit::Factor(factor), Some(digits)) => i64::from_str_radix(digits, 16).ok()?.checked_mul(factor),
-        (Unit::Factor(1), None) => scaled(text, 0),
-        (Unit::Factor(factor), None) => scaled(text, 6)?
-            .checked_mul(factor)
-            .map(|scaled| scaled / 1_000_000),
-    }
-}
-
 /// FNV-1a over texts, with their ends.
 fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> u64 {
     let mut state: u64 = 0xcbf2_9ce4_8422_2325;
@@ -467,87 +312,6 @@ fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> u64 {
         }
     }
     state
-}
-
-/// Takes the values of the wanted keys out of one flat JSON object.
-struct Collector<'c> {
-    columns: &'c [String],
-    values: &'c mut [Value],
-    keys: &'c mut Vec<(String, Option<usize>)>,
-}
-
-impl<'de> Visitor<'de> for Collector<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        for number in 0.. {
-            let wanted = Wanted {
-                columns: self.columns,
-                keys: self.keys,
-                number,
-            };
-            let Some(place) = map.next_key_seed(wanted)? else {
-                break;
-            };
-            let Some(value) = place.and_then(|place| self.values.get_mut(place)) else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            let raw = map.next_value::<&RawValue>()?.get();
-            match raw.as_bytes() {
-                [b'n', ..] => value.set(None),
-                [b'"', ..] if raw.contains('\\') => {
-                    value.set(serde_json::from_str::<String>(raw).ok().as_deref());
-                }
-                [b'"', .., b'"'] => value.set(raw.get(1..raw.len() - 1)),
-                _ => value.set(Some(raw)),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A key as its place among the wanted columns. Lines mostly have the same keys in the same order, so the key
-/// that stood there before is tried first.
-struct Wanted<'c> {
-    columns: &'c [String],
-    keys: &'c mut Vec<(String, Option<usize>)>,
-    number: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for Wanted<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Wanted<'_> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        if let Some((known, place)) = self.keys.get(self.number)
-            && known == key
-        {
-            return Ok(*place);
-        }
-        let place = self.columns.iter().position(|column| column == key);
-        match self.keys.get_mut(self.number) {
-            Some(known) => *known = (key.to_owned(), place),
-            None if self.number < MOST_KEYS => self.keys.push((key.to_owned(), place)),
-            None => {}
-        }
-        Ok(place)
-    }
 }
 
 #[cfg(test)]

@@ -18,113 +18,37 @@
 //! Some logs show no drop out of the queue. There a packet was dropped if, with no event lost meanwhile,
 //! its buffer comes again, a later packet of its own flow leaves before it (disciplines keep the order of a flow),
 //! or the queue is empty; the drop's time is that of the event that shows it, the latest it can have been. A packet
-//! that leaves within [`HOLD_NS`] all the same, out of a discipline that does reorder, was not dropped.
+//! that leaves within [`HOLD_NS`](crate::queue::interval::HOLD_NS) all the same, out of a discipline that does reorder, was not dropped.
 
-use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-
-use hashbrown::{Equivalent, HashMap, HashSet};
-
-use crate::queue::event::{EventKind, NetworkFields, QueueEvent};
-use crate::queue::flow::QueueFlow;
-use crate::queue::interval::{HOLD_NS, Length, QueueIntervals};
+use crate::queue::event::{EventKind, QueueEvent};
+use crate::queue::interval::{Length, QueueIntervals};
 use crate::queue::loss_spans::LossSpans;
+use crate::queue::pairing::open_packet::{BufferKey, BufferKeyed, OpenPackets};
+use crate::queue::pairing::rows::PacketRows;
+use crate::queue::pairing::unlogged_drops::UnloggedDrops;
 use crate::queue::queued_packet::{Fate, QueueState, QueuedPacket};
 
-/// Buffers of dropped packets that are remembered until they come again.
-const MOST_ABANDONED: usize = 1 << 20;
-/// Flows without a packet in a queue that keep their place, since most of them come again.
-const MOST_IDLE_FLOWS: usize = 4096;
-/// For so many packets an idle flow keeps its memory.
-const MOST_IDLE_PACKETS: usize = 16;
-/// Flows and packets of them that are kept before those that are over are looked for.
-const FEWEST_SWEPT: usize = 1 << 14;
-
-/// Key of a kernel buffer: its address, and the number of the queue.
-type BufferKey = (u64, u32);
-
-/// A flow at a queue.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct FlowKey {
-    queue: u32,
-    flow: Arc<QueueFlow>,
-}
-
-/// Looks a flow up without sharing it.
-struct FlowLookup<'f> {
-    queue: u32,
-    flow: &'f Arc<QueueFlow>,
-}
-
-impl Hash for FlowLookup<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.queue.hash(state);
-        self.flow.hash(state);
-    }
-}
-
-impl Equivalent<FlowKey> for FlowLookup<'_> {
-    fn equivalent(&self, key: &FlowKey) -> bool {
-        self.queue == key.queue && (Arc::ptr_eq(self.flow, &key.flow) || *self.flow == key.flow)
-    }
-}
-
-/// Packets whose end is awaited, and those that wait for their turn to be handed out.
+/// Packets whose end is awaited, and what their events come to.
 #[derive(Debug)]
 pub(crate) struct QueuePairing {
     drops_logged: bool,
-    next_index: i64,
-    /// Index of the first of `rows`.
-    base: i64,
-    rows: VecDeque<QueuedPacket>,
-    open: HashMap<BufferKey, i64>,
-    /// Packets still open whose turn is over.
-    stragglers: HashMap<i64, QueuedPacket>,
-    /// Those of them that have ended, and what was set aside with them.
-    late: VecDeque<QueuedPacket>,
-    /// Open packets of each flow in the order of their enqueue, only where drops are not logged.
-    /// Packets that end other than by a dequeue stay in it until the next sweep.
-    flows: HashMap<FlowKey, VecDeque<BufferKeyed>>,
-    /// Packets in `flows`.
-    followed: usize,
-    /// More flows and packets of them than these call for a sweep.
-    sweep_above: usize,
-    /// Packets that are gone without an event, in the order of when that was seen.
-    gone: VecDeque<(i64, BufferKeyed)>,
-    /// Open packets of each queue that are not known to be gone.
-    present: Vec<i64>,
-    abandoned: HashSet<BufferKey>,
-    abandoned_all: bool,
+    rows: PacketRows,
+    open: OpenPackets,
+    /// Only where drops are not logged.
+    unlogged: UnloggedDrops,
     unseen_enqueues: i64,
     queues: u32,
     intervals: QueueIntervals,
     losses: LossSpans,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct BufferKeyed {
-    key: BufferKey,
-    index: i64,
-}
-
 impl QueuePairing {
     pub(crate) fn new(drops_logged: bool, interval_ns: i64, longest_silence_ns: i64) -> Self {
         Self {
             drops_logged,
-            next_index: 0,
-            base: 0,
-            rows: VecDeque::new(),
-            open: HashMap::new(),
-            stragglers: HashMap::new(),
-            late: VecDeque::new(),
-            flows: HashMap::new(),
-            followed: 0,
-            sweep_above: FEWEST_SWEPT,
-            gone: VecDeque::new(),
-            present: Vec::new(),
-            abandoned: HashSet::new(),
-            abandoned_all: true,
+            rows: PacketRows::default(),
+            open: OpenPackets::new(),
+            unlogged: UnloggedDrops::default(),
             unseen_enqueues: 0,
             queues: 0,
             intervals: QueueIntervals::new(interval_ns, longest_silence_ns),
@@ -142,10 +66,8 @@ impl QueuePairing {
 
     /// Dequeues whose enqueue was not seen, and enqueues whose end was not, `None` where they are too many to know.
     pub(crate) fn left_open(&self) -> Option<(i64, i64)> {
-        self.abandoned_all.then(|| {
-            let enqueues = self.open.len() + self.abandoned.len();
-            (self.unseen_enqueues, enqueues as i64)
-        })
+        let abandoned = self.unlogged.abandoned()?;
+        Some((self.unseen_enqueues, (self.open.len() + abandoned) as i64))
     }
 
     /// Take in the next event of the log, in the order of time.
@@ -161,11 +83,12 @@ impl QueuePairing {
             EventKind::Enqueue => {
                 self.supersede(key, now_ns);
                 if !self.drops_logged {
-                    let index = self.next_index;
-                    self.follow(BufferKeyed { key, index }, event.network.as_ref());
+                    let index = self.rows.next_index();
+                    let packet = BufferKeyed { key, index };
+                    self.unlogged.follow(packet, event.network.as_ref(), &self.open);
                 }
-                let index = self.begin(queue, event);
-                if let Some(packet) = self.packet(index) {
+                let index = self.rows.begin(queue, event);
+                if let Some(packet) = self.rows.get(index) {
                     packet.enqueue = Some(QueueState::of(event));
                 }
                 self.open.insert(key, index);
@@ -175,19 +98,25 @@ impl QueuePairing {
             EventKind::Dequeue => {
                 let known = self.matching(key, event);
                 if !self.drops_logged {
-                    let index = known.unwrap_or(self.next_index);
-                    self.overtake(queue, index, event.network.as_ref(), now_ns);
+                    let index = known.unwrap_or(self.rows.next_index());
+                    self.unlogged.overtake(
+                        (queue, index),
+                        event.network.as_ref(),
+                        now_ns,
+                        &self.open,
+                        &mut self.rows,
+                    );
                 }
                 let index = known.unwrap_or_else(|| {
                     self.unseen_enqueues += 1;
-                    self.begin(queue, event)
+                    self.rows.begin(queue, event)
                 });
                 let mut found = (None, None);
-                if let Some(packet) = self.packet(index) {
+                if let Some(packet) = self.rows.get(index) {
                     packet.dequeued(event);
                     found = (packet.packet_bytes, packet.sojourn_ns);
                 }
-                self.ended(index);
+                self.rows.ended(index);
                 self.intervals.departed(queue, now_ns, found.0, found.1);
                 self.shorten(queue, event);
             }
@@ -203,7 +132,8 @@ impl QueuePairing {
             },
         }
         if let Some(packets) = logged_packets.filter(|_| !self.drops_logged) {
-            self.notice_empty(queue, key, i64::from(packets), now_ns);
+            self.unlogged
+                .notice_empty(key, i64::from(packets), now_ns, &self.open, &mut self.rows);
         }
         true
     }
@@ -220,14 +150,14 @@ impl QueuePairing {
             self.refuse(queue, event);
             return;
         }
-        let index = known.unwrap_or_else(|| self.begin(queue, event));
+        let index = known.unwrap_or_else(|| self.rows.begin(queue, event));
         let by_control_law = kind_of_drop(event) == Some("aqm");
         let mut packet_bytes = None;
-        if let Some(packet) = self.packet(index) {
+        if let Some(packet) = self.rows.get(index) {
             packet.dropped(Fate::DroppedInQueue, event);
             packet_bytes = packet.packet_bytes;
         }
-        self.ended(index);
+        self.rows.ended(index);
         self.intervals.set_length(queue, now_ns, |length| length);
         self.intervals.dropped_in_queue(queue, now_ns, packet_bytes);
         if by_control_law {
@@ -247,13 +177,13 @@ impl QueuePairing {
 
     /// A packet that did not get into the queue.
     fn refuse(&mut self, queue: u32, event: &mut QueueEvent) {
-        let index = self.begin(queue, event);
+        let index = self.rows.begin(queue, event);
         let now_ns = event.time_ns;
         let (packets, bytes) = length_of(event);
-        if let Some(packet) = self.packet(index) {
+        if let Some(packet) = self.rows.get(index) {
             packet.dropped(Fate::DroppedAtEnqueue, event);
         }
-        self.ended(index);
+        self.rows.ended(index);
         self.intervals
             .dropped_at_enqueue(queue, now_ns, event.packet_bytes);
         self.intervals.set_length(queue, now_ns, |length| Length {
@@ -286,8 +216,12 @@ impl QueuePairing {
     /// The open packet that an event ends; one that it cannot be is censored.
     fn matching(&mut self, key: BufferKey, event: &QueueEvent) -> Option<i64> {
         let index = self.open.remove(&key)?;
-        self.count_present(key.1, index, -1);
-        if self.packet(index).is_some_and(|packet| packet.is_that_of(event)) {
+        self.count_left(key.1, index);
+        if self
+            .rows
+            .get(index)
+            .is_some_and(|packet| packet.is_that_of(event))
+        {
             return Some(index);
         }
         self.censor(index);
@@ -296,157 +230,48 @@ impl QueuePairing {
 
     /// A buffer comes again: what it held before has gone.
     fn supersede(&mut self, key: BufferKey, now_ns: i64) {
-        self.abandoned.remove(&key);
+        self.unlogged.reused(key);
         let Some(index) = self.open.remove(&key) else {
             return;
         };
-        self.count_present(key.1, index, -1);
+        self.count_left(key.1, index);
         if self.drops_logged {
             self.censor(index);
             return;
         }
-        let gone_ns = self.packet(index).and_then(|packet| packet.gone_ns);
+        let gone_ns = self.rows.get(index).and_then(|packet| packet.gone_ns);
         self.settle(index, gone_ns.unwrap_or(now_ns));
     }
 
     /// End a packet that is gone without an event: dropped, unless an event may have been lost meanwhile.
     fn settle(&mut self, index: i64, gone_ns: i64) {
-        let Some(packet) = self.packet(index) else { return };
+        let Some(packet) = self.rows.get(index) else {
+            return;
+        };
         let enqueue_ns = packet.enqueue.map_or(gone_ns, |enqueue| enqueue.time_ns);
         if self.losses.touch(enqueue_ns, gone_ns) {
             self.censor(index);
             return;
         }
-        let Some(packet) = self.packet(index) else { return };
+        let Some(packet) = self.rows.get(index) else {
+            return;
+        };
         packet.dropped_unseen(gone_ns);
         let (queue, packet_bytes) = (packet.queue, packet.packet_bytes);
         self.intervals.dropped_in_queue(queue, gone_ns, packet_bytes);
-        self.ended(index);
+        self.rows.ended(index);
     }
 
     fn censor(&mut self, index: i64) {
-        if let Some(packet) = self.packet(index) {
+        if let Some(packet) = self.rows.get(index) {
             packet.open = false;
         }
-        self.ended(index);
-    }
-
-    fn follow(&mut self, packet: BufferKeyed, network: Option<&NetworkFields>) {
-        let (_, queue) = packet.key;
-        let place = queue as usize;
-        if self.present.len() <= place {
-            self.present.resize(place + 1, 0);
-        }
-        if let Some(present) = self.present.get_mut(place) {
-            *present += 1;
-        }
-        let Some(flow) = network.map(|network| &network.flow) else {
-            return;
-        };
-        if self.flows.len() + self.followed > self.sweep_above {
-            self.sweep_flows();
-        }
-        self.followed += 1;
-        if let Some(packets) = self.flows.get_mut(&FlowLookup { queue, flow }) {
-            packets.push_back(packet);
-        } else {
-            let flow = Arc::clone(flow);
-            self.flows
-                .insert(FlowKey { queue, flow }, VecDeque::from([packet]));
-        }
-    }
-
-    /// Forget the packets that have ended, and the flows that are left without any.
-    ///
-    /// A flow whose packets are all dropped never has the dequeue that would take them out. What is kept at least
-    /// doubles from one sweep to the next, so that an enqueue costs no more for it on average.
-    fn sweep_flows(&mut self) {
-        let open = &self.open;
-        let mut followed = 0;
-        self.flows.retain(|_, packets| {
-            packets.retain(|packet| open.get(&packet.key) == Some(&packet.index));
-            followed += packets.len();
-            !packets.is_empty()
-        });
-        self.followed = followed;
-        self.sweep_above = FEWEST_SWEPT.max(2 * (self.flows.len() + followed));
-    }
-
-    /// A packet left: those of its flow that came before it and are still here are gone.
-    fn overtake(&mut self, queue: u32, index: i64, network: Option<&NetworkFields>, now_ns: i64) {
-        let Some(flow) = network.map(|network| &network.flow) else {
-            return;
-        };
-        let lookup = FlowLookup { queue, flow };
-        let Some(packets) = self.flows.get_mut(&lookup) else {
-            return;
-        };
-        // Nearly always empty, and then without memory of its own.
-        let mut gone = Vec::new();
-        while let Some(first) = packets.front().copied() {
-            if first.index > index {
-                break;
-            }
-            packets.pop_front();
-            self.followed -= 1;
-            if first.index < index && self.open.get(&first.key) == Some(&first.index) {
-                gone.push(first);
-            }
-        }
-        if packets.is_empty() {
-            packets.shrink_to(MOST_IDLE_PACKETS);
-            if self.flows.len() > MOST_IDLE_FLOWS {
-                self.flows.remove(&lookup);
-            }
-        }
-        for packet in gone {
-            self.mark_gone(packet, now_ns);
-        }
-    }
-
-    /// A queue that is empty, or holds but the packet that has just come, holds none of those before.
-    fn notice_empty(&mut self, queue: u32, key: BufferKey, packets: i64, now_ns: i64) {
-        let newest = self.open.get(&key).copied();
-        let alone = i64::from(newest.is_some());
-        let present = self.present.get(queue as usize).copied().unwrap_or(0);
-        if packets != alone || present <= alone {
-            return;
-        }
-        let mut left: Vec<_> = self
-            .open
-            .iter()
-            .filter(|((_, other), index)| *other == queue && Some(**index) != newest)
-            .map(|(key, index)| BufferKeyed {
-                key: *key,
-                index: *index,
-            })
-            .collect();
-        left.sort_unstable_by_key(|packet| packet.index);
-        for packet in left {
-            self.mark_gone(packet, now_ns);
-        }
-    }
-
-    fn mark_gone(&mut self, packet: BufferKeyed, now_ns: i64) {
-        let Some(row) = self.packet(packet.index) else {
-            return;
-        };
-        if row.gone_ns.is_none() {
-            row.gone_ns = Some(now_ns);
-            self.gone.push_back((now_ns, packet));
-            if let Some(present) = self.present.get_mut(packet.key.1 as usize) {
-                *present -= 1;
-            }
-        }
+        self.rows.ended(index);
     }
 
     /// Packets that were gone long ago do not come any more.
     fn settle_gone(&mut self, now_ns: i64) {
-        while let Some((gone_ns, packet)) = self.gone.front().copied() {
-            if now_ns.saturating_sub(gone_ns) <= HOLD_NS {
-                return;
-            }
-            self.gone.pop_front();
+        while let Some(packet) = self.unlogged.next_settled(now_ns) {
             self.settle_one(packet);
         }
     }
@@ -456,83 +281,32 @@ impl QueuePairing {
             return;
         }
         self.open.remove(&packet.key);
-        if self.abandoned.len() < MOST_ABANDONED {
-            self.abandoned.insert(packet.key);
-        } else {
-            self.abandoned_all = false;
-        }
-        if let Some(gone_ns) = self.packet(packet.index).and_then(|row| row.gone_ns) {
+        self.unlogged.abandon(packet.key);
+        if let Some(gone_ns) = self.rows.get(packet.index).and_then(|row| row.gone_ns) {
             self.settle(packet.index, gone_ns);
         }
     }
 
-    fn count_present(&mut self, queue: u32, index: i64, change: i64) {
-        if self.drops_logged || self.packet(index).is_none_or(|packet| packet.gone_ns.is_some()) {
-            return;
-        }
-        if let Some(present) = self.present.get_mut(queue as usize) {
-            *present += change;
-        }
-    }
-
-    fn begin(&mut self, queue: u32, event: &mut QueueEvent) -> i64 {
-        let index = self.next_index;
-        self.next_index += 1;
-        self.rows.push_back(QueuedPacket::new(index, queue, event));
-        index
-    }
-
-    fn packet(&mut self, index: i64) -> Option<&mut QueuedPacket> {
-        match usize::try_from(index - self.base) {
-            Ok(place) => self.rows.get_mut(place),
-            Err(_) => self.stragglers.get_mut(&index),
-        }
-    }
-
-    fn ended(&mut self, index: i64) {
-        if index < self.base {
-            self.late.extend(self.stragglers.remove(&index));
+    /// An open packet came to an end.
+    fn count_left(&mut self, queue: u32, index: i64) {
+        if !self.drops_logged {
+            self.unlogged.left(queue, index, &mut self.rows);
         }
     }
 
     /// Hand out up to `most` packets that have ended, in the order of their first events but for those set aside.
-    pub(crate) fn hand_out(&mut self, most: usize, mut to: impl FnMut(&QueuedPacket)) {
-        for _ in 0..most {
-            if let Some(packet) = self.late.pop_front() {
-                to(&packet);
-                continue;
-            }
-            let Some(packet) = self.rows.front().filter(|packet| !packet.open) else {
-                return;
-            };
-            to(packet);
-            self.rows.pop_front();
-            self.base += 1;
-        }
+    pub(crate) fn hand_out(&mut self, most: usize, to: impl FnMut(&QueuedPacket)) {
+        self.rows.hand_out(most, to);
     }
 
-    /// Packets wait for those before them to end, but not for one whose end was lost: once more than `most` are
-    /// there, the first `packets` of them wait no longer.
+    /// Let the first `packets` packets wait no longer once more than `most` are there.
     pub(crate) fn set_aside(&mut self, packets: usize, most: usize) {
-        if self.rows.len() < most {
-            return;
-        }
-        for _ in 0..packets {
-            let Some(packet) = self.rows.pop_front() else {
-                return;
-            };
-            self.base += 1;
-            if packet.open {
-                self.stragglers.insert(packet.index, packet);
-            } else {
-                self.late.push_back(packet);
-            }
-        }
+        self.rows.set_aside(packets, most);
     }
 
     /// No more events come: what is still queued is censored.
     pub(crate) fn close(&mut self) {
-        while let Some((_, packet)) = self.gone.pop_front() {
+        while let Some(packet) = self.unlogged.next_gone() {
             self.settle_one(packet);
         }
         let mut open: Vec<i64> = self.open.values().copied().collect();
@@ -555,9 +329,14 @@ fn length_of(event: &QueueEvent) -> (Option<i64>, Option<i64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
     use std::num::NonZeroI64;
+    use std::sync::Arc;
 
-    use crate::queue::event::DropCause;
+    use crate::queue::event::{DropCause, NetworkFields};
+    use crate::queue::flow::QueueFlow;
+    use crate::queue::interval::HOLD_NS;
+    use crate::queue::pairing::unlogged_drops::{FEWEST_SWEPT, MOST_IDLE_FLOWS};
     use EventKind::{Dequeue, Drop, Enqueue, Free, Refuse};
 
     fn event(kind: EventKind, time_ns: i64, skb: u64, measured_ns: Option<i64>) -> QueueEvent {
@@ -794,7 +573,7 @@ mod tests {
             pairing.event(0, &mut of_flow(Enqueue, time_ns, 1, port, 1));
             pairing.event(0, &mut of_flow(Dequeue, time_ns + 5, 1, port, 0));
         }
-        assert!(pairing.flows.len() <= MOST_IDLE_FLOWS + 1);
+        assert!(pairing.unlogged.flows.len() <= MOST_IDLE_FLOWS + 1);
     }
 
     #[test]
@@ -808,7 +587,7 @@ mod tests {
                 pairing.hand_out(1, |_| ());
             }
             assert!(pairing.open.len() < 16);
-            assert!(pairing.flows.len() + pairing.followed <= FEWEST_SWEPT + 2);
+            assert!(pairing.unlogged.flows.len() + pairing.unlogged.followed <= FEWEST_SWEPT + 2);
         }
     }
 
@@ -819,8 +598,8 @@ mod tests {
         for n in 0..50_000_i64 {
             pairing.event(0, &mut of_flow(Enqueue, n * 10, u64::from(n > 0), 5, 9));
         }
-        let kept: usize = pairing.flows.values().map(VecDeque::len).sum();
-        assert_eq!(kept, pairing.followed);
+        let kept: usize = pairing.unlogged.flows.values().map(VecDeque::len).sum();
+        assert_eq!(kept, pairing.unlogged.followed);
         assert!(kept <= FEWEST_SWEPT + 2);
     }
 
@@ -832,7 +611,7 @@ mod tests {
         for n in 10..30_000_u16 {
             pairing.event(0, &mut of_flow(Enqueue, i64::from(n), 3, n, 9));
         }
-        assert!(pairing.flows.len() < 20_000);
+        assert!(pairing.unlogged.flows.len() < 20_000);
         pairing.event(0, &mut of_flow(Dequeue, 40_000, 2, 5, 9));
         pairing.close();
         let packets = handed_out(&mut pairing, 2);

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 
-use crate::connection::tcp_info::TcpInfo;
+use crate::connection::tcp_info::structure::TcpInfo;
 use crate::input::bytes::be_u16;
 use crate::input::utc_time::parse_rfc3339_ns;
 

@@ -2,15 +2,15 @@
 
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_decode::TcpInfoOptions;
 
-use crate::Summary;
 use crate::batch::one_to_pyarrow;
+use crate::batches::Locked;
 use crate::errors::{require_positive, to_exception};
+use crate::summary::Summary;
 
 /// A file object of Python as a reader: what lies in an archive never reaches the disk.
 struct FileObject(Py<PyAny>);
@@ -37,17 +37,7 @@ impl Read for FileObject {
 
 /// Decoder of tcp-info files, one after another.
 #[pyclass(frozen, module = "sojourn_ingest._native")]
-pub(crate) struct TcpInfoDecoder(Mutex<sojourn_decode::TcpInfoDecoder>);
-
-impl TcpInfoDecoder {
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        run: impl FnOnce(&mut sojourn_decode::TcpInfoDecoder) -> T + Send,
-    ) -> T {
-        py.detach(|| run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-}
+pub(crate) struct TcpInfoDecoder(Locked<sojourn_decode::TcpInfoDecoder>);
 
 #[pymethods]
 impl TcpInfoDecoder {
@@ -62,33 +52,36 @@ impl TcpInfoDecoder {
             open_connections,
             polls,
         };
-        Ok(Self(Mutex::new(sojourn_decode::TcpInfoDecoder::new(options))))
+        Ok(Self(Locked::new(sojourn_decode::TcpInfoDecoder::new(options))))
     }
 
     fn open(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.with(py, |decoder| decoder.open(&path))
+        self.0
+            .with(py, |decoder| decoder.open(&path))
             .map_err(|fault| to_exception(&fault))
     }
 
     fn open_file(&self, py: Python<'_>, file: Py<PyAny>) -> PyResult<()> {
-        self.with(py, |decoder| decoder.open_reader(Box::new(FileObject(file))))
+        self.0
+            .with(py, |decoder| decoder.open_reader(Box::new(FileObject(file))))
             .map_err(|fault| to_exception(&fault))
     }
 
     #[pyo3(signature = (lines = 65_536))]
     fn read(&self, py: Python<'_>, lines: usize) -> bool {
-        self.with(py, |decoder| decoder.read(lines))
+        self.0.with(py, |decoder| decoder.read(lines))
     }
 
     #[pyo3(signature = (*, last = false))]
     fn take_batch<'py>(&self, py: Python<'py>, last: bool) -> PyResult<Bound<'py, PyAny>> {
         let batch = self
+            .0
             .with(py, |decoder| decoder.take_batch(last))
             .map_err(|fault| to_exception(&fault))?;
         one_to_pyarrow(py, batch)
     }
 
     fn summary(&self, py: Python<'_>) -> Summary {
-        Summary(self.with(py, |decoder| decoder.summary().clone()))
+        Summary(self.0.with(py, |decoder| decoder.summary().clone()))
     }
 }

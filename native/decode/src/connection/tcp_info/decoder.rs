@@ -9,11 +9,12 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use hashbrown::HashMap;
 
-use crate::connection::batch::{self, ConnectionRow};
-use crate::connection::tcp_info::TcpInfo;
-use crate::connection::tcp_info_record::{Poll, Record, SocketId, parse};
-use crate::input::fault::{Fault, FaultKind};
+use crate::connection::refusal::TcpInfoRefusal;
+use crate::connection::tcp_info::batch::{self, ConnectionRow};
+use crate::connection::tcp_info::record::{Poll, Record, SocketId, parse};
+use crate::connection::tcp_info::structure::TcpInfo;
 use crate::input::source::PlainReader;
+use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
 
 /// Many times the longest line of the recorder.
@@ -152,7 +153,7 @@ impl TcpInfoDecoder {
     }
 
     fn refuse_line(&mut self, offset: u64, what: &str) {
-        self.summary.refuse("malformed_line".into());
+        self.summary.refuse(TcpInfoRefusal::MalformedLine);
         self.summary.fail(Fault::new(
             FaultKind::CorruptRecord,
             format!("tcp-info: line at byte {offset}: {what}"),
@@ -183,7 +184,7 @@ impl TcpInfoDecoder {
             (true, _) => {}
             (false, Ok(record)) if fault.is_none() => self.take(record),
             _ => {
-                self.summary.refuse("truncated_line".into());
+                self.summary.refuse(TcpInfoRefusal::TruncatedLine);
                 let message = format!("tcp-info: the line at byte {offset} is cut; copy the file again");
                 self.summary.fail(
                     fault
@@ -212,15 +213,15 @@ impl TcpInfoDecoder {
             return;
         }
         if poll.socket.peer_port == 0 {
-            self.summary.refuse("no_peer".into());
+            self.summary.refuse(TcpInfoRefusal::NoPeer);
             return;
         }
         let Some(info) = poll.info else {
-            self.summary.refuse("no_tcp_info".into());
+            self.summary.refuse(TcpInfoRefusal::NoTcpInfo);
             return;
         };
         let Some(time_ns) = poll.time_ns else {
-            self.summary.refuse("no_time".into());
+            self.summary.refuse(TcpInfoRefusal::NoTime);
             return;
         };
         self.summary.records_read += 1;
@@ -309,7 +310,7 @@ mod tests {
     use arrow_array::types::{Float64Type, Int64Type};
 
     use super::*;
-    use crate::connection::tcp_info_record::tests::line;
+    use crate::connection::tcp_info::record::tests::line;
 
     const UNSET: u32 = u32::MAX;
     const PEER: [u8; 4] = [192, 0, 2, 9];

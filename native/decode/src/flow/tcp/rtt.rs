@@ -1,5 +1,7 @@
 //! Round-trip times of one direction of a TCP connection.
 
+use crate::output::units::microseconds;
+
 /// Raw and smoothed RTT of the data of one direction.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RttStatistics {
@@ -72,11 +74,6 @@ impl RttStatistics {
     pub(crate) fn smoothed_max_us(&self) -> Option<f64> {
         self.if_any(self.smoothed_max_us)
     }
-}
-
-/// Whole microseconds, rounded half up.
-pub(crate) fn microseconds(nanoseconds: i64) -> i64 {
-    nanoseconds.saturating_add(500).div_euclid(1000)
 }
 
 #[cfg(test)]

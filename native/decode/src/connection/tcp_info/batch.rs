@@ -2,9 +2,9 @@
 
 use arrow_array::RecordBatch;
 
-use crate::connection::tcp_info_record::Poll;
-use crate::input::fault::Fault;
+use crate::connection::tcp_info::record::Poll;
 use crate::output::columns::Columns;
+use crate::output::fault::Fault;
 
 /// One connection, from all its polls.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,7 +63,7 @@ pub(crate) fn polls(rows: &[Poll]) -> Result<RecordBatch, Fault> {
     columns.int32("peer_port", |poll| i32::from(poll.socket.peer_port));
     columns.optional_string("congestion_control", |poll| poll.congestion_control.as_deref());
     columns.optional_int32("state", |poll| poll.info?.state.map(i32::from));
-    let number = |field: fn(&crate::connection::tcp_info::TcpInfo) -> Option<u64>| {
+    let number = |field: fn(&crate::connection::tcp_info::structure::TcpInfo) -> Option<u64>| {
         move |poll: &Poll| signed(poll.info.as_ref().and_then(field))
     };
     columns.optional_int64("rtt_us", number(|info| info.rtt_us.map(u64::from)));
