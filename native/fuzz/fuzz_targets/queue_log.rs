@@ -1,4 +1,4 @@
-//! Queue logs as text: bpftrace, perf script, and tables as JSON Lines and CSV.
+//! Queue logs of every form as they are, tables both as JSON Lines and as CSV.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -20,12 +20,13 @@ fuzz_target!(|input: &[u8]| {
             r#"{{"form": "{form}", "clock": "utc", "drops_logged": false, {FIELDS}"#
         ))
     };
-    let form = match first & 3 {
-        0 => QueueLogForm::Bpftrace,
-        1 => QueueLogForm::Perf,
-        2 => table("json_lines"),
-        _ => table("csv"),
-    };
+    // Those that are known by their content, in the order of the list, then the two kinds of table.
+    let mut forms: Vec<_> = QueueLogForm::KNOWN
+        .iter()
+        .filter_map(|known| QueueLogForm::of_name(known.name, None))
+        .collect();
+    forms.extend([table("json_lines"), table("csv")]);
+    let form = forms.swap_remove(usize::from(*first) % forms.len());
     let options = QueueLogOptions {
         batch_rows: 3,
         interval_ms: 60_000,
