@@ -16,8 +16,8 @@ refusals! {
 refusals! {
     /// Why a direction of an NDT result has no connection.
     pub(crate) enum NdtRefusal of "NDT" {
-        NoMeasurement = "no_measurement": "the direction of NDT7 has no poll with TCP_INFO",
-        NoRttToServer = "no_rtt_c2s": "the direction to the server of NDT5 has no RTT",
-        NoRttFromServer = "no_rtt_s2c": "the direction from the server of NDT5 has no RTT",
+        NotMeasured = "no_measurement": "the direction of NDT7 has no poll with TCP_INFO",
+        RttToServerUnknown = "no_rtt_c2s": "the direction to the server of NDT5 has no RTT",
+        RttFromServerUnknown = "no_rtt_s2c": "the direction from the server of NDT5 has no RTT",
     }
 }

@@ -22,7 +22,7 @@ macro_rules! decoded {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         $vis enum $things {
-            $(#[doc = $meaning] $variant,)+
+            $($variant,)+
         }
 
         impl $things {

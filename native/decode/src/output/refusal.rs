@@ -37,8 +37,8 @@ macro_rules! refusals {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         $vis enum $reasons {
-            $(#[doc = $meaning] $variant,)+
-            $($(#[doc = $of] $numbered($number),)+)?
+            $($variant,)+
+            $($($numbered($number),)+)?
         }
 
         impl $crate::output::refusal::Refusal for $reasons {

@@ -98,8 +98,8 @@ impl Test5 {
     pub(crate) fn result(self) -> NdtResult {
         let mut result = NdtResult::default();
         for (direction, reason) in [
-            (self.to_server, NdtRefusal::NoRttToServer),
-            (self.from_server, NdtRefusal::NoRttFromServer),
+            (self.to_server, NdtRefusal::RttToServerUnknown),
+            (self.from_server, NdtRefusal::RttFromServerUnknown),
         ] {
             let Some(direction) = direction else { continue };
             result.directions += 1;

@@ -108,7 +108,7 @@ impl Test7 {
             result.directions += 1;
             let polls = direction.polls;
             let Some(last) = polls.last else {
-                result.refused.push(NdtRefusal::NoMeasurement.name());
+                result.refused.push(NdtRefusal::NotMeasured.name());
                 continue;
             };
             let known = NdtConnection {
