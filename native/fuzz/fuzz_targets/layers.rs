@@ -14,7 +14,9 @@ fuzz_target!(|input: &[u8]| {
     let mut content = 0xa1b2_3c4d_u32.to_le_bytes().to_vec();
     content.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0]);
     let place = usize::from(*first) % (link_types().len() + 1);
-    let link_type = link_types().get(place).map_or(OTHER_LINK_TYPE, |known| known.number);
+    let link_type = link_types()
+        .get(place)
+        .map_or(OTHER_LINK_TYPE, |known| known.number);
     content.extend(link_type.to_le_bytes());
     let mut records = 0;
     while let [length, beyond, delay, after @ ..] = rest {

@@ -18,7 +18,8 @@
 //! Some logs show no drop out of the queue. There a packet was dropped if, with no event lost meanwhile,
 //! its buffer comes again, a later packet of its own flow leaves before it (disciplines keep the order of a flow),
 //! or the queue is empty; the drop's time is that of the event that shows it, the latest it can have been. A packet
-//! that leaves within [`HOLD_NS`](crate::queue::interval::HOLD_NS) all the same, out of a discipline that does reorder, was not dropped.
+//! that leaves within [`HOLD_NS`](crate::queue::interval::HOLD_NS) all the same, out of a discipline that does
+//! reorder, was not dropped.
 
 use crate::queue::event::{EventKind, QueueEvent};
 use crate::queue::interval::{Length, QueueIntervals};
