@@ -167,6 +167,7 @@ format: ## Format Python, Rust and SQL
 docs: ## Write the generated parts of the documentation anew
 	@.venv/bin/python -m sojourn_transforms.dbt_sources models
 	@.venv/bin/python -m sojourn_transforms.documentation
+	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
 
 .PHONY: figures
 figures: setup ## Run the notebooks over the reference data; writes docs/figures

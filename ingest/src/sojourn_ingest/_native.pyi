@@ -62,7 +62,11 @@ def capture_span(path: str) -> CaptureSpan:
     """
 
 class Summary:
-    """What a finished decoder saw. ``fault`` is the first fault, or None when the input was whole."""
+    """What a finished decoder saw.
+
+    ``refused`` counts records by the names of ``refusal_reasons``; ``fault`` is the first fault, or None when the input
+    was whole.
+    """
 
     records_read: int
     refused: dict[str, int]
@@ -130,8 +134,8 @@ class PairDecoder:
 class QueueLogDecoder:
     """Iterator over ``(table, batch)`` of one queue log; tables are queue_packet, queue_interval, queue and queue_log.
 
-    ``form`` is bpftrace, qmon or perf, or table with ``declaration``, the JSON of its columns and units.
-    Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
+    ``form`` is one of ``queue_log_forms``; one that is declared needs ``declaration``, the JSON of its columns and
+    units. Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
     """
 
     def __init__(
@@ -149,6 +153,55 @@ class QueueLogDecoder:
 
 def queue_log_form(head: bytes) -> str | None:
     """Return the form of a queue log by its first bytes, of those that need no declaration; None if it is none."""
+
+class LinkType:
+    """A link type of captures that has a decoder, under one of its numbers in the registry of tcpdump."""
+
+    number: int
+    name: str
+    meaning: str
+
+def link_types() -> list[LinkType]:
+    """Return the link types that have a decoder, of each link layer first the number that files have today."""
+
+class QueueLogForm:
+    """A form of queue log.
+
+    ``run_file`` is the name of such a log in the folder of a run, without the suffix of a compression. One that is
+    ``declared`` is not recognised by its content: a description says which of its columns is what.
+    """
+
+    name: str
+    meaning: str
+    run_file: str
+    declared: bool
+
+def queue_log_forms() -> list[QueueLogForm]:
+    """Return the forms of queue logs; of several logs in the folder of a run, that of the first form counts."""
+
+class RefusalReason:
+    """Why a record of a subject is refused.
+
+    ``name`` keys the counts of ``Summary.refused``. It is a format string where it contains the field ``number``, which
+    stands for what the record holds, as in ``link_type_{number}``.
+    """
+
+    subject: str
+    name: str
+    meaning: str
+
+def refusal_reasons() -> list[RefusalReason]:
+    """Return the reasons for refusing a record, by subject."""
+
+class Decoded:
+    """A capture format, compression or protocol that is decoded, with the standard."""
+
+    kind: str
+    name: str
+    meaning: str
+
+def decoded() -> list[Decoded]:
+    """Return capture formats, compressions, link encapsulations, protocols and tunnels, by kind."""
 
 def core_version() -> str:
     """Version of the decoder core, which changes whenever decoded facts may change."""

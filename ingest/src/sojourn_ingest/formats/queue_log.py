@@ -19,8 +19,7 @@ def queue_log_version() -> str:
 class QueueLog:
     """Events of packets at queues, in one of the forms that probes write.
 
-    ``form`` is bpftrace (text of the project's probe), qmon (binary stream of the BCC queue monitor), or perf (text
-    of ``perf script`` over the tracepoints of qdisc and skb).
+    ``form`` is the name of one of ``_native.queue_log_forms`` that is not declared.
     """
 
     holds_addresses = True

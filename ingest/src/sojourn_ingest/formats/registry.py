@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sojourn_ingest import _native
 from sojourn_ingest.formats.archive import ConnectionArchive
 from sojourn_ingest.formats.capture import Capture
 from sojourn_ingest.formats.connection_format import MemberFormat
@@ -76,9 +77,7 @@ class Registry:
             StudyDescriptionFile(),
             SsPolls(),
             TcPolls(),
-            QueueLog("bpftrace"),
-            QueueLog("perf"),
-            QueueLog("qmon"),
+            *(QueueLog(form.name) for form in _native.queue_log_forms() if not form.declared),
             QueueLogDescriptionFile(),
             *queue_log_tables(queue_logs),
             SsText(),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sojourn_ingest import _native
 from sojourn_ingest.formats.capture import RtpHint
 from sojourn_ingest.formats.capture_pair import CapturePair
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
@@ -31,10 +32,7 @@ MAX_BYTES = 16 * 2**20
 MEASUREMENTS = {
     "before.pcap": "capture_before",
     "after.pcap": "capture_after",
-    "queue_bpftrace.txt": "queue_log",
-    "queue.qmon": "queue_log",
-    "queue_perf.txt": "queue_log",
-    "queue.csv": "queue_log",
+    **{form.run_file: "queue_log" for form in _native.queue_log_forms()},
     "queue.jsonl": "queue_log_decoded",
     "qdisc_stats.jsonl": "queue_counters",
     "ss_raw.jsonl": "tcp_polls",
