@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn_ingest import _native
-from sojourn_ingest.formats.capture import Capture, RtpHint
-from sojourn_ingest.formats.capture_recording import CaptureRecording
+from sojourn_ingest.formats.capture.capture import Capture, RtpHint
+from sojourn_ingest.formats.capture.capture_recording import CaptureRecording
+from sojourn_ingest.formats.capture.rotation import capture_span, parse, plain_name, recordings_among, why_not_continued
 from sojourn_ingest.formats.interface import InputError, Source
-from sojourn_ingest.formats.rotation import capture_span, parse, plain_name, recordings_among, why_not_continued
-from sojourn_ingest.formats.run_manifest import MEASUREMENTS, RunManifest, load_manifest, measured_file, rtp_hints
+from sojourn_ingest.formats.run.run_manifest import MEASUREMENTS, RunManifest, load_manifest, measured_file, rtp_hints
 from sojourn_ingest.lake import Commit, Lake
 
 MANIFEST_SUFFIXES = (".json", ".yaml", ".yml")

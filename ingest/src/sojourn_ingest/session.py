@@ -15,16 +15,16 @@ from typing import Literal, TypeVar
 from sojourn_ingest import __version__, _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
-from sojourn_ingest.formats.capture import Capture
-from sojourn_ingest.formats.capture_pair import CapturePair
-from sojourn_ingest.formats.capture_recording import CaptureRecording
-from sojourn_ingest.formats.connection_format import ConnectionFormat
-from sojourn_ingest.formats.file_parts import FilePart, PartOfFile, SplittableFormat
+from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.capture.capture_pair import CapturePair
+from sojourn_ingest.formats.capture.capture_recording import CaptureRecording
+from sojourn_ingest.formats.capture.rotation import recording_hash
+from sojourn_ingest.formats.connection.connection_format import ConnectionFormat
+from sojourn_ingest.formats.content.file_parts import FilePart, PartOfFile, SplittableFormat
+from sojourn_ingest.formats.content.native_decoder import input_error
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
-from sojourn_ingest.formats.native_decoder import input_error
 from sojourn_ingest.formats.registry import Registry, is_description
-from sojourn_ingest.formats.rotation import recording_hash
-from sojourn_ingest.formats.run_manifest import RunManifest
+from sojourn_ingest.formats.run.run_manifest import RunManifest
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording, plan
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, Outcome
 

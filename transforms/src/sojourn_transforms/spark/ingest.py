@@ -22,7 +22,7 @@ import pyarrow as pa
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
-from sojourn_ingest.formats.file_parts import FilePart, SplittableFormat
+from sojourn_ingest.formats.content.file_parts import FilePart, SplittableFormat
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
