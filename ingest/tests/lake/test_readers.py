@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sojourn_ingest.lake import FactWriter, Lake, Outcome, readers
-from sojourn_ingest.lake.lake import LakeDamagedError
+from sojourn_ingest.lake import FactWriter, Lake, LakeDamagedError, Outcome, readers
 from sojourn_ingest.lake.storage import StorageError
 from sojourn_ingest.schema import table
 

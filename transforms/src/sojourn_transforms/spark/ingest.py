@@ -25,7 +25,7 @@ from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.formats.content.file_parts import FilePart, SplittableFormat
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.ingest_plan import Plan, PlannedRecording
-from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome, commit_of
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import (
     INTERNAL_ERROR,
@@ -58,14 +58,8 @@ class ReportingLake(Lake):
     """A lake as a task sees it: it knows what is live, writes files, and keeps what it would commit for the driver."""
 
     def __init__(self, uri: str, live: Iterable[Commit]) -> None:
-        self._given = list(live)
+        super().__init__(uri, live=live)
         self.reported: dict[str, dict[str, Any]] = {}
-        super().__init__(uri)
-
-    def refresh(self) -> None:
-        """Take what the driver knew when the job began; a task reads no commits."""
-        for commit in self._given:
-            self._add(commit)
 
     def commit(
         self,
@@ -76,7 +70,7 @@ class ReportingLake(Lake):
         supersedes: Iterable[str] = (),
     ) -> Commit:
         """Keep what would be committed; nothing becomes visible."""
-        draft = self.draft(outcome, files, subject, part_outcomes)
+        draft = commit_of(outcome, files, subject, part_outcomes)
         self.reported[draft.name] = {
             "outcome": asdict(outcome),
             "files": [asdict(file) for file in files],

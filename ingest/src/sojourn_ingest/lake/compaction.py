@@ -1,6 +1,6 @@
-"""Maintenance of a lake: compaction of small files, and retention.
+"""Compaction: small files of a table are put together, and rows that no commit names any more are left out.
 
-Both only ever make new objects visible by one conditional write, so a kill at any moment leaves the lake as it was
+It only ever makes new objects visible by one conditional write, so a kill at any moment leaves the lake as it was
 or as it should be, with leftovers that the next writer removes. Files that have been put together are removed at once,
 or, where a build reads the lake, by the next writer after it.
 """
@@ -10,19 +10,20 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sojourn_ingest.lake import Commit, DataFile, Lake, Storage
+from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.lake import Lake
+from sojourn_ingest.lake.live_rows_sql import rows_sql
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
+from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.schema import TABLES, Table, table
-from sojourn_transforms.warehouse import rows_sql
 
 MIB = 2**20
 #: Files below this are put together.
@@ -37,11 +38,10 @@ FILTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "ingest_outcome": ("source_path",),
     "connection": ("dataset", "start_ns", "source_hash", "connection_number"),
 }
-EXPIRED = "expired"
 
 
-class MaintenanceError(RuntimeError):
-    """Maintenance stopped before it changed anything; the message says why."""
+class CompactionError(RuntimeError):
+    """A compaction stopped before it changed anything; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def write_group(storage: Storage, group: Group) -> DataFile:
 
     Raises
     ------
-    MaintenanceError
+    CompactionError
         If the files do not hold the rows that their commits promise.
     """
     declared = table(group.table)
@@ -156,19 +156,28 @@ def _write_sorted(declared: Table, statement: str, path: Path, promised_rows: in
                 writer.write_table(_as_declared(batch, schema), row_group_size=ROW_GROUP_ROWS)
     if rows != promised_rows:
         what = f"{rows:,} rows in files whose commits promise {promised_rows:,}"
-        raise MaintenanceError(f"table {declared.name}: {what}")
+        raise CompactionError(f"table {declared.name}: {what}")
 
 
 def _as_declared(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
     for column in schema:
         if not column.nullable and batch.column(column.name).null_count:
             what = f"column {column.name} is never null, and older files lack it"
-            raise MaintenanceError(f"{what}: ingest their sources again with this version first")
+            raise CompactionError(f"{what}: ingest their sources again with this version first")
     return pa.Table.from_batches([batch]).cast(schema)
 
 
-def write_groups_here(lake: Lake, groups: list[Group], on_step: Callable[[str], None]) -> list[DataFile]:
-    """Write each group's file in this process, one after the other: each sort uses every core."""
+#: Writes the file of each group, in their order: in this process, or in the tasks of a cluster.
+WriteGroups = Callable[[Lake, Sequence[Group]], list[DataFile]]
+
+
+def write_groups_here(
+    lake: Lake, groups: Sequence[Group], on_step: Callable[[str], None] = lambda _: None
+) -> list[DataFile]:
+    """Write each group's file in this process, one after the other: each sort uses every core.
+
+    ``on_step`` is told, in a few words, what is being written.
+    """
     files = []
     for group in groups:
         on_step(f"{group.table}: {len(group.names):,} files")
@@ -176,11 +185,17 @@ def write_groups_here(lake: Lake, groups: list[Group], on_step: Callable[[str], 
     return files
 
 
-def compact(lake: Lake, plan: CompactionPlan, files: list[DataFile]) -> Pack:
-    """Make the files of a plan's groups visible in place of those they were made of; the lake is held for writing.
+def compact(lake: Lake, plan: CompactionPlan, write: WriteGroups = write_groups_here) -> Pack:
+    """Put the files of each group of a plan together; the lake is held for writing.
 
     The commits stay what they are, so the fingerprint of the lake, and with it the id of the next build, does too.
+
+    Raises
+    ------
+    CompactionError
+        If files do not hold the rows that their commits promise.
     """
+    files = write(lake, plan.groups)
     place_to_file = {name: file for group, file in zip(plan.groups, files, strict=True) for name in group.names}
     parts: defaultdict[DataFile, list[Part]] = defaultdict(list)
     for commit in lake.live():
@@ -211,46 +226,3 @@ def _parts(commit: Commit, file: DataFile) -> list[Part]:
     if file.table == "ingest_outcome":
         named += [(part.source_path, part.content_hash) for part in commit.parts]
     return [Part(file.path, path, content_hash, commit.decoder_version) for path, content_hash in named]
-
-
-@dataclass(frozen=True)
-class Expiry:
-    """Facts of one commit that retention would remove."""
-
-    commit: Commit
-    tables: tuple[str, ...]
-    rows: int
-
-
-def plan_expiry(lake: Lake, tables: Iterable[str], before_ns: int) -> list[Expiry]:
-    """Return the facts of some tables whose source was last modified before a time, in nanoseconds since 1970."""
-    wanted = set(tables)
-    found = []
-    for commit in lake.live():
-        files = [file for file in commit.files if file.table in wanted]
-        if files and commit.modified_ns < before_ns:
-            names = tuple(sorted({file.table for file in files}))
-            found.append(Expiry(commit, names, sum(file.rows for file in files)))
-    return found
-
-
-def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
-    """Remove the facts of one commit from the tables; the lake is held for writing.
-
-    The attempt and its outcome stay on record, with the reason ``expired``, so that another ingest of the same file
-    does not bring the facts back.
-    """
-    on = (now or datetime.now(UTC)).strftime("%Y-%m-%d")
-    message = f"rows of {', '.join(expiry.tables)} were removed on {on} by retention"
-    kept = tuple(
-        file for file in expiry.commit.files if file.table not in expiry.tables and file.table != "ingest_outcome"
-    )
-    draft = replace(
-        expiry.commit,
-        # holds_facts stays, also where no row is left: the content was read, and is not to be read again.
-        files=kept,
-        reason=expiry.commit.reason or EXPIRED,
-        message=f"{expiry.commit.message}; {message}" if expiry.commit.message else message,
-        replaces=(expiry.commit.name,),
-    )
-    return lake.replace_with_reason(expiry.commit, draft)
