@@ -25,9 +25,9 @@ from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
 from sojourn_transforms.dbt_build import run_dbt
-from sojourn_transforms.spark import ingest as spark_ingest
+from sojourn_transforms.spark import ingest_runner
 from sojourn_transforms.spark.compaction import write_groups_on
-from sojourn_transforms.spark.ingest import SparkIngestSession
+from sojourn_transforms.spark.ingest_runner import SparkRunner
 from sojourn_transforms.spark.lake_views import lake_frame, register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 from sojourn_transforms.warehouse import register_lake as register_lake_in_duckdb
@@ -176,7 +176,7 @@ def test_a_build_that_reads_while_spark_compacts_reads_on(session: SparkSession,
 
 def ingest(lake: Lake, session: SparkSession | None, *sources: Path) -> list[Attempt]:
     pseudonymiser = Pseudonymiser(b"key")
-    made = IngestSession(lake, pseudonymiser) if session is None else SparkIngestSession(session, lake, pseudonymiser)
+    made = IngestSession(lake, pseudonymiser, runner=None if session is None else SparkRunner(session))
     with lake.writing():
         attempts = made.run(files_below(sources), lambda _: None)
         lake.remove_leftovers()
@@ -239,7 +239,7 @@ def test_recordings_copies_and_damage_are_the_same_in_tasks(session: SparkSessio
 def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_ingest, "PART_BYTES", 20_000)
+    monkeypatch.setattr(ingest_runner, "PART_BYTES", 20_000)
     folder = tmp_path / "tables"
     (folder / "damaged").mkdir(parents=True)
     for path in write_tables(tmp_path / "long", 250_000):
@@ -259,7 +259,7 @@ def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
         # A part of each task, and the outcome.
         assert len(written) == 3
         assert min(written.values()) >= 4
-        patch.setattr(spark_ingest, "PART_BYTES", 2_000_000)
+        patch.setattr(ingest_runner, "PART_BYTES", 2_000_000)
         ingest(threads, None, folder)
         ingest(tasks, session, folder)
     (one,), (other,) = (

@@ -19,7 +19,8 @@ import pytest
 from captures import udp_frame, write_pcap
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats.capture.rotation import parse, recording_hash, recordings_among
+from sojourn_ingest.formats.capture.rotation import parse, recordings_among
+from sojourn_ingest.formats.interface import recording_hash
 from sojourn_ingest.lake import Lake, find, forget
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 
@@ -29,7 +30,7 @@ START = 1_700_000_000 * SECOND
 
 def ingest(var: Path, *paths: Path) -> dict[str, Attempt]:
     lake = Lake(var / "lake")
-    session = IngestSession(lake, Pseudonymiser(b"key"), workers=2)
+    session = IngestSession(lake, Pseudonymiser(b"key"))
     with lake.writing():
         return {attempt.path.name: attempt for attempt in session.run(files_below(paths), lambda attempt: None)}
 

@@ -81,7 +81,7 @@ def test_hints_that_make_no_sense_are_refused(path: Path) -> None:
 
 def ingest(var: Path, *paths: Path, packets: bool = False) -> dict[str, Attempt]:
     lake = Lake(var / "lake")
-    session = IngestSession(lake, Pseudonymiser(b"key"), workers=2, packets=packets)
+    session = IngestSession(lake, Pseudonymiser(b"key"), packets=packets)
     with lake.writing():
         return {attempt.path.name: attempt for attempt in session.run(files_below(paths), lambda attempt: None)}
 

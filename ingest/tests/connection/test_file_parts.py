@@ -13,7 +13,7 @@ from connection_tables import write_tables
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection import connection_table
 from sojourn_ingest.formats.content import file_parts
-from sojourn_ingest.formats.content.file_parts import SplittableFormat, open_part, text_parts
+from sojourn_ingest.formats.content.file_parts import open_part, text_parts
 from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.formats.registry import Registry
 
@@ -38,8 +38,8 @@ def test_parts_give_what_the_whole_gives(
     monkeypatch.setattr(connection_table, "BLOCK_BYTES", 600)
     path = write_tables(tmp_path / "tables", 1500)[place]
     source = Source(path, "none", path.read_bytes()[:4096], path.stat().st_size)
-    chosen = Registry([path.parent / "in-parts.yaml"]).recognise(source)
-    assert isinstance(chosen, SplittableFormat)
+    chosen = Registry([path.parent / "in-parts.yaml"]).recognise(source).splittable()
+    assert chosen is not None
     whole = Reading()
     expected = rows_of(chosen.read(source, CONTEXT, whole))
     assert len(expected) > 700

@@ -16,7 +16,7 @@ from captures import udp_frame, write_pcap
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
-from sojourn_ingest.session import Attempt, IngestSession, files_below
+from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner, files_below
 
 
 def ingest(var: Path, *paths: Path) -> dict[str, Attempt]:
@@ -174,7 +174,9 @@ def test_same_input_gives_same_bytes_with_any_number_of_workers(tmp_path: Path, 
         var = tmp_path / str(workers)
         lake = Lake(var / "lake")
         with lake.writing():
-            IngestSession(lake, Pseudonymiser(b"key"), workers).run(files_below([run]), lambda _: None)
+            IngestSession(lake, Pseudonymiser(b"key"), runner=ThreadRunner(workers)).run(
+                files_below([run]), lambda _: None
+            )
         files = [path for path in (var / "lake" / "data").rglob("*.parquet") if "ingest_outcome" not in path.parts]
         # The end of a file's name is its writer's own, so that no writer ever writes over another's file.
         contents.append({path.relative_to(var).as_posix().rpartition("-")[0]: path.read_bytes() for path in files})

@@ -22,7 +22,7 @@ from sojourn_ingest.formats.connection.web100 import SideStream
 from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, is_marked
 from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Format, InputError, Source
-from sojourn_ingest.formats.queue.queue_log import QueueLog
+from sojourn_ingest.formats.queue.queue_log import QUEUE_LOG_FORMS, QueueLog
 from sojourn_ingest.formats.queue.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue.queue_log_table import (
     QueueLogDescription,
@@ -76,9 +76,7 @@ class Registry:
             StudyDescriptionFile(),
             SsPolls(),
             TcPolls(),
-            QueueLog("bpftrace"),
-            QueueLog("perf"),
-            QueueLog("qmon"),
+            *(QueueLog(form) for form in QUEUE_LOG_FORMS),
             QueueLogDescriptionFile(),
             *queue_log_tables(queue_logs),
             SsText(),
@@ -93,6 +91,10 @@ class Registry:
     def study(self, study_id: str) -> KnownStudy | None:
         """Return the description of one study, if it is at hand."""
         return next((study for study in self.studies if study.description.study_id == study_id), None)
+
+    def named(self, name: str | None) -> Format | None:
+        """Return the format of a name, as commits have it; None where it is none of this ingest's."""
+        return next((known for known in self.formats if known.name == name), None)
 
     def recognise(self, source: Source) -> Format:
         """Return the format of a content.

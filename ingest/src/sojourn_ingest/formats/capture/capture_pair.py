@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Pair, Reading, Source
 
 
 @dataclass(frozen=True)
-class CapturePair:
+class CapturePair(Pair):
     """The two captures of one run, each in one file or several, and the rate of the bottleneck between them."""
 
     study_id: str
@@ -30,6 +30,7 @@ class CapturePair:
     after_hash: str
 
     name = "capture_pair"
+    unknown_name = "before+after"
     holds_addresses = True
 
     @property
@@ -43,14 +44,15 @@ class CapturePair:
         return self.before[0].with_name(f"{self.before[0].name}+{self.after[0].name}")
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The files before the bottleneck, then those after it."""
+        return (*self.before, *self.after)
+
+    @property
     def content_hash(self) -> str:
         """Identity of the pair's facts."""
         text = f"capture pair\0{self.study_id}\0{self.run_id}\0{self.before_hash}\0{self.after_hash}\0{self.rate_bps}"
         return hashlib.sha256(text.encode()).hexdigest()
-
-    def recognises(self, source: Source) -> bool:
-        """Return False: a pair is found by a manifest, never by a content."""
-        return False
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the packets, the flows and the pair."""

@@ -9,10 +9,9 @@ begins when the one before it has ended, soon enough after it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,13 +82,6 @@ def parse(name: str) -> Name | None:
     if match := _BARE.fullmatch(name):
         return Name(("number", match["stem"], ""), (int(match["number"] or 0),), weak=True)
     return None
-
-
-def recording_hash(part_hashes: Sequence[str]) -> str:
-    """Return the identity of a recording by the content of its files; of one file it is that of the content."""
-    if len(part_hashes) == 1:
-        return part_hashes[0]
-    return hashlib.sha256("\0".join(("recording", *part_hashes)).encode()).hexdigest()
 
 
 Span = Callable[[Path], _native.CaptureSpan]

@@ -6,6 +6,7 @@ least ten samples" is meaningful there, and nowhere else: ten polls of a smoothe
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -28,10 +29,11 @@ def connection_numbers(first: int, rows: int) -> pa.Array:
     return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), rows), start=first - 1)
 
 
-class ConnectionFormat:
+class ConnectionFormat(Format):
     """A format whose facts are enriched: they depend on prefix lists and rules, and so does their version."""
 
     holds_addresses = True
+    is_enriched = True
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,12 @@ def columns_of(rows: list[dict[str, object]]) -> dict[str, pa.Array]:
 Found = RawConnections | RawRows | tuple[str, pa.RecordBatch]
 
 
-class MemberFormat(ConnectionFormat, Format):
+class MemberFormat(ConnectionFormat):
     """A format of which a source may be small, so that what many of them hold is completed together."""
 
+    @abstractmethod
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield what one source holds; faults are as with :meth:`Format.read`."""
-        raise NotImplementedError
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the facts of one source; a row that cannot be one is refused with its reason."""

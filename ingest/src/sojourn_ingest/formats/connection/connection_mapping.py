@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
 from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
-from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import table
 
 MARKER = "sojourn_connections: 1"
@@ -129,7 +129,7 @@ def parse_connection_description(text: bytes) -> ConnectionDescription:
     return parse_as(ConnectionDescription, text, "connection description")
 
 
-class ConnectionDescriptionFile:
+class ConnectionDescriptionFile(Format):
     """A description that lies beside the tables it describes: connection_dataset."""
 
     name = "connection_description"

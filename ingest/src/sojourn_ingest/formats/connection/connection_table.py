@@ -29,9 +29,9 @@ from sojourn_ingest.formats.connection.connection_format import (
 )
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
 from sojourn_ingest.formats.connection.connection_values import convert
-from sojourn_ingest.formats.content.file_parts import FilePart, open_part, parquet_parts, text_parts
+from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, text_parts
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, FilePart, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.validation_message import one_line
 
 PARQUET_MAGIC = b"PAR1"
@@ -39,7 +39,7 @@ BLOCK_BYTES = 4 * 2**20
 BATCH_ROWS = 65_536
 
 
-class ConnectionTable(MemberFormat):
+class ConnectionTable(MemberFormat, SplittableFormat):
     """One kind of table of one described data set."""
 
     def __init__(self, known: KnownConnections, mapping: ConnectionTableMapping) -> None:

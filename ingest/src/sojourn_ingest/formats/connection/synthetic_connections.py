@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.synthetic.connection_files import FORMAT_KEY, FORMAT_VERSION
 from sojourn_ingest.synthetic.connection_rows import connection_schema
 
@@ -14,7 +14,7 @@ MAGIC = b"PAR1"
 BATCH_ROWS = 122_880
 
 
-class SyntheticConnections:
+class SyntheticConnections(Format):
     """Generated connections; their host keys are numbers of hosts that do not exist, so there is nothing to hide."""
 
     name = "synthetic_connections"

@@ -9,49 +9,18 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast, runtime_checkable
+from typing import BinaryIO, cast
 
 import pyarrow.parquet as pq
 
-from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, FilePart, Format, Reading, Source, SplittableFormat
 
 #: The end of a line is looked for so far at a time, since what is no text may have none.
 PIECE_BYTES = 64 * 2**20
 
 
-@dataclass(frozen=True)
-class FilePart:
-    """Row groups of Parquet, or bytes of text, from ``start`` up to and without ``end``; ``first_row`` rows before."""
-
-    start: int
-    end: int
-    first_row: int | None = None
-
-
-@runtime_checkable
-class SplittableFormat(Protocol):
-    """A format of which files can be read in parts."""
-
-    name: str
-    holds_addresses: bool
-
-    @property
-    def version(self) -> str:
-        """Version of the reader."""
-
-    def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
-        """Return the parts of a file in order, of about so many bytes each; none where it is read as a whole."""
-
-    def rows_in(self, source: Source, part: FilePart) -> int:
-        """Return how many rows a part of text has, up to damage: the numbers that its rows take up."""
-
-    def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
-        """Yield the facts of one part; a fault after rows, also those of parts before it, goes into ``reading``."""
-
-
-class PartOfFile:
+class PartOfFile(Format):
     """One part of a file as a format of its own, to be read as any other."""
 
     def __init__(self, whole: SplittableFormat, part: FilePart) -> None:

@@ -6,7 +6,14 @@ from functools import lru_cache
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
-from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
+
+#: Forms of queue logs that are recognised from their content, with the name that such a log has in a run's folder.
+QUEUE_LOG_FORMS = {
+    "bpftrace": "queue_bpftrace.txt",
+    "qmon": "queue.qmon",
+    "perf": "queue_perf.txt",
+}
 
 _form_of = lru_cache(maxsize=64)(_native.queue_log_form)
 
@@ -16,7 +23,7 @@ def queue_log_version() -> str:
     return f"queue-log-{_native.core_version()}"
 
 
-class QueueLog:
+class QueueLog(Format):
     """Events of packets at queues, in one of the forms that probes write.
 
     ``form`` is bpftrace (text of the project's probe), qmon (binary stream of the BCC queue monitor), or perf (text

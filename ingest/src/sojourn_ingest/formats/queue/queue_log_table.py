@@ -134,7 +134,7 @@ def bundled_queue_log_descriptions() -> tuple[QueueLogDescription, ...]:
     return tuple(parse_queue_log_description(path.read_bytes()) for path in paths)
 
 
-class QueueLogDescriptionFile:
+class QueueLogDescriptionFile(Format):
     """A description that lies beside the queue logs it describes; it gives no facts of its own."""
 
     name = "queue_log_description"
@@ -153,7 +153,7 @@ class QueueLogDescriptionFile:
         yield from ()
 
 
-class QueueLogTable:
+class QueueLogTable(Format):
     """A queue log of one description."""
 
     holds_addresses = True

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
@@ -98,7 +98,7 @@ def queue_counter_batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-class TcPolls:
+class TcPolls(Format):
     """Polls of tc's counters over time."""
 
     name = "tc_polls"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
 from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
-from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
 
 MARKER = "sojourn_study: 1"
@@ -215,7 +215,7 @@ def bundled_description_paths() -> tuple[Path, ...]:
     return tuple(sorted(Path(str(item)) for item in folder.iterdir() if item.name.endswith(".yaml")))
 
 
-class StudyDescriptionFile:
+class StudyDescriptionFile(Format):
     """A study description, bundled or lying beside a study's data."""
 
     name = "study_description"

@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.study.study_description import (
     FieldMapping,
     OutputMapping,
@@ -49,7 +49,7 @@ class KnownStudy:
         return cls(parse_description(text), path, hashlib.sha256(text).hexdigest())
 
 
-class StudyTable:
+class StudyTable(Format):
     """One table of one known study, recognised by its exact header."""
 
     holds_addresses = False
@@ -57,7 +57,8 @@ class StudyTable:
     def __init__(self, study: KnownStudy, mapping: TableMapping) -> None:
         self.study = study
         self.mapping = mapping
-        self.name = f"study_table:{study.description.study_id}/{mapping.name}"
+        self.described_study = study.description.study_id
+        self.name = f"study_table:{self.described_study}/{mapping.name}"
 
     @property
     def version(self) -> str:
