@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.secrets_file import GENERATORS, address_key, ensure_secrets, read_secrets
+from sojourn_ingest.secrets_file import ADDRESS_KEY, GENERATORS, address_key, ensure_secrets, read_secrets
 
 
 def test_every_secret_is_generated_and_kept(tmp_path: Path) -> None:
@@ -24,6 +24,22 @@ def test_own_settings_survive_and_only_missing_ones_are_added(tmp_path: Path) ->
     path = tmp_path / "secrets.env"
     path.write_text("SUPERSET_ADMIN_PASSWORD=mine\n")
     assert ensure_secrets(path)["SUPERSET_ADMIN_PASSWORD"] == "mine"
+
+
+@pytest.mark.parametrize(
+    "value", ["", "two words", "a # b", "it's \\ 'quoted'", '"double"', "a=b", "$HOME", "pass'word\\n"]
+)
+def test_any_value_survives_that_something_is_added(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "secrets.env"
+    ensure_secrets(path)
+    settings = read_secrets(path)
+    with path.open("a") as handle:
+        handle.write("\n# mine\nOWN=" + "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'\n")
+    text = path.read_text()
+    path.write_text(text.replace(f"{ADDRESS_KEY}={settings[ADDRESS_KEY]}\n", ""))
+    again = ensure_secrets(path)
+    assert again["OWN"] == read_secrets(path)["OWN"] == value
+    assert again[ADDRESS_KEY] != settings[ADDRESS_KEY]
 
 
 def test_malformed_line_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -189,32 +188,28 @@ def test_kill_in_the_middle_leaves_a_lake_that_the_next_run_completes(
     tmp_path: Path, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOJOURN_ADDRESS_KEY", "one key for both lakes")
-    command = [
-        str(Path(sys.executable).parent / "sojourn"),
-        "ingest",
-        str(sample),
-        "--var",
-        str(tmp_path / "killed"),
-    ]
-    commits = tmp_path / "killed" / "lake" / "commits"
-    total = len(files_below([sample]))
-    for wanted in (3, total // 3, 2 * total // 3):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len(list(commits.glob("*.json"))) < wanted:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "the ingest ended before it could be killed"
-        lake = Lake(tmp_path / "killed" / "lake")
-        assert wanted <= len(lake.live()) < total
+    runs = [str(folder) for folder in sorted(sample.iterdir()) if folder.is_dir()][:4]
+    command = [str(Path(sys.executable).parent / "sojourn"), "ingest", *runs, "--var"]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    total = len(files_below(map(Path, runs)))
+    commits = 0
+    for point, times in (("commit.published", 3), ("facts.written", 5), ("commit.published", total // 3)):
+        environment = {**os.environ, "SOJOURN_STOP_AT": f"{point}:{times}"}
+        done = subprocess.run([*command, str(killed)], env=environment, capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL
+        lake = Lake(killed / "lake")
+        commits += times if point == "commit.published" else 0
+        assert commits <= len(lake.live()) < total
+        commits = len(lake.live())
         for name in TABLES:
             for path in lake.files(name):
                 pq.read_table(path)  # what is visible is whole
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([*command[:4], str(tmp_path / "whole")], check=True, stdout=subprocess.DEVNULL)
+    for var in (killed, whole):
+        subprocess.run([*command, str(var)], check=True, stdout=subprocess.DEVNULL)
     for name in TABLES:
-        assert _sorted_table(tmp_path / "killed", name).equals(_sorted_table(tmp_path / "whole", name)), name
-    named = {str(file) for name in TABLES for file in Lake(tmp_path / "killed" / "lake").files(name)}
-    present = {str(path) for path in (tmp_path / "killed" / "lake" / "data").rglob("*") if path.is_file()}
+        assert _sorted_table(killed, name).equals(_sorted_table(whole, name)), name
+    named = {str(file) for name in TABLES for file in Lake(killed / "lake").files(name)}
+    present = {str(path) for path in (killed / "lake" / "data").rglob("*") if path.is_file()}
     assert present == named
 
 

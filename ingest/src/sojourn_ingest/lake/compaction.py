@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sojourn_ingest import named_points
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import rows_sql
@@ -196,6 +197,7 @@ def compact(lake: Lake, plan: CompactionPlan, write: WriteGroups = write_groups_
         If files do not hold the rows that their commits promise.
     """
     files = write(lake, plan.groups)
+    named_points.reach("compaction.written")
     place_to_file = {name: file for group, file in zip(plan.groups, files, strict=True) for name in group.names}
     parts: defaultdict[DataFile, list[Part]] = defaultdict(list)
     for commit in lake.live():

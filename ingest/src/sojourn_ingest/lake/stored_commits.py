@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+from sojourn_ingest import named_points
 from sojourn_ingest.lake.commit import Commit
 from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.lake.storage import Storage
@@ -88,10 +89,12 @@ class StoredCommits:
         """Make a commit visible."""
         # A commit of that name says the same of the same attempt: it stands whoever made it.
         self._storage.create(commit_object(commit.name), commit.to_json().encode())
+        named_points.reach("commit.published")
 
     def publish_pack(self, pack: Pack) -> None:
         """Make a pack visible; what it stands for is seen at the next reading."""
         self._storage.create(pack_object(pack.name), pack.to_bytes())
+        named_points.reach("pack.published")
 
     def leftovers(self) -> list[str]:
         """Return the objects that are commits in packs, packs that were replaced, or were never finished."""
