@@ -179,8 +179,8 @@ def test_retention_removes_old_rows_and_remembers_that_they_were(tmp_path: Path)
     with packed.writing():
         for item in plan:
             expire(packed, item)
-    for state in ("as it stands", "read anew", "compacted"):
-        found = {"as it stands": packed, "read anew": Lake(lake.root)}.get(state) or compacted(packed)
+    for state in ("as it stands", "read again", "compacted"):
+        found = {"as it stands": packed, "read again": Lake(lake.root)}.get(state) or compacted(packed)
         assert scores(found) == [2.0]
         assert outcomes(found) == [("/new", None), ("/old", "expired")]
         assert plan_expiry(found, ["qoe_score"], 15 * DAY_NS) == []

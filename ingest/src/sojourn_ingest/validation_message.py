@@ -1,4 +1,4 @@
-"""Validation errors as one line that says what to mend."""
+"""Validation errors as one line that says what to correct."""
 
 from __future__ import annotations
 

@@ -376,7 +376,7 @@ def test_a_manifest_lists_the_parts_of_a_capture_under_any_names(tmp_path: Path,
     assert packets_of_flows(tmp_path) == [9, 10, 10, 10, 10, 10]
     before = [{"name": f"before-{letter}.cap", "sha256": hashes[f"before-{letter}.cap"]} for letter in "abc"]
     after = [f"after-{letter}.cap" for letter in "abc"]
-    # The manifest alone is given: the captures beside it are known, and are read anew as it says.
+    # The manifest alone is given: the captures beside it are known, and are read again as it says.
     ingest(tmp_path, manifest(inputs, files={"before.pcap": {"parts": before}, "after.pcap": {"parts": after}}))
     assert packets_of_flows(tmp_path) == [29, 30]
     assert bound(tmp_path) == {"capture_before", "capture_after"}

@@ -1,4 +1,4 @@
-"""The command line says what it does, what it did, and what to mend."""
+"""The command line says what it does, what it did, and what to correct."""
 
 import sys
 from pathlib import Path

@@ -99,7 +99,7 @@ def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Pa
     }
     assert outcomes["connection_table:made-up/connections"] == {"forgotten_host": 2}
     assert outcomes["capture"] == {"forgotten_host": 3}
-    # A lake opened anew sees the same, and no file with the host's rows is left.
+    # A lake that is opened again sees the same, and no file with the host's rows is left.
     assert Lake(tmp_path / "lake").fingerprint() == lake.fingerprint()
     files = {path for table in TABLES for path in (tmp_path / "lake" / "data" / table).glob("*")}
     assert files == {path for table in TABLES for path in lake.files(table)}

@@ -114,8 +114,8 @@ def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
 class ConnectionArchive(ConnectionFormat):
     """A tar archive whose members hold connections: tcp-info, NDT5, NDT7, SideStream, flent, described tables.
 
-    Polls of one connection in several tcp-info members are one row. A member that is empty is counted and is no fault;
-    one that is damaged is, and the others are still read.
+    Polls of one connection in several tcp-info members are one row. A member that is empty is counted and is not a
+    fault; one that is damaged is, and the others are still read.
     """
 
     name = "connection_archive"

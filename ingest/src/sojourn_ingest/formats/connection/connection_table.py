@@ -100,7 +100,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
         basis = Basis(
             description.dataset, self.mapping.rtt_basis, self.mapping.sample_basis, synthetic=description.synthetic
         )
-        # Lines that are no row have no number: Arrow meets them some blocks before it gives the rows above them.
+        # Lines that are not rows have no number: Arrow meets them some blocks before it gives the rows above them.
         number = 0 if part is None else part.first_row or 0
         try:
             for batch in self._batches(source, part, reading, sorted(self.mapping.columns_used)):
@@ -112,10 +112,10 @@ class ConnectionTable(MemberFormat, SplittableFormat):
                 kept = {name: column.filter(keep) for name, column in columns.items()}
                 yield RawConnections(basis, kept, pc.sum(keep).as_py() or 0)
         except pa.ArrowInvalid as error:
-            mend = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
+            advice = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
             # Arrow quotes the line at fault, which may hold an address: what is said stops before it.
             what = one_line(error).partition(": ")[0]
-            fault = InputError("corrupt_record", f"table is damaged after row {number}: {what}{mend}")
+            fault = InputError("corrupt_record", f"table is damaged after row {number}: {what}{advice}")
             if number == 0:
                 raise fault from None
             reading.fault = fault

@@ -20,7 +20,7 @@ PATTERNS = {"country": r"^[A-Z]{2}$", "access_technology": r"^[a-z][a-z0-9_]*$"}
 
 
 def convert(name: str, mapping: ConnectionField, column: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the converted column and, beside it, which values did not convert (null is no failure)."""
+    """Return the converted column and, beside it, which values did not convert (null is not a failure)."""
     column = _without_none(column, mapping)
     present = pc.is_valid(column)
     if mapping.codes is not None:

@@ -17,7 +17,7 @@ from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.validation_message import one_line
 
 MAX_BYTES = 2**20
-"""A larger file is no description."""
+"""A larger file is not a description."""
 MARKER_WITHIN_BYTES = 4096
 """How far from the start the marker line may stand."""
 SUFFIXES = (".yaml", ".yml")

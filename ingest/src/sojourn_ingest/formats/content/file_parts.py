@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, Format, Reading, Source, SplittableFormat
 
-#: The end of a line is looked for so far at a time, since what is no text may have none.
+#: The end of a line is looked for so far at a time, since what is not text may have none.
 PIECE_BYTES = 64 * 2**20
 
 
@@ -65,7 +65,7 @@ def text_parts(path: Path, part_bytes: int) -> list[FilePart]:
     with path.open("rb") as handle:
         while starts[-1] + part_bytes < size:
             handle.seek(starts[-1] + part_bytes - 1)
-            # Within a line is no place to part a file at, however long the line.
+            # A file is never parted within a line, however long the line.
             piece = handle.readline(PIECE_BYTES)
             while piece and not piece.endswith(b"\n"):
                 piece = handle.readline(PIECE_BYTES)

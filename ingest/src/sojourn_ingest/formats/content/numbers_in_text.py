@@ -11,7 +11,7 @@ NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 def number_of_text(text: pa.Array, factor: float, *, whole: bool) -> pa.Array:
     """Return the numbers times ``factor``, rounded to whole ones where asked for.
 
-    Null for what is no number, and for a whole number beyond 2^53, which doubles do not hold exactly.
+    Null for what is not a number, and for a whole number beyond 2^53, which doubles do not hold exactly.
     """
     null = pa.scalar(None, pa.string())
     trimmed = pc.utf8_trim_whitespace(text)

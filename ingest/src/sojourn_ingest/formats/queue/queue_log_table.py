@@ -194,7 +194,7 @@ class QueueLogTable(Format):
             raise input_error(error) from error
         yield from facts(decoder, context, reading)
         if reading.records_read == 0:
-            # A table of which no line is an event is no queue log, whatever its first line looked like.
+            # A table of which no line is an event is not a queue log, whatever its first line looked like.
             raise reading.fault or InputError("unrecognised_format", f"{self.name}: no line is an event", 0)
 
 

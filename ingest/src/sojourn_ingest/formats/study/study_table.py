@@ -103,8 +103,8 @@ class StudyTable(Format):
                         if rows.num_rows:
                             yield output.table, rows
             except pa.ArrowInvalid as error:
-                mend = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
-                fault = InputError("corrupt_record", f"table is damaged after line {line}: {one_line(error)}{mend}")
+                advice = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
+                fault = InputError("corrupt_record", f"table is damaged after line {line}: {one_line(error)}{advice}")
                 if reading.records_read == 0:
                     raise fault from error
                 reading.fault = fault

@@ -16,7 +16,7 @@ class LakeBusyError(RuntimeError):
 
 
 class StorageError(RuntimeError):
-    """A storage cannot be used; the message says what would mend it."""
+    """A storage cannot be used; the message says what to do."""
 
 
 class Storage(Protocol):
@@ -36,7 +36,7 @@ class Storage(Protocol):
         """Make an object appear whole; return False, and change nothing, where there is one of that name."""
 
     def delete(self, name: str) -> None:
-        """Remove an object; it is no error that there is none."""
+        """Remove an object, if it is there."""
 
     def draft(self, name: str) -> Path:
         """Return a local file to write an object into, which :meth:`keep` then puts in its place."""

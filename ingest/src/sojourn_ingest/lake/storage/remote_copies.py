@@ -62,7 +62,7 @@ class RemoteStorage(ABC):
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove an object; it is no error that there is none."""
+        """Remove an object, if it is there."""
 
     def draft(self, name: str) -> Path:
         """Return a local file to write into."""
