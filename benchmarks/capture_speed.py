@@ -148,7 +148,7 @@ SOJOURN = """
 import sys, tempfile
 from pathlib import Path
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.formats.interface import Context, Reading, Source
 from sojourn_ingest.lake.writer import FactWriter
 context = Context(Pseudonymiser(b"key"), lambda path: "")

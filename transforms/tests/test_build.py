@@ -102,7 +102,7 @@ def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Pat
     with pytest.raises(DbtError, match=r"(?i)memory"):
         load_a_seed("1KB")
     load_a_seed("1GB")
-    with pytest.raises(typer.BadParameter, match="'much' is no amount of memory; give one such as 8GB"):
+    with pytest.raises(typer.BadParameter, match="'much' is not an amount of memory; expected one such as 8GB"):
         engine_of("duckdb", Paths(tmp_path), None, None, memory="much")
     with pytest.raises(typer.BadParameter, match=r"spark\.driver\.memory"):
         engine_of("spark", Paths(tmp_path), None, None, memory="8GB")

@@ -38,7 +38,7 @@ class Installation:
 
     def ingest(self, *sources: Path) -> None:
         lake = Lake(self.paths.lake)
-        session = IngestSession(lake, Pseudonymiser(b"key", "pseudonymise"), 2)
+        session = IngestSession(lake, Pseudonymiser(b"key", "pseudonymise"))
         with lake.writing():
             attempts = session.run(files_below(sources), lambda _: None)
         assert [a.commit.status for a in attempts] == ["ok"] * len(attempts)

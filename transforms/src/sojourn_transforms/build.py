@@ -26,7 +26,7 @@ COUNTED_ONCE = "every_connection_is_counted_once"
 
 
 class BuildError(RuntimeError):
-    """The build stopped; the message says at what, and what would mend it."""
+    """The build stopped; the message says at what, and what to do."""
 
 
 @dataclass
@@ -125,8 +125,8 @@ def _build_and_publish(
         try:
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
-            mend = "; `sojourn build --full` counts all connections anew" if COUNTED_ONCE in str(error) else ""
-            raise BuildError(f"{error}; nothing was published, the build before is still served{mend}") from error
+            advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
+            raise BuildError(f"{error}; nothing was published, the build before is still served{advice}") from error
         on_step("comparing configurations")
         engine.write_comparisons()
         on_step("correlating harm with quality")
@@ -150,7 +150,7 @@ def _build_and_publish(
             description,
             paths.snapshots,
             engine.date_fingerprints(),
-            engine.anew,
+            engine.is_full,
             engine.memory,
         )
     except RepeatedKeyError as error:

@@ -13,11 +13,11 @@ from typing import Any
 import duckdb
 
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.mart_files import mart_paths
 from sojourn_transforms.snapshot import current
-from sojourn_transforms.warehouse import lake_view_body
 
 RELATIVE_TOLERANCE = 1e-9
 #: When an attempt was made and how long it took differ from run to run by nature.
@@ -129,8 +129,8 @@ def lake_relations(left: Lake, right: Lake) -> list[Relation]:
     return [
         Relation(
             f"lake {table.name}",
-            lake_view_body(table, left),
-            lake_view_body(table, right),
+            live_rows_sql(table, left),
+            live_rows_sql(table, right),
             table.key if "source_hash" in table.key or table.name == "ingest_outcome" else ("source_hash", *table.key),
             NOT_COMPARED.get(table.name, frozenset()),
         )

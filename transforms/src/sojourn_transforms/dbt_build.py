@@ -13,6 +13,7 @@ from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
+from sojourn_ingest import named_points
 from sojourn_transforms.models_fingerprint import minimum_hosts
 from sojourn_transforms.warehouse import MEMORY_VARIABLE
 
@@ -89,6 +90,8 @@ def run_dbt(
         if event.info.name == "NodeFinished":
             done += 1
             on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
+            if event.data.node_info.node_path.startswith("marts/"):
+                named_points.reach("mart.built")
 
     target, logs = manifest_path(folder).parent, folder / "logs"
     arguments = [

@@ -76,8 +76,8 @@ class SparkEngine:
         write_comparisons(self.marts_file, standard_comparisons(self.session))
 
     @property
-    def anew(self) -> bool:
-        """Always: every build on Spark counts all anew."""
+    def is_full(self) -> bool:
+        """Always: every build on Spark counts all connections."""
         return True
 
     def date_fingerprints(self) -> DateFingerprints:
