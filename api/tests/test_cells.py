@@ -24,7 +24,7 @@ from sojourn_api.queries.distributions import dataset_for, dimensions, distribut
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
-from sojourn_transforms.statistics import histogram
+from sojourn_statistics.histogram import log_linear
 
 NAME = "connection_queuing_delay_histogram"
 METRIC = "connection_queuing_delay"
@@ -195,9 +195,9 @@ def test_statistics_are_those_of_each_group_alone(snapshot: Snapshot, folder: Pa
         rows = client.get(f"{url}&quantiles=0,0.5,0.07,0.999999999999,1").json()["rows"]
         expected = []
         for key, (bins, counts) in of_groups.items():
-            chosen = histogram.quantile_bins(bins, counts, quantiles)
-            middle, lower = histogram.representative_us(chosen) / 1000, histogram.bin_lower_us(chosen) / 1000
-            upper = (histogram.bin_upper_us(chosen) - 1) / 1000
+            chosen = log_linear.quantile_bins(bins, counts, quantiles)
+            middle, lower = log_linear.representative_us(chosen) / 1000, log_linear.bin_lower_us(chosen) / 1000
+            upper = (log_linear.bin_upper_us(chosen) - 1) / 1000
             expected += [
                 (*plain_key(key), sum(counts), *point) for point in zip(quantiles, middle, lower, upper, strict=True)
             ]
@@ -207,7 +207,7 @@ def test_statistics_are_those_of_each_group_alone(snapshot: Snapshot, folder: Pa
         rows = client.get(f"{url}&statistic=thresholds&thresholds_ms=500,0,0.063,0.064,10000000").json()["rows"]
         expected = []
         for key, (bins, counts) in of_groups.items():
-            share = histogram.share_above(bins, counts, thresholds_us)
+            share = log_linear.share_above(bins, counts, thresholds_us)
             points = zip(np.array(thresholds_us) / 1000, share.estimate, share.lower, share.upper, strict=True)
             expected += [(*plain_key(key), sum(counts), *point) for point in points]
         assert [tuple(row.values()) for row in rows] == expected

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
-from sojourn_transforms.statistics import histogram
+from sojourn_statistics.histogram import log_linear
 
 TEXT, WHOLE = pa.string(), pa.int64()
 BASIS = [("dataset", TEXT), ("synthetic", pa.bool_()), ("rtt_basis", TEXT), ("sample_basis", TEXT)]
@@ -55,9 +55,9 @@ def drawn() -> Delays:
 
 
 def binned(delays_us: list[int]) -> list[dict[str, Any]]:
-    counts = Counter(histogram.bin_index(np.array(delays_us)).tolist())
+    counts = Counter(log_linear.bin_index(np.array(delays_us)).tolist())
     indexes = np.array(sorted(counts))
-    edges = zip(histogram.bin_lower_us(indexes).tolist(), histogram.bin_upper_us(indexes).tolist(), strict=True)
+    edges = zip(log_linear.bin_lower_us(indexes).tolist(), log_linear.bin_upper_us(indexes).tolist(), strict=True)
     return [
         {"bin_index": index, "bin_lower_us": lower, "bin_upper_us": upper, "connections": counts[index]}
         for index, (lower, upper) in zip(indexes.tolist(), edges, strict=True)

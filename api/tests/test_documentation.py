@@ -17,9 +17,9 @@ from sojourn_api.queries.distribution_points import STATISTICS
 from sojourn_api.queries.share_comparisons import SHARE_FACTORS, SHARE_METRICS
 from sojourn_api.routers import comparisons, distributions, rows
 from sojourn_api.settings import Settings
-from sojourn_transforms.statistics.comparison_metrics import FACTORS
-from sojourn_transforms.statistics.comparison_metrics import METRICS as COMPARED
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS
+from sojourn_statistics.comparison.metrics import FACTORS
+from sojourn_statistics.comparison.metrics import METRICS as COMPARED
+from sojourn_statistics.significance.multiplicity import CORRECTIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CODE = set(re.findall(r"`([^`\n]+)`", TEXT))

@@ -13,7 +13,6 @@ mod addresses;
 mod batch;
 mod connections;
 mod errors;
-mod histograms;
 mod ndt;
 mod ss_socket;
 mod texts;
@@ -363,7 +362,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::PrefixTable>()?;
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<connections::TcpInfoDecoder>()?;
-    module.add_class::<histograms::HistogramSet>()?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(capture_span, module)?)?;

@@ -19,9 +19,9 @@ from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.share_comparisons import SHARE_METRICS
 from sojourn_api.snapshot import Snapshot
-from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric, Factor
-from sojourn_transforms.statistics.comparison_table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS, Correction
+from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric, Factor
+from sojourn_statistics.comparison.table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
+from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
 
 LEVELS = ("0.9", "0.95", "0.99")
 RESULTS_KEPT = 64

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn_api.problems import ProblemError
-from sojourn_transforms.statistics import histogram
-from sojourn_transforms.statistics.histogram_set import Groups, HistogramSet
+from sojourn_statistics.histogram import log_linear
+from sojourn_statistics.histogram.histogram_set import Groups, HistogramSet
 
 Points = dict[str, npt.NDArray[Any]]
 Bins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -74,9 +74,9 @@ def _quantile_points(
     every_bin = np.arange(int(chosen.max(initial=-1)) + 1)
     return {
         "quantile_ratio": np.tile(np.array(statistic.quantiles, dtype=np.float64), len(groups)),
-        "value_ms": (histogram.representative_us(every_bin) / 1000)[chosen],
-        "value_lower_ms": (histogram.bin_lower_us(every_bin) / 1000)[chosen],
-        "value_upper_ms": ((histogram.bin_upper_us(every_bin) - 1) / 1000)[chosen],
+        "value_ms": (log_linear.representative_us(every_bin) / 1000)[chosen],
+        "value_lower_ms": (log_linear.bin_lower_us(every_bin) / 1000)[chosen],
+        "value_upper_ms": ((log_linear.bin_upper_us(every_bin) - 1) / 1000)[chosen],
     }, totals
 
 
@@ -94,22 +94,22 @@ def _threshold_points(
 
 
 def _cdf_points(bins: Bins, statistic: Statistic) -> Points:
-    _, upper, counts = histogram.coarsen(*bins, statistic.bins_per_octave)
+    _, upper, counts = log_linear.coarsen(*bins, statistic.bins_per_octave)
     return {
         "value_ms": (upper - 1) / 1000,
         "count": counts,
-        "cdf_ratio": histogram.cdf(counts),
+        "cdf_ratio": log_linear.cdf(counts),
     }
 
 
 def _pdf_points(bins: Bins, statistic: Statistic) -> Points:
-    lower, upper, counts = histogram.coarsen(*bins, statistic.bins_per_octave)
+    lower, upper, counts = log_linear.coarsen(*bins, statistic.bins_per_octave)
     return {
         "value_lower_ms": lower / 1000,
         "value_upper_ms": upper / 1000,
         "count": counts,
         "share_ratio": counts / counts.sum(),
-        "density_per_decade": histogram.log_pdf_per_decade(lower, upper, counts),
+        "density_per_decade": log_linear.log_pdf_per_decade(lower, upper, counts),
     }
 
 

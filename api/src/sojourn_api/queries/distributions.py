@@ -21,8 +21,8 @@ from sojourn_api.queries.aggregation import parse_group
 from sojourn_api.queries.distribution_points import STATISTICS, Statistic, described
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.snapshot import Snapshot
-from sojourn_transforms.statistics import histogram
-from sojourn_transforms.statistics.histogram_set import Groups, HistogramSet
+from sojourn_statistics.histogram import log_linear
+from sojourn_statistics.histogram.histogram_set import Groups, HistogramSet
 
 DEFAULT_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 MOST_POINTS = 1000
@@ -87,7 +87,7 @@ def parse_statistic(items: Items) -> Statistic:
         name=name,
         quantiles=DEFAULT_QUANTILES if quantiles is None else tuple(float(q) for q in quantiles),
         thresholds_us=tuple(int(value) for value in in_us),
-        bins_per_octave=int(one_of(items, "bins_per_octave", BINS_PER_OCTAVE) or histogram.BINS_PER_OCTAVE),
+        bins_per_octave=int(one_of(items, "bins_per_octave", BINS_PER_OCTAVE) or log_linear.BINS_PER_OCTAVE),
     )
 
 

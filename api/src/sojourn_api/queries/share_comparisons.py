@@ -17,15 +17,15 @@ from sojourn_api.parameters import Items, one_of, single
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.snapshot import Snapshot
-from sojourn_transforms.statistics import histogram
-from sojourn_transforms.statistics.comparison import verdict
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS, Correction, corrected
-from sojourn_transforms.statistics.share_difference import (
+from sojourn_statistics.comparison.configurations import verdict
+from sojourn_statistics.comparison.share_difference import (
     ClusterSums,
     ShareDifference,
     share_difference,
     share_difference_of_sums,
 )
+from sojourn_statistics.histogram import log_linear
+from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction, corrected
 
 LEVELS = ("0.9", "0.95", "0.99")
 _DECIMAL = re.compile(r"^[0-9]{1,9}(\.[0-9]{1,3})?$")
@@ -99,7 +99,7 @@ class ShareQuery:
         """Largest value of the threshold's bin: what is above it is known exactly."""
         if not self.of_systems:
             return self.threshold_us
-        return int(histogram.bin_upper_us(histogram.bin_index([self.threshold_us]))[0]) - 1
+        return int(log_linear.bin_upper_us(log_linear.bin_index([self.threshold_us]))[0]) - 1
 
     def sql(self) -> str:
         """Return one row a stratum, value of the factor and cluster, or one with sums over clusters."""

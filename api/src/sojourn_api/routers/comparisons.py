@@ -35,8 +35,8 @@ from sojourn_api.responses import Result, documented_formats, query_items, resul
 from sojourn_api.routers.rows import FORMAT
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
-from sojourn_transforms.statistics.comparison_metrics import FACTORS
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS
+from sojourn_statistics.comparison.metrics import FACTORS
+from sojourn_statistics.significance.multiplicity import CORRECTIONS
 
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
