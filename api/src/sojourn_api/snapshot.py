@@ -19,7 +19,7 @@ import duckdb
 
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
-from sojourn_api.histogram_metrics import histogram_counts
+from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.settings import Settings
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import read_build

@@ -6,17 +6,15 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from sojourn_api.catalogue import INTEGER_RANGES, ValueKind, kind_of
-from sojourn_api.parameters import Items
 from sojourn_api.problems import ProblemError
 
 _CHECKSUM_BYTES = 8
-_UNBOUND = frozenset({"limit", "cursor", "format"})
 _PYTHON_TYPES: dict[ValueKind, type] = {
     "real": float,
     "decimal": Decimal,
@@ -27,9 +25,9 @@ _PYTHON_TYPES: dict[ValueKind, type] = {
 }
 
 
-def fingerprint(path: str, items: Items) -> str:
-    """Return what identifies a query across its pages, whatever their size and format."""
-    bound = sorted(((k, v) for k, v in items if k not in _UNBOUND), key=lambda item: item[0])
+def fingerprint(path: str, items: Iterable[tuple[str, str]]) -> str:
+    """Return what identifies a query across its pages: its path, and what they have in common of its query string."""
+    bound = sorted(items, key=lambda item: item[0])
     return hashlib.sha256(json.dumps([path, bound]).encode()).hexdigest()[:16]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn_api.problems import ProblemError, quoted
-
 HISTOGRAM_COLUMNS = frozenset({"bin_index", "bin_lower_us", "bin_upper_us", "packets", "connections", "hosts"})
 """What a histogram consists of; all other columns say what it is of."""
 
@@ -58,15 +56,6 @@ METRICS = {
         Metric("rtt", "rtt", "connections", ("rtt_histogram",), (*_OF_CONNECTIONS, "rtt_statistic")),
     )
 }
-
-
-def metric_of(name: str) -> Metric:
-    """Return the metric of a name, or raise the problem that lists the known ones."""
-    if name not in METRICS:
-        raise ProblemError(
-            "unknown-metric", f"{quoted(name)} is not a metric", metric=name[:200], known=sorted(METRICS)
-        )
-    return METRICS[name]
 
 
 def histogram_counts() -> dict[str, str]:

@@ -11,8 +11,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from sojourn_api.catalogue import INTEGER_RANGES, Column
-from sojourn_api.parameters import Items, unknown_parameter
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
+from sojourn_api.requests.query_string import Items, unknown_parameter
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 OPERATORS = ("eq", "ne", *COMPARISONS, "in", "null")
