@@ -16,19 +16,19 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from sojourn_transforms.statistics import histogram
-from sojourn_transforms.statistics.cluster import cluster_mean_bootstrap_bounds, cluster_mean_bounds
-from sojourn_transforms.statistics.correlation import spearman_replicates
-from sojourn_transforms.statistics.intervals import mean_bounds, quantile_ranks
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS, corrected
-from sojourn_transforms.statistics.paired import paired_shift_bounds
-from sojourn_transforms.statistics.proportions import proportion, rate_ratio
-from sojourn_transforms.statistics.quantile_bootstrap import quantile_difference_bounds
-from sojourn_transforms.statistics.rank_distributions import EXACT_LARGEST_PRODUCT, mann_whitney_cdf
-from sojourn_transforms.statistics.resampling import RESAMPLES, percentile_bounds, resample_counts
-from sojourn_transforms.statistics.samples import Reals
-from sojourn_transforms.statistics.several_samples import dunn
-from sojourn_transforms.statistics.two_samples import dominance_bounds, shift_bounds
+from sojourn_statistics.correlation.coefficients import spearman_replicates
+from sojourn_statistics.histogram import log_linear
+from sojourn_statistics.intervals.cluster import cluster_mean_bootstrap_bounds, cluster_mean_bounds
+from sojourn_statistics.intervals.order_statistics import mean_bounds, quantile_ranks
+from sojourn_statistics.intervals.proportions import proportion, rate_ratio
+from sojourn_statistics.intervals.quantile_bootstrap import quantile_difference_bounds
+from sojourn_statistics.samples.arrays import Reals
+from sojourn_statistics.samples.resampling import RESAMPLES, percentile_bounds, resample_counts
+from sojourn_statistics.significance.multiplicity import CORRECTIONS, corrected
+from sojourn_statistics.significance.paired import paired_shift_bounds
+from sojourn_statistics.significance.rank_distributions import EXACT_LARGEST_PRODUCT, mann_whitney_cdf
+from sojourn_statistics.significance.several_samples import dunn
+from sojourn_statistics.significance.two_samples import dominance_bounds, shift_bounds
 
 BEGIN, END = "<!-- coverage: written by make bench-coverage -->", "<!-- coverage: end -->"
 STUDIES = 10_000
@@ -135,9 +135,9 @@ def of_histogram_median(world: World, n: int, random: np.random.Generator, studi
     if ranks is None:
         return None
     microseconds = np.maximum(np.floor(1000 * world.draw(random, (studies, n))), 0).astype(np.int64)
-    bins = np.sort(histogram.bin_index(microseconds), axis=-1)
-    lower = histogram.bin_lower_us(bins[:, ranks[0] - 1]).astype(float)
-    upper = histogram.bin_upper_us(bins[:, ranks[1] - 1]).astype(float) - 1
+    bins = np.sort(log_linear.bin_index(microseconds), axis=-1)
+    lower = log_linear.bin_lower_us(bins[:, ranks[0] - 1]).astype(float)
+    upper = log_linear.bin_upper_us(bins[:, ranks[1] - 1]).astype(float) - 1
     return within((lower, upper), math.floor(1000 * float(world.ppf(np.array(0.5)))))
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from sojourn_ingest.paths import Paths
+from sojourn_statistics.histogram import log_linear
 from sojourn_transforms.spark.session import SparkSettings, spark_session
-from sojourn_transforms.statistics import histogram
 
 pytestmark = pytest.mark.integration
 MACROS = ("integer_arithmetic.sql", "log_linear_bin.sql")
-EDGES_US = sorted({max(0, 2**power + step) for power in range(41) for step in (-1, 0, 1)} | {histogram.MAXIMUM_US})
+EDGES_US = sorted({max(0, 2**power + step) for power in range(41) for step in (-1, 0, 1)} | {log_linear.MAXIMUM_US})
 
 
 class Macros:
@@ -47,8 +47,8 @@ class Macros:
 
 def test_every_power_of_two_and_its_neighbours_fall_into_one_bin_everywhere(tmp_path: Path, repository: Path) -> None:
     assert len(EDGES_US) > 115
-    indexes = histogram.bin_index(np.array(EDGES_US))
-    edges = histogram.bin_lower_us(indexes), histogram.bin_upper_us(indexes)
+    indexes = log_linear.bin_index(np.array(EDGES_US))
+    edges = log_linear.bin_lower_us(indexes), log_linear.bin_upper_us(indexes)
     expected = list(zip(EDGES_US, indexes.tolist(), *(edge.tolist() for edge in edges), strict=True))
     assert all(lower <= value < upper for value, _, lower, upper in expected)
 

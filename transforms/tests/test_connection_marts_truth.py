@@ -11,7 +11,7 @@ import pytest
 from transforms.tests.worlds import Installation, world_installation
 
 from sojourn_ingest.synthetic.connection_world import TECHNOLOGIES, ConnectionWorld
-from sojourn_transforms.statistics import histogram
+from sojourn_statistics.histogram import log_linear
 
 pytestmark = pytest.mark.integration
 ROWS = int(os.environ.get("SOJOURN_TEST_WORLD_ROWS", "1000000"))
@@ -76,7 +76,7 @@ def test_near_connections_are_delayed_less(installation: Installation, world: Co
         "where proximity_class in ('up_to_20_ms@1', '20_to_100_ms@1') group by bin_index"
     )
     bins = [row["bin_index"] for row in rows], [row["connections"] for row in rows]
-    above = histogram.share_above(*bins, [99_999, 999_999])
+    above = log_linear.share_above(*bins, [99_999, 999_999])
     truth = [1 - world.share_below(100, near=True), 1 - world.share_below(1000, near=True)]
     error = DEVIATIONS * 3 * np.sqrt(np.array(truth) / sum(bins[1]))
     assert (above.lower - error <= truth).all()

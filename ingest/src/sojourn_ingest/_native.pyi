@@ -3,13 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-
-_U16 = npt.NDArray[np.uint16]
-_U32 = npt.NDArray[np.uint32]
-_U64 = npt.NDArray[np.uint64]
 
 class DecodeError(Exception):
     """A fault in an input; ``args`` is ``(message, offset)``, the byte offset in the plain content or None."""
@@ -266,30 +260,6 @@ class TcpInfoDecoder:
         """Return the connections that have ended (all of them with ``last``), with plain ``client_address``."""
     def summary(self) -> Summary:
         """Return what was seen so far, of all files."""
-
-class HistogramSet:
-    """Histograms one after another, in memory of its own: bins with their counts, divided by offsets.
-
-    Groups are ``members`` (each histogram at most once) divided by ``offsets``. Everything runs without the GIL, on so
-    many threads. Raises ValueError for offsets that do not divide what they should, unknown members, and counts that
-    together do not fit a signed 64-bit integer.
-    """
-
-    def __init__(self, offsets: _U64, bins: _U16, counts: _U64) -> None: ...
-    def __len__(self) -> int: ...
-    def quantile_bins(
-        self, members: _U32, offsets: _U64, quantiles: Sequence[tuple[int, int]], threads: int
-    ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Return ``bin_index`` of each quantile (numerator, denominator) of each group, and ``total`` of each group.
-
-        Raises ValueError for a group without counts, and for what is no ratio from 0 to 1.
-        """
-    def counts_below(
-        self, members: _U32, offsets: _U64, bins: Sequence[int], threads: int
-    ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Return how many values each group has ``below`` each bin, and ``total`` of each group."""
-    def merged(self, members: _U32, offsets: _U64, threads: int) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Return the sums: ``length`` of each group, and ``bin_index`` and ``count`` of all groups in turn."""
 
 def rfc3339_ns(offsets: memoryview, data: memoryview) -> pa.RecordBatch:
     """Return the column ``ns`` of times of RFC 3339, nanoseconds since the UTC epoch; null for what is no time."""

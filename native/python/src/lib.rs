@@ -16,7 +16,6 @@ mod capture;
 mod catalogue;
 mod errors;
 mod fingerprint;
-mod histograms;
 mod ndt;
 mod pair;
 mod queue_log;
@@ -40,7 +39,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::PrefixTable>()?;
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<tcp_info::TcpInfoDecoder>()?;
-    module.add_class::<histograms::HistogramSet>()?;
     module.add_class::<catalogue::LinkType>()?;
     module.add_class::<catalogue::QueueLogForm>()?;
     module.add_class::<catalogue::RefusalReason>()?;

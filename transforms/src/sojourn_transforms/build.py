@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import sojourn_statistics
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
-from sojourn_transforms import __version__, statistics
+from sojourn_snapshot.catalogue import Catalogue, read_catalogue
+from sojourn_transforms import __version__
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.mart_files import RepeatedKeyError
@@ -64,7 +66,7 @@ def find_project(start: Path | None = None) -> Path:
 def inputs_fingerprint(lake: Lake, project: Path) -> str:
     """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
     digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_fingerprint(project)}".encode())
-    for path in sorted(Path(statistics.__file__).parent.iterdir()):
+    for path in sorted(Path(sojourn_statistics.__file__).parent.rglob("*")):
         if path.suffix in (".py", ".json"):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
@@ -155,8 +157,8 @@ def _build_and_publish(
         )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, the build before is still served") from error
-    catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
-    rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
+    catalogue = read_catalogue(paths.snapshots / build_id, Catalogue)
+    rows = {dataset.name: dataset.rows for dataset in catalogue.datasets}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
 
 

@@ -69,7 +69,7 @@ def _reference(root: Path) -> Iterator[str]:
     yield "# Tables and columns"
     yield ""
     yield "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/` and"
-    yield "`transforms/src/sojourn_transforms/statistics/`."
+    yield "`transforms/statistics/src/sojourn_statistics/`."
     yield ""
     yield "## Marts"
     yield ""
