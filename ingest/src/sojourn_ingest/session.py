@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from sojourn_ingest import __version__, _native
+from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture import Capture
@@ -38,7 +38,8 @@ HEAD_BYTES = 65_536
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-UNRECOGNISED_VERSION = f"sojourn-ingest-{__version__}"
+# A version of its own, not of the package: an outcome is a fact, and does not change with a release.
+UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
 
 
 @dataclass(frozen=True)

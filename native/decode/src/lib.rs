@@ -97,4 +97,5 @@ pub use tcp_info_decoder::{TcpInfoDecoder, TcpInfoOptions};
 pub use utc_time::parse_rfc3339_ns;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Not the version of the package, which changes with every release.
+pub const VERSION: &str = "0.3.0";
