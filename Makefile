@@ -49,8 +49,8 @@ SOJOURN := .venv/bin/sojourn
 # What Spark needs is installed once it was asked for, and then kept.
 EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-packages/pyspark)),--extra spark)
 TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests
-# A file's tests stay together; those that share an expensive build, too (conftest.py). The slowest tell what to make cheaper.
-PYTEST := -q -n $(WORKERS) --dist loadgroup --durations 10 --durations-min 5
+# A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they tell what to make cheaper.
+PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
 QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))

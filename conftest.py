@@ -8,23 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent
-#: Session fixtures that build a warehouse in a fixed folder: minutes of work, and never in two processes at once.
-SHARED_BUILDS = ("service", "studies")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests pytest-xdist may not part: those of a file, and those that share a build."""
-    builds_of_file: dict[Path, set[str]] = {}
-    for item in items:
-        fixtures = getattr(item, "fixturenames", ())
-        builds_of_file.setdefault(item.path, set()).update(name for name in SHARED_BUILDS if name in fixtures)
-    for path, builds in builds_of_file.items():
-        if len(builds) > 1:
-            raise pytest.UsageError(f"{path} uses {' and '.join(sorted(builds))}; expected one of them for a file")
-    for item in items:
-        group = next(iter(builds_of_file[item.path]), None) or str(item.path.relative_to(ROOT))
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def require(path: Path) -> Path:
