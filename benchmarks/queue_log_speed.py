@@ -20,6 +20,8 @@ from capture_speed import best
 from raw_results import Results
 
 PACKETS_A_BLOCK = 200_000
+#: Reading fewer events takes less time than the start varies by.
+LEAST_JUDGED_EVENTS = 1_000_000
 ARRIVAL_NS = 10_000
 #: Of the time: what leaves is as fast as what comes, so that the queue wanders between empty and long.
 BUSY = 0.98
@@ -276,7 +278,7 @@ def main() -> None:
             events_read = int(whole[-1])
             speed = events_read / (cost.cpu_s - start.cpu_s)
             size = Path(whole[3]).stat().st_size / 2**20
-        if speed < goal:
+        if speed < goal and options.events >= LEAST_JUDGED_EVENTS:
             missed.append(form)
         million = speed / 1e6
         table.row(form, events_read, size, cost.cpu_s, start.cpu_s, million, goal / 1e6, cost.peak_mb, tenth.peak_mb)
