@@ -1,6 +1,7 @@
 """How often the 95 % intervals contain the truth, over simulated studies of planted worlds.
 
-``python benchmarks/coverage.py docs/statistics.md`` writes the tables between their marks.
+``python benchmarks/coverage.py docs/statistics.md`` writes the tables between their
+marks, and keeps them below ``benchmarks/results/coverage``.
 """
 
 from __future__ import annotations
@@ -360,12 +361,17 @@ def report(studies: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Write the tables into a document, between the marks."""
+    """Write the tables into a document, between the marks, and keep them."""
+    # Found beside this script; tests load the simulation without it.
+    from raw_results import Results
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("document", type=Path)
     parser.add_argument("--studies", type=int, default=STUDIES)
     arguments = parser.parse_args()
+    results = Results("coverage")
     tables = "\n".join(report(arguments.studies))
+    results.markdown("Coverage of intervals and families of tests", tables)
     before, begin, rest = arguments.document.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -53,4 +53,5 @@ pub use queue::form::{KnownQueueLogForm, QueueLogForm};
 pub use rtp::hints::RtpHint;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Not the version of the package, which changes with every release.
+pub const VERSION: &str = "0.3.0";

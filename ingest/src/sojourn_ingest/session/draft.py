@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sojourn_ingest import __version__
 from sojourn_ingest.formats.interface import InputError, Reading
 from sojourn_ingest.lake import Commit, Outcome
 from sojourn_ingest.session.sources import path_text
 
 #: The decoder version of what no format recognised.
-UNRECOGNISED_VERSION = f"sojourn-ingest-{__version__}"
+# A version of its own, not of the package: an outcome is a fact, and does not change with a release.
+UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
 
 
 @dataclass
