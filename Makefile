@@ -123,7 +123,7 @@ test-integration: ## From real files to HTTP answers, against figures computed i
 test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
 	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
 	@echo "==> planted truth of 10 million connections"
-	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/test_connection_marts_truth.py
+	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
 
 .PHONY: test-browser
 test-browser: ## The dashboard in a real browser; saves the screenshot of the README
@@ -164,9 +164,10 @@ format: ## Format Python, Rust and SQL
 	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
 
 .PHONY: docs
-docs: ## Write the generated parts of the documentation anew
-	@.venv/bin/python -m sojourn_transforms.dbt_sources models
-	@.venv/bin/python -m sojourn_transforms.documentation
+docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation
+	@.venv/bin/python -m sojourn_transforms.dbt.staging models
+	@.venv/bin/python -m sojourn_transforms.dbt.columns models
+	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 
 .PHONY: figures
 figures: setup ## Run the notebooks over the reference data; writes docs/figures
