@@ -21,8 +21,8 @@ harm_metrics as (
     select * from {{ ref('harm_metric') }}
 ),
 
-rates as (
-    select * from {{ ref('int_run_role_rate') }}
+throughput_harms as (
+    select * from {{ ref('int_run_throughput_harm') }}
 ),
 
 delays as (
@@ -51,21 +51,8 @@ ranked_streams as (
     where jitter_ms is not null
 ),
 
+-- What each role had of the metrics of which less is better.
 quantities as (
-    select
-        study_id,
-        run_id,
-        role,
-        'throughput' as harm_metric,
-        rate_basis as basis,
-        rate_bps as quantity
-    from rates
-    where
-        role != 'all'
-        and rate_bps is not null
-
-    union all
-
     select
         study_id,
         run_id,
@@ -142,9 +129,7 @@ subjects as (
         judged_roles.demand_id,
         judged_roles.selects,
         judged_roles.reason,
-        harm_metrics.harm_metric,
-        harm_metrics.metric_unit,
-        harm_metrics.better
+        harm_metrics.harm_metric
     from run_roles
     cross join harm_metrics
     left join judged_roles
@@ -152,6 +137,7 @@ subjects as (
             run_roles.study_id = judged_roles.study_id
             and run_roles.run_id = judged_roles.run_id
             and run_roles.role = judged_roles.role
+    where harm_metrics.better = 'lower'
 ),
 
 judged as (
@@ -160,8 +146,6 @@ judged as (
         subjects.run_id,
         subjects.role,
         subjects.harm_metric,
-        subjects.metric_unit,
-        subjects.better,
         subjects.demand_id,
         quantities.basis,
         quantities.quantity as performance,
@@ -175,8 +159,7 @@ judged as (
             when not subjects.selects then coalesce(subjects.reason, 'the study selects no solo run')
             when quantities.quantity is null then 'not measured'
             when demands.demand is null then 'no selected solo run with this measurement'
-            when subjects.better = 'higher' and demands.demand = 0 then 'demand is 0'
-            when subjects.better = 'lower' and quantities.quantity = 0 and demands.demand > 0 then 'performance is 0'
+            when quantities.quantity = 0 and demands.demand > 0 then 'performance is 0'
         end as harm_null_reason
     from subjects
     left join quantities
@@ -192,47 +175,73 @@ judged as (
             and quantities.basis = demands.basis
 ),
 
+all_metrics as (
+    select
+        study_id,
+        run_id,
+        role,
+        'throughput' as harm_metric,
+        demand_id,
+        performance_basis as basis,
+        demand_bps as demand,
+        demand_q1_bps as demand_q1,
+        demand_q3_bps as demand_q3,
+        demand_runs,
+        demand_excluded_runs,
+        performance_bps as performance,
+        harm_ratio,
+        harm_null_reason
+    from throughput_harms
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        harm_metric,
+        demand_id,
+        basis,
+        demand,
+        demand_q1,
+        demand_q3,
+        demand_runs,
+        demand_excluded_runs,
+        performance,
+        case
+            when harm_null_reason is not null then null
+            when performance = 0 then 0
+            else (performance - demand) / performance
+        end as harm_ratio,
+        harm_null_reason
+    from judged
+),
+
 final as (
     select
-        judged.study_id,
-        judged.run_id,
-        judged.role,
-        judged.harm_metric,
-        runs.workload,
-        runs.direction,
-        runs.bandwidth_bps,
-        runs.rtt_ms,
-        runs.aqm,
-        runs.queue_size_bdp,
-        runs.queue_size_bytes,
-        runs.queue_label,
-        runs.congestion_control,
-        runs.application,
-        runs.start_order,
-        runs.repetition,
-        runs.exclusion_reason,
-        runs.synthetic,
-        judged.demand_id,
-        judged.metric_unit,
-        judged.basis,
-        judged.demand,
-        judged.demand_q1,
-        judged.demand_q3,
-        judged.demand_runs,
-        judged.demand_excluded_runs,
-        judged.performance,
-        case
-            when judged.harm_null_reason is not null then null
-            when judged.better = 'higher' then (judged.demand - judged.performance) / judged.demand
-            when judged.performance = 0 then 0
-            else (judged.performance - judged.demand) / judged.performance
-        end as harm_ratio,
-        judged.harm_null_reason
-    from judged
+        all_metrics.study_id,
+        all_metrics.run_id,
+        all_metrics.role,
+        all_metrics.harm_metric,
+        {{ run_dimensions('runs') }},
+        all_metrics.demand_id,
+        harm_metrics.metric_unit,
+        all_metrics.basis,
+        all_metrics.demand,
+        all_metrics.demand_q1,
+        all_metrics.demand_q3,
+        all_metrics.demand_runs,
+        all_metrics.demand_excluded_runs,
+        all_metrics.performance,
+        all_metrics.harm_ratio,
+        all_metrics.harm_null_reason
+    from all_metrics
+    inner join harm_metrics
+        on all_metrics.harm_metric = harm_metrics.harm_metric
     inner join runs
         on
-            judged.study_id = runs.study_id
-            and judged.run_id = runs.run_id
+            all_metrics.study_id = runs.study_id
+            and all_metrics.run_id = runs.run_id
 )
 
 select * from final
