@@ -1,4 +1,4 @@
-{#- Columns of counts of hosts beside what they are counted over. -#}
+{#- Columns of counts of hosts, without the fingerprint of the part over which they are counted. -#}
 {% macro host_count_columns() -%}
     {%- set columns = ['access_technology', 'bin_index', 'hosts', 'connections', 'connections_squared'] -%}
     {%- for number in (1, 2, 3) -%}
@@ -12,25 +12,26 @@
 
 {#-
     CTEs that end in `counts_of_hosts`: hosts by the bin of their greatest delay, with the sums from which shares and their variance
-    between hosts follow. hosts: a CTE of hosts, any number of rows a host. mark: the column of what they are counted over.
+    between hosts follow. hosts: a CTE of hosts, any number of rows for each host. fingerprint: its column of the part over which they are
+    counted.
 -#}
-{% macro counts_of_hosts(hosts, mark) -%}
+{% macro counts_of_hosts(hosts, fingerprint) -%}
 {%- set measures = ['connections', 'connections_above_1', 'connections_above_2', 'connections_above_3'] -%}
 each_host as (
     select
-        {{ mark }},
+        {{ fingerprint }},
         access_technology,
         {%- for measure in measures %}
         cast(sum({{ measure }}) as bigint) as {{ measure }},
         {%- endfor %}
         max(maximum_queuing_delay_us) as maximum_queuing_delay_us
     from {{ hosts }}
-    group by {{ mark }}, access_technology, client_host_key
+    group by {{ fingerprint }}, access_technology, client_host_key
 ),
 
 counts_of_hosts as (
     select
-        {{ mark }},
+        {{ fingerprint }},
         access_technology,
         {{ log_linear_bin('maximum_queuing_delay_us') }} as bin_index,
         count(*) as hosts,
@@ -44,6 +45,6 @@ counts_of_hosts as (
         {{- '' if loop.last else ',' }}
     {%- endfor %}
     from each_host
-    group by {{ mark }}, access_technology, bin_index
+    group by {{ fingerprint }}, access_technology, bin_index
 )
 {%- endmacro %}

@@ -1,24 +1,25 @@
 {#-
-    Small cells. A cell is a combination of dimensions, such as one country, technology and day. It is served only with at least
-    `minimum_hosts()` hosts; a smaller one loses detail, level by level, together with the other small ones, until it is large enough.
+    Small-count suppression. A cell is a combination of dimensions, such as one country, technology and day. It is served only with at least
+    `minimum_hosts()` hosts. A cell with fewer loses detail, level by level, together with the other small cells, until it has enough.
 
-    Most cells have far more hosts than that, and to count them is dear. So each host sets one of 62 bits, chosen by the hash of its key:
-    a cell with that many bits has at least as many hosts. Only where bits do not prove it (`doubtful_cells`) are hosts counted. Spark counts
-    those of every cell: it writes a CTE out wherever it is selected from, and one more below all levels makes its plan eight minutes long.
+    Most cells have far more hosts than that, and counting hosts is expensive. So each host sets one of 62 bits, chosen by the hash of its
+    key: a cell with n bits set has at least n hosts. Hosts are counted only in cells whose bits do not prove enough of them
+    (`doubtful_cells`). Spark counts the hosts of every cell: it repeats a CTE wherever it is selected from, and one more CTE below all levels
+    makes planning take eight minutes.
 -#}
 
-{#- Fewest hosts of a served cell: the variable `minimum_hosts`, 10 without it. 1 switches the rule off, so that no host is needed at all. -#}
+{#- Fewest hosts of a served cell: the variable `minimum_hosts`, by default 10. With 1 nothing is suppressed, and a cell needs no host. -#}
 {% macro minimum_hosts() -%}
     {%- set hosts = var('minimum_hosts', 10) | int -%}
     {{ hosts if hosts > 1 else 0 }}
 {%- endmacro %}
 
-{#- Bits that hosts set; to be put together by bit_or. Null for a connection without a host. -#}
+{#- Bits that hosts set; combine them by bit_or. Null for connections without a host. -#}
 {% macro host_bits(host_hash) -%}
     bit_or({{ shift_left(1, host_hash ~ ' % 62') }})
 {%- endmacro %}
 
-{#- CTE `doubtful_cells`: those that bits do not prove to have enough hosts. counted: a CTE with the columns of cells and `host_bits`. -#}
+{#- CTE `doubtful_cells`: cells whose bits do not prove enough hosts. counted: a CTE with the columns of cells and `host_bits`. -#}
 {% macro doubtful_cells(counted, kept, levels) -%}
 {%- set cell = kept + (levels | sum(start=[])) -%}
 doubtful_cells as (
@@ -30,11 +31,11 @@ doubtful_cells as (
 {%- endmacro %}
 
 {#-
-    CTEs that end in `details`: one row for each doubtful cell with the level of detail at which it is served, from 0 (all of it), and
-    the number of levels where it is not served at all.
+    CTEs that end in `details`: one row for each doubtful cell, with the level of detail at which it is served. Level 0 is full detail; one
+    more than the number of levels means that the cell is not served.
 
-    hosts: a CTE with the columns and `host_hash`, any number of rows a host. kept: columns that no level gives up. levels: what each
-    level gives up beside what those before it gave up.
+    hosts: a CTE with the columns of cells and `host_hash`, any number of rows for each host. kept: columns that every level keeps.
+    levels: the columns that each level gives up, in addition to those that the levels before it gave up.
 -#}
 {% macro cell_details(hosts, kept, levels) -%}
 {%- set given_up = levels | sum(start=[]) -%}
@@ -126,11 +127,12 @@ details as (
 {%- endmacro %}
 
 {#-
-    CTE `served`: the bins of cells as they are served. A cell that is large enough passes as it is; small ones are added up with what
-    stands for the dimensions that their level gives up. What is not served at all has no bin: its number is known, its delays are not.
+    CTE `served`: the bins of cells as they are served. A cell with enough hosts stays as it is. Small cells are added up; the columns that
+    their level gives up hold the text `withheld`. Connections of a cell that is not served have no bin: they are counted, and their delays
+    are not told.
 
-    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row a bin. withheld: what stands for a column, where it is
-    not the text `withheld`.
+    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns in which
+    something else than the text `withheld` stands for a value.
 -#}
 {% macro served_cells(binned, kept, levels, withheld={}) -%}
 {%- set given_up = levels | sum(start=[]) -%}

@@ -1,14 +1,14 @@
 {#-
-    CTE `rolled_up`: bins of the cube added up over the dimensions that are left out, of the parts that a table lacks. Sums of what the
-    cube serves, so they say nothing of small cells that it does not.
+    CTE `rolled_up`: bins of the cube added up over the dimensions that are left out, of the parts that a table does not hold yet. These are
+    sums of what the cube serves, so they tell nothing about cells that it suppresses.
 
-    cells: a relation with the columns of the cube. mark: its column of parts. dimensions: what is kept.
+    cells: a relation with the columns of the cube. fingerprint: its column of parts. dimensions: the columns that are kept.
 -#}
-{% macro cells_rolled_up(cells, mark, dimensions) -%}
-{{ parts_to_make(mark, of='connections') }},
+{% macro cells_rolled_up(cells, fingerprint, dimensions) -%}
+{{ parts_to_make(fingerprint, of='connections') }},
 
-marks as (
-    select distinct {{ mark }} from parts
+parts_lacking as (
+    select distinct {{ fingerprint }} from parts
 ),
 
 cells as (
@@ -17,17 +17,17 @@ cells as (
 
 rolled_up as (
     select
-        cells.{{ mark }},
+        cells.{{ fingerprint }},
         {%- for column in dimensions %}
         cells.{{ column }},
         {%- endfor %}
         cells.bin_index,
         cast(sum(cells.connections) as bigint) as connections
     from cells
-    inner join marks on cells.{{ mark }} = marks.{{ mark }}
+    inner join parts_lacking on cells.{{ fingerprint }} = parts_lacking.{{ fingerprint }}
     where cells.bin_index is not null
     group by
-        cells.{{ mark }},
+        cells.{{ fingerprint }},
         {%- for column in dimensions %}
         cells.{{ column }},
         {%- endfor %}
@@ -36,11 +36,11 @@ rolled_up as (
 {%- endmacro %}
 
 {#-
-    CTE `bins`: bins of parts as a mart has them, with what their mark stands for, the names of classes, and the limits of each bin.
+    CTE `bins`: bins of parts as a mart has them, with the period and data set of the part, the names of classes, and the edges of each bin.
 
-    cells: a relation of bins. mark: its column of parts. dimensions: its other columns as the mart has them.
+    cells: a relation of bins. fingerprint: its column of parts. dimensions: its other columns as the mart has them.
 -#}
-{% macro bins_of_parts(cells, mark, dimensions) -%}
+{% macro bins_of_parts(cells, fingerprint, dimensions) -%}
 {%- set numbers = {'proximity_class': 'proximity', 'transfer_size_class': 'transfer_size'} -%}
 cells as (
     select * from {{ cells }}
@@ -48,8 +48,8 @@ cells as (
 
 parts as (
     select distinct
-        {{ mark }},
-        {%- if mark == 'part_fingerprint' %}
+        {{ fingerprint }},
+        {%- if fingerprint == 'part_fingerprint' %}
         start_date,
         {%- endif %}
         start_month,
@@ -66,7 +66,7 @@ class_names as (
 
 bins as (
     select
-        {%- if mark == 'part_fingerprint' %}
+        {%- if fingerprint == 'part_fingerprint' %}
         parts.start_date,
         {%- endif %}
         parts.start_month,
@@ -82,7 +82,7 @@ bins as (
         {{ bin_upper_us('cells.bin_index') }} as bin_upper_us,
         cells.connections
     from cells
-    inner join parts on cells.{{ mark }} = parts.{{ mark }}
+    inner join parts on cells.{{ fingerprint }} = parts.{{ fingerprint }}
     {%- for column in dimensions if column in numbers %}
     inner join class_names as {{ numbers[column] }}_names
         on
