@@ -1,4 +1,4 @@
-"""The documentation names every mart and column that a build publishes, and every table and column of the lake that it read."""
+"""The documentation names every mart and column that a build publishes, and every table and column of the lake."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ class Documents:
         """Return the columns of each table in a part of the reference, ``Marts`` or ``Lake``, in their order."""
         (text,) = re.findall(rf"^## {part}\n(.*?)(?=^## |\Z)", self.reference, re.MULTILINE | re.DOTALL)
         sections = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
-        return {
-            section.split("\n", 1)[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) for section in sections
-        }
+        return {section.split("\n", 1)[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) for section in sections}
 
     def listed(self, kind: str) -> set[str]:
         """Return the names of one kind, ``mart`` or ``lake``, in the table of tables."""
@@ -102,8 +100,7 @@ def test_a_table_or_column_missing_from_the_documents_is_noticed(
     documents: Documents, service: Service, removed: str, expected: str
 ) -> None:
     def without(text: str) -> str:
-        kept = re.sub(removed, lambda match: match[1] if match.re.groups else "", text, flags=re.M | re.S, count=1)
-        return kept
+        return re.sub(removed, lambda match: match[1] if match.re.groups else "", text, flags=re.M | re.S, count=1)
 
     changed = Documents(without(documents.reference), without(documents.architecture))
     assert changed != documents

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sojourn_transforms.dbt.columns import read_dictionary
 from sojourn_transforms.dbt.staging import LONG
 
 PACKAGE = "sojourn"
@@ -26,12 +27,6 @@ UNITS = {
 }
 #: Names that carry their unit by themselves.
 UNITS_BY_NAME = {"bytes": "bytes", "second": "s"}
-
-RUN_DIMENSIONS = (
-    "study_id", "run_id", "workload", "direction", "bandwidth_bps", "rtt_ms", "aqm", "queue_size_bdp",
-    "queue_size_bytes", "queue_label", "congestion_control", "application", "start_order", "repetition",
-    "exclusion_reason", "synthetic",
-)  # fmt: skip
 
 #: A layer, and what its models may select from.
 LAYERS = {
@@ -111,13 +106,19 @@ def test_units_are_those_of_the_name(models: list[Node]) -> None:
             assert unit == expected, f"{model['name']}.{name}: unit {unit!r}, its name says {expected!r}"
 
 
-def test_marts_of_runs_carry_every_dimension_in_order_after_the_key(marts: list[Node]) -> None:
+def test_marts_of_runs_carry_every_dimension_in_order_after_the_key(project: Path, marts: list[Node]) -> None:
+    of_a_run = read_dictionary(project).groups["run"]
     of_runs = [mart for mart in marts if mart["config"]["meta"]["key"][:2] == ["study_id", "run_id"]]
     assert {mart["name"] for mart in of_runs if mart["config"]["meta"].get("group") != "run"} == set()
     for mart in of_runs:
         key = mart["config"]["meta"]["key"]
-        dimensions = [name for name in RUN_DIMENSIONS if name not in key]
+        dimensions = [name for name in of_a_run if name not in key]
         assert list(mart["columns"])[: len(key) + len(dimensions)] == key + dimensions, mart["name"]
+
+
+def test_the_macro_of_run_dimensions_selects_the_columns_of_their_group(project: Path) -> None:
+    macro = (project / "macros" / "run_dimensions.sql").read_text(encoding="utf-8").partition("{% macro")[2]
+    assert ["study_id", "run_id", *re.findall(r"'(\w+)'", macro)] == read_dictionary(project).groups["run"]
 
 
 def test_layers_select_one_way(manifest: Node, models: list[Node]) -> None:
