@@ -51,7 +51,7 @@ ranked_streams as (
     where jitter_ms is not null
 ),
 
--- What each role had of the metrics of which less is better.
+-- The measurements of each role by the metrics for which less is better.
 quantities as (
     select
         study_id,

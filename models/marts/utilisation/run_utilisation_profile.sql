@@ -82,7 +82,7 @@ captured as (
         {{ integer_divide('flow_intervals.interval_start_ns - runs.window_start_ns', 1000000000) }}
 ),
 
--- The log is what the bottleneck itself saw; a capture stands in where there is none.
+-- The log is what the bottleneck itself saw; where the run has no log, its capture is used.
 bases as (
     select
         runs.study_id,

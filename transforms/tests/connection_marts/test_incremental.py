@@ -1,4 +1,4 @@
-"""Counting only the days that changed comes to the same bytes as counting all anew."""
+"""Counting only the days that changed gives the same bytes as counting everything again."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SELECTION = "+path:marts/connection"
 
 @dataclass
 class Installation:
-    """A lake with its warehouse, of which only the marts of connections are built."""
+    """A lake with its warehouse, in which only the marts of connections are built."""
 
     paths: Paths
     project: Path

@@ -1,4 +1,4 @@
-"""What the marts depend on beside the facts: the dbt project and the settings that its models read."""
+"""What the marts depend on, besides the facts: the dbt project and the settings that its models read."""
 
 from __future__ import annotations
 
