@@ -159,7 +159,7 @@ test-browser: ## The dashboards in a real browser, over the build of test-integr
 test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, 10 million connections
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
-	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/test_connection_marts_truth.py
+	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets
@@ -175,9 +175,10 @@ format: ## Format Python, Rust and SQL
 	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
 
 .PHONY: docs
-docs: ## Write the generated parts of the documentation
-	@.venv/bin/python -m sojourn_transforms.dbt_sources models
-	@.venv/bin/python -m sojourn_transforms.documentation
+docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation
+	@.venv/bin/python -m sojourn_transforms.dbt.staging models
+	@.venv/bin/python -m sojourn_transforms.dbt.columns models
+	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
 
 .PHONY: figures

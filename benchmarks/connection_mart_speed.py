@@ -156,7 +156,7 @@ print(len(cube), len(hosts))
 MARTS = """
 import sys
 from pathlib import Path
-from sojourn_transforms.dbt_build import run_dbt
+from sojourn_transforms.dbt.invocation import run_dbt
 run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
     full_refresh=sys.argv[4] == 'full', select=sys.argv[5], tests=sys.argv[6] == 'tests')
 """
@@ -164,7 +164,7 @@ PUBLISH = """
 import json, sys
 from pathlib import Path
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt_build import manifest_path
+from sojourn_transforms.dbt.invocation import manifest_path
 from sojourn_transforms.snapshot import publish
 from sojourn_transforms.warehouse import date_fingerprints
 warehouse, dbt, snapshots = map(Path, sys.argv[1:4])

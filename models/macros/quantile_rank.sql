@@ -10,7 +10,7 @@
 
 {#-
     Rank of a percentile of single packets: the smallest value that more than its share do not exceed, element int(q * n) of the sorted
-    values counted from 0. This is what validation of a run computes from the raw log, and differs by one rank, where q * n is whole.
+    values counted from 0. This is what validation of a run computes from the raw log, and differs from the quantile by one rank where q * n is a whole number.
 -#}
 {% macro percentile_rank(per_mille, n) -%}
     ({{ integer_divide('cast(' ~ per_mille ~ ' as bigint) * ' ~ n, 1000) }} + 1)

@@ -24,7 +24,7 @@ from sojourn_ingest.schema import table
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
-from sojourn_transforms.dbt_build import run_dbt
+from sojourn_transforms.dbt.invocation import run_dbt
 from sojourn_transforms.spark import ingest_runner
 from sojourn_transforms.spark.compaction import write_groups_on
 from sojourn_transforms.spark.ingest_runner import SparkRunner

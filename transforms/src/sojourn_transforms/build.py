@@ -18,9 +18,9 @@ from sojourn_ingest.paths import Paths
 from sojourn_snapshot.catalogue import Catalogue, read_catalogue
 from sojourn_transforms import __version__
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.dbt.fingerprint import SettingError, models_fingerprint
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.mart_files import RepeatedKeyError
-from sojourn_transforms.models_fingerprint import SettingError, models_fingerprint
 from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"
@@ -117,7 +117,7 @@ def _build_and_publish(
     paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str], None]
 ) -> BuildReport:
     # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
-    from sojourn_transforms.dbt_build import DbtError, manifest_path
+    from sojourn_transforms.dbt.invocation import DbtError, manifest_path
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 

@@ -62,6 +62,13 @@ def _is_required(column: dict[str, Any]) -> bool:
     return any(constraint.get("type") == "not_null" for constraint in column.get("constraints") or [])
 
 
+def mart_nodes(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the nodes of a dbt manifest that are marts."""
+    return [
+        node for node in manifest["nodes"].values() if node["resource_type"] == "model" and node["schema"] == MART_LAYER
+    ]
+
+
 def marts_in(manifest: dict[str, Any]) -> list[Mart]:
     """Return the marts that a dbt manifest declares, by name.
 
@@ -71,9 +78,7 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
         If a mart lacks its grain or its key, or has another period than a day or a month.
     """
     marts = []
-    for node in manifest["nodes"].values():
-        if node["resource_type"] != "model" or node["schema"] != MART_LAYER:
-            continue
+    for node in mart_nodes(manifest):
         meta = _meta(node)
         if not meta.get("grain") or not meta.get("key"):
             raise ValueError(f"mart {node['name']}: config.meta needs grain and key")

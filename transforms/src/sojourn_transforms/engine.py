@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
+from sojourn_transforms.dbt.fingerprint import models_fingerprint
 from sojourn_transforms.mart_files import DateFingerprints
-from sojourn_transforms.models_fingerprint import models_fingerprint
 from sojourn_transforms.warehouse import (
     date_fingerprints,
     models_fingerprint_of,
@@ -23,7 +23,7 @@ from sojourn_transforms.warehouse import (
 )
 
 if TYPE_CHECKING:
-    from sojourn_transforms.dbt_build import DbtReport
+    from sojourn_transforms.dbt.invocation import DbtReport
 
 EngineName = Literal["duckdb", "spark"]
 OnStep = Callable[[str], None]
@@ -94,7 +94,7 @@ class DuckDbEngine:
         Only days of connections whose sources changed are counted, unless the models changed or ``full`` was asked for.
         """
         # Importing dbt takes seconds, as SciPy and statsmodels do below.
-        from sojourn_transforms.dbt_build import run_dbt
+        from sojourn_transforms.dbt.invocation import run_dbt
 
         on_step("registering the lake's files")
         register_lake(self._paths.warehouse, lake)
