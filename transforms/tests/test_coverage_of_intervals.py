@@ -14,7 +14,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def benchmark(repository: Path) -> ModuleType:
-    path = repository / "transforms" / "benchmarks" / "coverage.py"
+    path = repository / "benchmarks" / "coverage.py"
     spec = importlib.util.spec_from_file_location("interval_coverage", path)
     assert spec is not None
     assert spec.loader is not None
