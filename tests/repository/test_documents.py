@@ -103,7 +103,8 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
         "# Page\n\n[a](there.md) [b](there.md#one-code-heading) [c](#page) [d](there.md#twice-1) [e](https://x.test/y)\n"
-        "`[not a link](nowhere.md)`\n\n```md\n[nor this](nowhere.md)\n```\n\n[f](gone.md) [g](there.md#three)\n\n[h]: lost.md\n"
+        "`[not a link](nowhere.md)`\n\n```md\n[nor this](nowhere.md)\n```\n\n"
+        "[f](gone.md) [g](there.md#three)\n\n[h]: lost.md\n"
     )
     assert broken(page) == [
         "gone.md: no such file",
