@@ -326,7 +326,7 @@ def test_every_verdict_is_the_apis(dashboard: Dashboard) -> None:
 
 
 def test_every_bar_of_harm_is_the_apis_also_for_one_study(dashboard: Dashboard) -> None:
-    title = "Bandwidth harm to the application (median over runs)"
+    title = "Throughput harm to the application (median over runs)"
     assert _bars(dashboard.answer(title)) == pytest.approx(_harm(dashboard), rel=1e-12)
     assert dashboard.answer(title).filters_on("study_id") == []
 
