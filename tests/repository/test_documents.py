@@ -98,6 +98,40 @@ def test_the_index_of_decisions_lists_every_record() -> None:
     assert sorted(numbers) == sorted(set(numbers)), "two records have one number"
 
 
+SHORT = re.compile(r"`([A-Z]+)` is `([^`]+)`")
+PLACEHOLDER = re.compile(r"<[a-z]+>|\b[A-Z]{3,}\b|…")
+
+
+def named_paths(text: str) -> set[str]:
+    """Return the paths that a document names in code, from the top folder, with `*` for what stands for a name."""
+    tops = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")} - {"var"}
+    short = dict(SHORT.findall(text))
+    found = set()
+    for code in re.findall(r"`([^`\n]+)`", prose(text)):
+        top, _, rest = code.partition("/")
+        path = f"{short.get(top, top)}/{rest}"
+        if rest and " " not in path and path.partition("/")[0] in tops:
+            found.add(PLACEHOLDER.sub("*", path))
+    return found
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/how-to/add-a-chart.md"])
+def test_every_named_path_exists(name: str) -> None:
+    paths = named_paths((ROOT / name).read_text(encoding="utf-8"))
+    assert paths
+    assert sorted(path for path in paths if not any(ROOT.glob(path.rstrip("/")))) == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/spark.md", "docs/statistics.md"])
+def test_every_named_make_target_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    text = (ROOT / name).read_text(encoding="utf-8")
+    named = re.findall(r"(?:`|^)make ([a-z][a-z -]*)(?=[^<a-z -])", text, re.MULTILINE)
+    wanted = {word for words in named for word in words.split()}
+    assert wanted
+    assert sorted(wanted - targets) == []
+
+
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("# One `code` heading\n\n## Twice\n\n## Twice\n")
     page = tmp_path / "page.md"
