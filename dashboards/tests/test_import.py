@@ -87,7 +87,7 @@ def _write_assets(folder: Path) -> None:
     (folder / "metadata.yaml").write_text("version: 1.0.0\ntype: assets\n")
 
     def write(name: str, content: dict[str, object]) -> str:
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         uuid = assets.asset_uuid(name)
         (folder / name).write_text(yaml.safe_dump({**content, "uuid": uuid, "version": "1.0.0"}))
         return uuid
