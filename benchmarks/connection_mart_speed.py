@@ -27,16 +27,17 @@ from pathlib import Path
 import duckdb
 from raw_results import Results
 
-from sojourn_api.filters import Filters
-from sojourn_api.histogram_metrics import metric_of
+from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.queries.distribution_points import described
-from sojourn_api.queries.distributions import dataset_for, distribution_query, grouped_histograms
+from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.requests.distributions import DistributionParameters, distribution_request
+from sojourn_api.requests.query_string import Asked
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.synthetic.connection_rows import rows_of_day
-from sojourn_transforms.snapshot import CURRENT
+from sojourn_snapshot.pointer import CURRENT
 from sojourn_transforms.warehouse import register_lake
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -230,15 +231,15 @@ class Grouping:
 
 def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
     """Measure a grouping, from its query to six quantiles of each group, as a request does it without HTTP."""
-    metric, runner = metric_of("connection_queuing_delay"), QueryRunner(600, 1)
-    items = [("group", group)] if group else []
-    dataset = dataset_for(metric, snapshot.catalogue, items, ("group",))
-    query = distribution_query(metric, dataset, items, Filters((), frozenset()))
+    metric, runner = METRICS["connection_queuing_delay"], QueryRunner(600, 1)
+    asked = Asked(f"/v1/distributions/{metric.name}", (("group", group),) if group else (), None)
+    request = distribution_request(metric, snapshot.catalogue, DistributionParameters(group=group or None), asked)
+    dataset = request.dataset
     taken, cpu, groups = [], [], 0
     for _ in range(runs):
         started, started_cpu = time.perf_counter(), time.process_time()
-        _, histograms, grouped = grouped_histograms(runner, snapshot, query)
-        described(histograms, grouped, query.statistic, sys.maxsize)
+        _, histograms, grouped = grouped_histograms(runner, snapshot, request)
+        described(histograms, grouped, request.statistic, request.arguments, sys.maxsize)
         taken.append(1000 * (time.perf_counter() - started))
         cpu.append(1000 * (time.process_time() - started_cpu))
         groups = len(grouped)
