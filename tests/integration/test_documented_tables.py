@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.integration.conftest import Service
+from .conftest import Service
 
 pytestmark = pytest.mark.integration
 
