@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
-CRATES = [NATIVE / "decode", NATIVE / "python"]
+CRATES = [NATIVE / name for name in ("decode", "histograms", "histograms_python", "python")]
 MOST_LINES = 500
 MOST_FILES = 20
 
