@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs the commands that tests need, each named after its Debian package, where they are missing.
+# Installs Debian packages whose command is missing. A word is PACKAGE, where the command has the package's name, or
+# PACKAGE:COMMAND.
 set -euo pipefail
 
 missing=()
 for package in "$@"; do
-  command -v "$package" >/dev/null 2>&1 || missing+=("$package")
+  command -v "${package#*:}" >/dev/null 2>&1 || missing+=("${package%%:*}")
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 

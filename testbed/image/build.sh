@@ -9,6 +9,9 @@ cd "$(dirname "$0")"
 folder=${1:?folder for the image}
 suite=bookworm
 packages=linux-image-amd64,iproute2,tcpdump,iperf3,bpftrace,ethtool,kmod,iputils-ping,procps
+for command in go debootstrap cpio; do
+  command -v "$command" >/dev/null || { echo "$command is missing: apt-get install ${command/#go/golang}" >&2; exit 1; }
+done
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
@@ -19,12 +22,12 @@ if [ "$(cat "$folder/made-by" 2>/dev/null)" = "$wanted" ] && (cd "$folder" && sh
   echo "image in $folder is up to date"
   exit
 fi
-command -v debootstrap >/dev/null || { echo "debootstrap is missing: apt-get install debootstrap" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || { echo "debootstrap needs root: run this once as root; running the testbed does not" >&2; exit 1; }
 
 root=$folder/rootfs
-script=$(sha256sum build.sh | cut -d' ' -f1)
-if [ "$(cat "$folder/rootfs-made-by" 2>/dev/null)" != "$script" ]; then
+# What the file system is made of; the number goes up when the steps below change.
+recipe="$suite $packages 1"
+if [ "$(cat "$folder/rootfs-made-by" 2>/dev/null)" != "$recipe" ]; then
   echo "==> Debian $suite ($packages)"
   rm -rf "$root"
   # The machine's own source of packages, whatever it is.
@@ -43,7 +46,7 @@ if [ "$(cat "$folder/rootfs-made-by" 2>/dev/null)" != "$script" ]; then
   # Names of what the kernel can load or has built in: the plan's disciplines are held against them before a run.
   { find "$root/lib/modules" -name '*.ko'; cat "$root"/lib/modules/*/modules.builtin; } |
     sed 's|.*/||; s|\.ko$||; s|-|_|g' | LC_ALL=C sort -u >"$folder/modules.txt"
-  echo "$script" >"$folder/rootfs-made-by"
+  echo "$recipe" >"$folder/rootfs-made-by"
 fi
 echo "==> initial file system"
 install -m 755 "$folder/testbed-guest" "$root/init"

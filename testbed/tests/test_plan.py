@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from sojourn_testbed.plan import Plan, PlanError, load_plan
 
 SHORT = """

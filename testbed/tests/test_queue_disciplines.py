@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from sojourn_testbed.queue_disciplines import Queue, SetQueue
 
 

@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
+
 from sojourn_testbed.backend.qemu import archive
 from sojourn_testbed.cells import blocks
 from sojourn_testbed.plan import Plan

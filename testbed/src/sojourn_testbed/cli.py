@@ -23,7 +23,9 @@ from sojourn_testbed.run_folder import Compression
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.yaml", help="The plan.", exists=True, dir_okay=False)]
 Repetitions = Annotated[int | None, typer.Option(min=1, help="Repetitions of each cell, instead of the plan's.")]
-Image = Annotated[Path | None, typer.Option(help="Folder of the guest's image.  [default: VAR/testbed-image]")]
+Image = Annotated[
+    Path | None, typer.Option(help="Folder of the guest's image.  [default: ~/.cache/sojourn/testbed-image]")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +38,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _image(given: Path | None) -> Path:
-    return given or Path(os.environ.get("SOJOURN_VAR", "var")) / "testbed-image"
+    named = os.environ.get("SOJOURN_TESTBED_IMAGE")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return given or (Path(named) if named else cache / "sojourn" / "testbed-image")
 
 
 def _loaded(path: Path) -> Plan:

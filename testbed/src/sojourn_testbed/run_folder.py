@@ -27,6 +27,9 @@ RECORDS = (
     "iperf3.json",
     "app_sender.json",
     "app_receiver.json",
+    "tc_final.json",
+    "capture_before.err",
+    "capture_after.err",
     "result.json",
 )
 LARGE_BYTES = 60_000
