@@ -61,7 +61,7 @@ class AccessRuleFile(BaseModel):
         ids = [rule.id for rule in self.rules]
         repeated = {name for name in ids if ids.count(name) > 1}
         if repeated:
-            raise ValueError(f"rule {', '.join(sorted(repeated))} stands twice")
+            raise ValueError(f"rule {', '.join(sorted(repeated))} is declared twice; name each rule once")
         return self
 
 

@@ -67,7 +67,7 @@ class Commit:
     parts: tuple[RecordingPart, ...] = ()
 
     def of_part(self, source_path: str) -> Commit | None:
-        """Return what this commit says of one of its parts, as a commit without facts; ``None`` if it has no such."""
+        """Return the outcome of one of this commit's parts, as a commit without facts; ``None`` if it lacks it."""
         part = next((part for part in self.parts if part.source_path == source_path), None)
         if part is None:
             return None

@@ -206,7 +206,7 @@ QUEUE_INTERVAL = Table(
         Column(
             "sojourn_min_us",
             INT64,
-            "least sojourn time of the packets dequeued in the interval, whole microseconds; null if there is none",
+            "minimum sojourn time of the packets dequeued in the interval, whole microseconds; null if there is none",
             "us",
             source="RFC 8289",
         ),
@@ -214,7 +214,7 @@ QUEUE_INTERVAL = Table(
             "lost_events",
             INT64,
             "events that the probe reported in this interval as lost: they were lost in it or before it, of any queue "
-            "of the log (a log's reports stand with its queue 0)",
+            "of the log (a log's reports are rows of its queue 0)",
             nullable=False,
         ),
     ),

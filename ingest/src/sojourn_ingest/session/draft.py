@@ -18,7 +18,7 @@ UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
 
 @dataclass
 class Draft:
-    """What is known of a source before it is read; times begin when it is made."""
+    """What is known about a source before it is read; times begin when the draft is created."""
 
     path: Path
     size_bytes: int = 0

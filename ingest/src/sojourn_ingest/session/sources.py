@@ -43,7 +43,7 @@ def path_text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file that was read through once: what a format is told by, its content's hash, and where it is damaged."""
+    """A file that was read once: the bytes that identify its format, its content's hash, and where it is damaged."""
 
     source: Source
     content_hash: str

@@ -1,4 +1,4 @@
-"""What a lake asks of the place where its objects lie, and what is atomic there.
+"""What a lake requires of its storage, and which operations are atomic.
 
 Names are relative to the lake, with slashes. One promise carries everything else: :meth:`Storage.create` makes an
 object appear whole, under a name that had none, or not at all. Nothing is renamed that a reader may see.

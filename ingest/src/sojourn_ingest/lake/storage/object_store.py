@@ -75,7 +75,7 @@ class ObjectStorage(RemoteStorage):
         return bytes(obstore.get(self._store, name).bytes())
 
     def create(self, name: str, content: bytes) -> bool:
-        """Put an object on the condition that there is none of its name."""
+        """Put an object if none has its name yet."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
