@@ -48,7 +48,7 @@ def _settings(snapshots: Path | None) -> Settings:
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
-    """Bind before anything is loaded, so that an address in use is told at once and in one line."""
+    """Bind before anything is loaded, so that an address in use is reported at once and in one line."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -99,7 +99,7 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 def json_rows(table: pa.Table) -> list[bytes]:
     """Return each row of a table as a JSON object: the bytes that `json_bytes` gives of the rows of `rows_of`.
 
-    Each distinct value of a column is encoded once. Groups repeat theirs in every point, and points lie in few bins:
+    Each distinct value of a column is encoded once. Groups repeat theirs in every point, and points are in few bins:
     that takes a fifth of the time then, and half of it where all values differ.
     """
     if not table.num_columns or not all(_is_plain(column.type) for column in table.columns):

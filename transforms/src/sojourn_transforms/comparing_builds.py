@@ -182,7 +182,7 @@ def compare_builds(left: Path, right: Path) -> Compared:
     Raises
     ------
     FileNotFoundError
-        If they have nothing to compare.
+        If they have no dataset in common.
     """
     snapshots = [_snapshot(folder) for folder in (left, right)]
     lakes = [Paths(folder).lake for folder in (left, right)]

@@ -36,7 +36,7 @@ def runs_sql(metric: ComparisonMetric, relation: str) -> str:
 def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return the standard comparisons of the marts in a warehouse, in the order of factors, metrics and configurations.
 
-    The same marts give the same table, whatever the number of threads: the runs are put in order first.
+    The same marts give the same table with any number of threads: the runs are put in order first.
     """
     tables = {}
     for metric in METRICS.values():

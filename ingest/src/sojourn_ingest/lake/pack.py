@@ -1,8 +1,8 @@
 """A pack: many commits in one object, and the larger files into which their facts were put together.
 
-A pack changes where facts are, never which facts there are: the commits in it keep their names, so what is live, and with it the
-fingerprint of the lake, stays what it was. When a commit in a pack is replaced later, its rows in a shared file
-are hidden from readers until the next compaction leaves them out.
+A pack changes where facts are, never which facts there are: the commits in it keep their names, so the live commits
+and the fingerprint of the lake stay the same. When a commit in a pack is replaced later, its rows in a shared file
+are hidden from readers until the next compaction omits them.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class TaskSettings:
         return session, lake
 
 
-#: What a task does with one item, which is named by a path; none where there is nothing to report.
+#: What a task does with one item, which is named by a path; none if there is nothing to report.
 Work = Callable[[IngestSession, ReportingLake, Path], Report | None]
 
 
@@ -121,7 +121,7 @@ def try_pair(session: IngestSession, lake: ReportingLake, declaring: Attempt) ->
 
 
 def try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedRecording) -> Report:
-    """Try a recording, and report its attempt under ``whole`` and the files to be tried alone."""
+    """Try a recording, and report its attempt under ``whole`` and the files to be tried one by one."""
     found = session.attempt_recording(planned)
     # The first attempt is the recording's; those of its files follow from its commit.
     whole = [_report(attempt, lake) for attempt in found.attempts[:1]]

@@ -114,7 +114,7 @@ class _Runs:
         return _order((*self.strata, *self.configuration.values()))
 
     def numbered(self) -> dict[int, float] | None:
-        """Return the values by repetition, or None when repetitions do not tell the runs apart."""
+        """Return the values by repetition, or None when repetitions do not distinguish the runs."""
         by_number = {
             number: value for number, value in zip(self.repetitions, self.values, strict=True) if number is not None
         }
@@ -181,7 +181,7 @@ def compare_configurations(
     ----------
     rows : iterable of mappings
         Runs: the columns of `CONFIGURATION`, `run_id`, `repetition`, those of the metric. A run without a
-        value is left out; excluded runs are for the caller to leave out.
+        value is omitted; the caller removes excluded runs.
     metric : ComparisonMetric
     factor : Factor
     baseline : str or number

@@ -30,7 +30,7 @@ def _estimate_columns(name: str, title: str) -> tuple[ComparisonColumn, ...]:
 
 
 COLUMNS = (
-    ComparisonColumn("harm_qoe_correlation_id", _TEXT, None, "All that tells the row apart, as one text.", False),
+    ComparisonColumn("harm_qoe_correlation_id", _TEXT, None, "All that identifies the row, as one text.", False),
     ComparisonColumn("study_id", _TEXT, None, "Study.", False),
     ComparisonColumn("qoe_metric", _TEXT, None, "Quality metric.", False),
     ComparisonColumn("harm_metric", _TEXT, None, "What harm is judged by: throughput, delay, jitter or loss.", False),
@@ -45,7 +45,7 @@ COLUMNS = (
         False,
     ),
     ComparisonColumn("runs", _WHOLE, None, "Runs with both harm and score: what the correlations are over.", False),
-    ComparisonColumn("excluded_runs", _WHOLE, None, "Runs left out, with their reason in run.", False),
+    ComparisonColumn("excluded_runs", _WHOLE, None, "Excluded runs; run has the reason of each.", False),
     ComparisonColumn("runs_without_score", _WHOLE, None, "Runs of the group with harm that no score was found for.",
                      False),
     ComparisonColumn("runs_without_harm", _WHOLE, None, "Runs of the group with a score whose harm is null.", False),
@@ -95,7 +95,7 @@ def correlate_harm_and_qoe(rows: Iterable[Row], level: float = LEVEL) -> pa.Tabl
     pyarrow.Table
         Columns `COLUMNS`, one row a group, in their order. Runs of one study, quality metric, harm metric,
         application, workload and queue are a group, once for each link (`pooled` flows) and once over all links.
-        A group in which no run has both is left out.
+        A group in which no run has both is omitted.
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
