@@ -7,8 +7,8 @@ technology and the load at its hour decide. Each class is a few probabilities at
 distribution is linear in the logarithm of the delay. Every share and quantile of the data set is therefore a weighted
 mean of such lines, computed here without drawing anything.
 
-Networks and countries have numbers and codes for private use (RFC 6996; user-assigned codes of ISO 3166-1), so that these
-delays are not attributed to any real network.
+Networks and countries have numbers and codes for private use (RFC 6996; user-assigned codes of ISO 3166-1), so that
+these delays are not attributed to any real network.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const BLOCK_HEADER_BYTES: usize = 8;
 /// Block type, the two lengths.
 const SMALLEST_BLOCK_BYTES: u32 = 12;
-/// Wireshark's own bound on a block; one that is longer cannot be told from damage.
+/// Wireshark's own bound on a block; one that is longer cannot be distinguished from damage.
 const LARGEST_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
 /// A section with more interfaces is not a capture; their descriptions must not fill memory.
 const INTERFACES: usize = 65_536;
@@ -248,7 +248,7 @@ impl PcapngReader {
             place = (start + usize::from(length)).next_multiple_of(4);
             match (code, block.get(start..(start + usize::from(length)).min(end))) {
                 (OPTION_TIME_RESOLUTION, Some([resolution, ..])) => {
-                    // A resolution that no 64-bit count of units can have says nothing; the default stands.
+                    // A resolution that no 64-bit count of units can have is ignored; the default is kept.
                     if let Some(units) = units_per_second(*resolution) {
                         interface.units_per_second = units;
                     }

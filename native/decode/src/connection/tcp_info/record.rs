@@ -40,7 +40,7 @@ struct MetadataLine<'l> {
     start_time: Option<Cow<'l, str>>,
 }
 
-/// What tells one connection from another.
+/// What identifies a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SocketId {
     pub(crate) local: IpAddr,

@@ -285,7 +285,7 @@ impl TableReader {
         }))
     }
 
-    /// One number out of the columns that tell packets apart.
+    /// One number out of the columns that identify a packet.
     fn packet(&self) -> Option<u64> {
         let mut values = self
             .packet_columns
