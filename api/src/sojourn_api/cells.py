@@ -1,4 +1,4 @@
-"""Histograms held in memory, one a cell, so that any grouping of them is answered by adding up.
+"""Histograms held in memory, one per cell, so that any grouping of them is answered by adding up.
 
 A dataset of histograms has one row per bin; most of its columns are the same for all bins of a cell, that is of one
 combination of them. Filters and groups use only these columns. So they use a small table with one row per cell,
@@ -143,7 +143,7 @@ def histogram_list(bins: str, counts: str) -> str:
 
 
 def histograms_in(lists: pa.ChunkedArray, threads: int) -> HistogramSet:
-    """Return the histograms of a column of `histogram_list`, one a row."""
+    """Return the histograms of a column of `histogram_list`, one per row."""
     offsets, entries = list_values(lists)
     bins, counts = entries.field("bin_index").to_numpy(), entries.field("counted").to_numpy()
     return HistogramSet(offsets, bins, counts, threads)

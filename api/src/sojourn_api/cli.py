@@ -78,7 +78,7 @@ def serve(
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
 ) -> None:
     """Serve the published build; see the help text."""
-    # Imported here, because every `sojourn` command loads this module and the web stack takes a second.
+    # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
     import uvicorn
 
     from sojourn_api.app import create_app

@@ -72,7 +72,11 @@ def negotiate(chosen: str | None, accept: str | None) -> str:
     qualities = {name: _accepted(accept, media_type) for name, media_type in MEDIA_TYPES.items()}
     best = max(qualities, key=lambda name: qualities[name])
     if qualities[best] == 0:
-        raise ProblemError("not-acceptable", f"Accept: {quoted(accept)} names none", allowed=list(MEDIA_TYPES.values()))
+        raise ProblemError(
+            "not-acceptable",
+            f"Accept: {quoted(accept)} names no supported media type",
+            allowed=list(MEDIA_TYPES.values()),
+        )
     return best
 
 

@@ -276,7 +276,7 @@ class SnapshotStore:
         if not self._opening.acquire(blocking=self._current is None):
             return
         try:
-            # CURRENT may have changed since, and going back to a build before it would be wrong.
+            # CURRENT may have changed since, and going back to an earlier build would be wrong.
             pointer = self._due()
             if pointer:
                 self._switch(pointer)

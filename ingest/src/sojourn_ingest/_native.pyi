@@ -269,7 +269,7 @@ def ndt_connections(content: bytes, version: int) -> tuple[int, list[str], list[
     """Read one result of NDT5 or NDT7, without the GIL.
 
     Return how many directions it has, for each without a connection the reason, and the others as columns of
-    connection with plain ``client_address``; None where the content is not one JSON object in UTF-8.
+    connection with plain ``client_address``; None if the content is not one JSON object in UTF-8.
     """
 
 def ss_socket(line: str) -> dict[str, Any] | None:

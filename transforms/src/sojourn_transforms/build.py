@@ -128,7 +128,7 @@ def _build_and_publish(
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
             advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
-            raise BuildError(f"{error}; nothing was published, the build before is still served{advice}") from error
+            raise BuildError(f"{error}; nothing was published, the previous build is still served{advice}") from error
         on_step("comparing configurations")
         engine.write_comparisons()
         on_step("correlating harm with quality")
@@ -156,7 +156,7 @@ def _build_and_publish(
             engine.memory,
         )
     except RepeatedKeyError as error:
-        raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+        raise BuildError(f"{error}; nothing was published, the previous build is still served") from error
     catalogue = read_catalogue(paths.snapshots / build_id, Catalogue)
     rows = {dataset.name: dataset.rows for dataset in catalogue.datasets}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)

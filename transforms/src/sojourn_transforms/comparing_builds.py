@@ -26,7 +26,7 @@ EXAMPLES_SHOWN = 1
 
 @dataclass(frozen=True)
 class Difference:
-    """One way in which a relation differs; ``rows`` is in how many rows, 0 where it is of the relation as a whole."""
+    """One way in which a relation differs; ``rows`` is in how many rows, 0 if it is of the relation as a whole."""
 
     relation: str
     what: str

@@ -18,8 +18,8 @@ COMPARISON = Mart(
     name="comparison",
     description=(
         "Comparisons of otherwise equal configurations by queue discipline (with tail-drop), congestion control "
-        "(with cubic) and start order (with app_first), for every metric with one value a run. Excluded runs are left "
-        "out. p-values are corrected by Holm over all comparisons of one metric by one factor in one study."
+        "(with cubic) and start order (with app_first), for every metric with one value per run. Excluded runs are "
+        "omitted. p-values are corrected by Holm over all comparisons of one metric by one factor in one study."
     ),
     grain="one metric of two configurations that differ in one factor",
     key=("comparison_id",),

@@ -57,10 +57,10 @@ class Engine(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Whether every mart was built from the start, so that nothing of the snapshot before is taken over."""
+        """Whether every mart was built from the start, so that nothing of the previous snapshot is taken over."""
 
     def date_fingerprints(self) -> DateFingerprints:
-        """Return what the rows of each day of connections follow from; none where this is not known."""
+        """Return the fingerprint of the inputs of each day of connections; none if this is not known."""
 
 
 class DuckDbEngine:

@@ -1,4 +1,4 @@
-"""The mart ``harm_qoe_correlation``: what harm has to do with quality, computed from dbt's marts before publication."""
+"""The mart ``harm_qoe_correlation``: how harm correlates with quality, computed from dbt's marts before publication."""
 
 from __future__ import annotations
 

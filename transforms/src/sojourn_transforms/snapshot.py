@@ -30,7 +30,7 @@ SNAPSHOTS_KEPT = 3
 
 
 def current_build(snapshots: Path) -> dict[str, Any] | None:
-    """Return build.json of what is being served, or None where there is none that can be read."""
+    """Return build.json of what is being served, or None if there is none that can be read."""
     published = read_pointer(snapshots)
     if published is None:
         return None

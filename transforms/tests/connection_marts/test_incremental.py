@@ -97,7 +97,8 @@ def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replace
     assert installation.value(states.format("int_host_month")) == 2
     assert installation.value(states.format("int_connection_month_state")) == 3
 
-    # A day that is another one is no part of what the month held, so its days are added up again, and the loss shows.
+    # A day with another fingerprint is not part of what the month held, so its days are added up again, and the loss
+    # shows.
     write_day(day_file(tmp_path / "var" / "world", DAYS), seed=15, day=DAYS, rows=1100, dataset=dataset)
     installation.ingest(tmp_path / "var" / "world")
     with pytest.raises(DbtError, match="every_connection_is_counted_once"):

@@ -92,7 +92,7 @@ class AccessRules:
         return cls(content.rules, hashlib.sha256(text).hexdigest())
 
     def technology(self, names: pa.Array | None, asns: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Return technology and rule of each host, both null where no rule matches."""
+        """Return technology and rule of each host, both null if no rule matches."""
         rules = [*self.by_name, *self.by_asn]
         chosen = pa.nulls(len(asns), pa.int32())
         if names is not None and self.by_name:

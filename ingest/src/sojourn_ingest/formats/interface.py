@@ -78,7 +78,7 @@ class Context:
 
 
 Facts = Iterator[tuple[str, pa.RecordBatch]]
-#: Returns the hash of a file's plain content; raises OSError or InputError where it cannot be read.
+#: Returns the hash of a file's plain content; raises OSError or InputError if it cannot be read.
 Fingerprint = Callable[[Path], str]
 
 

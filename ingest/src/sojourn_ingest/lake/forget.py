@@ -114,7 +114,7 @@ def _without(lake: Lake, found: Forgetting) -> Commit:
             files.append(DataFile(file.table, path, rows, lake.storage.keep(path, draft)))
         else:
             lake.storage.discard(path, draft)
-    # holds_facts stays, also where no row is left: the content was read, and is not to be read again.
+    # holds_facts stays, even if no row is left: the content was read, and is not to be read again.
     return replace(commit, files=tuple(files))
 
 

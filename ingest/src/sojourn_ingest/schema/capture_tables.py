@@ -237,7 +237,7 @@ PACKET = Table(
         Column(
             "ip_identification",
             INT64,
-            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            "IPv4 identification, or that of an IPv6 fragment header; 0 if there is none",
             nullable=False,
             source="RFC 791, RFC 8200",
         ),
@@ -315,13 +315,13 @@ RTP_STREAM = Table(
         Column(
             "frame_rate_fps",
             FLOAT,
-            "frames after the first over the time from first to last packet; null where no time passed",
+            "frames after the first over the time from first to last packet; null if no time passed",
             "Hz",
         ),
         Column(
             "rate_bps",
             FLOAT,
-            "UDP payload * 8 over the time from first to last packet; null where no time passed",
+            "UDP payload * 8 over the time from first to last packet; null if no time passed",
             "bit/s",
         ),
         Column(
@@ -394,7 +394,7 @@ CAPTURE_PAIR = Table(
             "clock_offset_ns",
             INT64,
             "second point's clock minus the first's, if the path without queue takes as long both ways; "
-            "null where packets went one way",
+            "null if packets went one way",
             "ns",
         ),
         Column(
@@ -457,7 +457,7 @@ PACKET_PAIR = Table(
         Column(
             "ip_identification",
             INT64,
-            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            "IPv4 identification, or that of an IPv6 fragment header; 0 if there is none",
             nullable=False,
             source="RFC 791, RFC 8200",
         ),

@@ -33,7 +33,7 @@ class Draft:
 
     @property
     def source_path(self) -> str:
-        """The path as text, also where its bytes are not UTF-8."""
+        """The path as text, even if its bytes are not UTF-8."""
         return path_text(self.path)
 
     def _outcome(

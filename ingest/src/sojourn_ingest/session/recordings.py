@@ -96,7 +96,7 @@ class RecordingAttempts:
     def _read(
         self, draft: Draft, reader: Recording, parts: list[Draft], overlapping: dict[str, Commit]
     ) -> list[Attempt]:
-        """Read a recording, and return what became of it and its parts; nothing where it cannot be read as one."""
+        """Read a recording, and return what became of it and its parts; nothing if it cannot be read as one."""
         state, lake = self._state, self._state.lake
         draft.content_hash = recording_hash([part.content_hash for part in parts])
         draft.size_bytes = sum(part.size_bytes for part in parts)

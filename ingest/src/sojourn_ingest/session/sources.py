@@ -37,7 +37,7 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
 
 
 def path_text(path: Path) -> str:
-    """Return a path as text that can be written, also where its bytes are not UTF-8."""
+    """Return a path as text that can be written, even if its bytes are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

@@ -79,7 +79,7 @@ pub(crate) struct QueueEvent {
     pub(crate) flow_label: Option<Box<str>>,
     /// The IP header carries the mark Congestion Experienced.
     pub(crate) ecn_ce: Option<bool>,
-    /// The probe's own measurement of the sojourn time; `None` where it had not seen the enqueue.
+    /// The probe's own measurement of the sojourn time; `None` if it had not seen the enqueue.
     pub(crate) measured_ns: Option<NonZeroI64>,
     /// Separate, because most events are not drops and many events wait.
     pub(crate) cause: Option<Box<DropCause>>,

@@ -200,7 +200,7 @@ def _without_comments(path: Path) -> str:
     Raises
     ------
     ColumnError
-        If there is a comment in it, since YAML that is written again has none.
+        If there is a comment in it, because rewriting YAML loses comments.
     """
     text = path.read_text(encoding="utf-8")
     text = text[text.index("version:") :]

@@ -239,7 +239,7 @@ def _unchanged_commit(lake: Lake, path: Path, name: str) -> Commit:
     try:
         return lake.named(name)
     except KeyError:
-        # A part of a recording of which another part is gone stays as it is: the recording's commit speaks for it.
+        # A part of a recording stays as it is if another part is gone: the recording's commit has its outcome.
         text = path_text(path)
         recording = lake.recording_with(text)
         part = None if recording is None else recording.of_part(text)

@@ -94,7 +94,7 @@ Work = Callable[[IngestSession, ReportingLake, Path], Report | None]
 
 
 def path_to_text(path: Path) -> str:
-    """Return a path as text of a report, also where its bytes are not UTF-8."""
+    """Return a path as text of a report, even if its bytes are not UTF-8."""
     return os.fsencode(path).hex()
 
 
@@ -115,7 +115,7 @@ def try_file(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
 
 
 def try_pair(session: IngestSession, lake: ReportingLake, declaring: Attempt) -> Report | None:
-    """Try what a file declares to belong together, and report the attempt; None where there are not two."""
+    """Try what a file declares to belong together, and report the attempt; None if there are not two."""
     attempt = session.pair(declaring)
     return None if attempt is None else _report(attempt, lake)
 

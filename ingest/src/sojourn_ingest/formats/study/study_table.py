@@ -217,7 +217,7 @@ def _duration_seconds(text: pa.Array) -> pa.Array:
 
 
 def _scored(columns: dict[str, pa.Array], rows: int) -> pa.Array:
-    """Return what each score is of, as one text; null where it names nothing."""
+    """Return what each score is of, as one text; null if it names nothing."""
 
     def named(column: str) -> pa.Array:
         return pc.cast(columns.get(column, pa.nulls(rows)), pa.string())

@@ -33,7 +33,7 @@ class Storage(Protocol):
         """Return an object's content; raises FileNotFoundError."""
 
     def create(self, name: str, content: bytes) -> bool:
-        """Make an object appear whole; return False, and change nothing, where there is one of that name."""
+        """Make an object appear whole; return False, and change nothing, if there is one of that name."""
 
     def delete(self, name: str) -> None:
         """Remove an object, if it is there."""

@@ -11,7 +11,7 @@ pub struct NdtConnection {
     pub duration_ms: Option<f64>,
     /// Client.
     pub client_address: Option<String>,
-    /// Polls with an RTT; `None` where the test did not poll.
+    /// Polls with an RTT; `None` if the test did not poll.
     pub rtt_samples: Option<i64>,
     /// Minimum RTT (us).
     pub rtt_min_us: Option<i64>,

@@ -53,7 +53,7 @@ pub(crate) struct SocketId {
 /// One poll of one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Poll {
-    /// `None` where the recorder set no time.
+    /// `None` if the recorder set no time.
     pub(crate) time_ns: Option<i64>,
     pub(crate) socket: SocketId,
     pub(crate) info: Option<TcpInfo>,

@@ -161,7 +161,7 @@ impl TableReader {
         Some(fields)
     }
 
-    /// Which field of each record is which column; `None` where a declared column is missing.
+    /// Which field of each record is which column; `None` if a declared column is missing.
     fn header_of(&self, fields: &[String]) -> Option<Vec<Option<usize>>> {
         let complete = self.columns.iter().all(|column| fields.contains(column));
         complete.then(|| {

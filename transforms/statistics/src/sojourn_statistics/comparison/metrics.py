@@ -86,7 +86,7 @@ class Factor:
     """What configurations are compared by.
 
     `determines` are the parts of a configuration that follow from it, and so may differ with it. `loose` are
-    parts that must be equal only where both configurations have one.
+    parts that must be equal only if both configurations have one.
     """
 
     name: str

@@ -38,8 +38,8 @@ COLUMNS = (
     ComparisonColumn("workload", _TEXT, None, "What ran.", False),
     ComparisonColumn("aqm", _TEXT, None, "Queue discipline.", False),
     ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size, as people name it.", False),
-    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null where runs of all rates are pooled."),
-    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time; null where runs of all rates and times are pooled."),
+    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if runs of all rates are pooled."),
+    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time; null if runs of all rates and times are pooled."),
     ComparisonColumn(
         "pooled", _TEXT, None, "What differs between the runs: flows (congestion control, start order) or links too.",
         False,
@@ -93,7 +93,7 @@ def correlate_harm_and_qoe(rows: Iterable[Row], level: float = LEVEL) -> pa.Tabl
     Returns
     -------
     pyarrow.Table
-        Columns `COLUMNS`, one row a group, in their order. Runs of one study, quality metric, harm metric,
+        Columns `COLUMNS`, one row per group, in their order. Runs of one study, quality metric, harm metric,
         application, workload and queue are a group, once for each link (`pooled` flows) and once over all links.
         A group in which no run has both is omitted.
     """
