@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_begins_anew_with_its_interfaces_and_byte_order() {
+    fn a_section_begins_again_with_its_interfaces_and_byte_order() {
         let mut first = Blocks::new(false);
         first.interface(1, 0, &[]).enhanced(0, 1, b"a", 1);
         let mut second = Blocks::new(true);
