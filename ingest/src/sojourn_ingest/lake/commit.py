@@ -45,7 +45,7 @@ class Commit:
     """The facts of one content (or, of a duplicate or rejected one, just its outcome).
 
     ``subject`` names what the facts are about where there can be only one such source, such as the description
-    of a study: a later one replaces it, from whatever path. ``parts`` are the files of a recording in several
+    of a study: a later one replaces it, from any path. ``parts`` are the files of a recording in several
     files; their outcomes are in this commit too.
     """
 

@@ -142,7 +142,7 @@ class Lake:
             return self._live.at_path(source_path)
 
     def facts_of(self, content_hash: str, decoder_version: str) -> Commit | None:
-        """Return the live commit that holds the facts of a content, from whatever path, if there is one."""
+        """Return the live commit that holds the facts of a content, from any path, if there is one."""
         with self._lock:
             return self._live.facts_of(content_hash, decoder_version)
 

@@ -24,7 +24,7 @@ HEAD_BYTES = 4096
 
 @dataclass(frozen=True)
 class PlannedRecording:
-    """Files of one format to be read as one. ``declared``: a file lists them, whatever their names."""
+    """Files of one format to be read as one. ``declared``: a file lists them, under any names."""
 
     parts: tuple[Path, ...]
     format: str

@@ -25,7 +25,7 @@ const LARGEST_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
 const INTERFACES: usize = 65_536;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
-/// The year 2116. Differences of two times within it fit 64 bits, whatever an interface's clock says.
+/// The year 2116. Differences of two times within it fit 64 bits, for any clock of an interface.
 const LATEST_NS: i64 = i64::MAX / 2;
 const NANOSECONDS: u128 = 1_000_000_000;
 

@@ -118,7 +118,7 @@ struct Account {
 impl Account {
     fn advance(&mut self, queue: u32, now_ns: i64, interval_ns: i64, longest_silence_ns: i64) {
         if now_ns.saturating_sub(self.until_ns) > longest_silence_ns {
-            // One of the two times is wrong, or nobody watched: of the time between them nothing is known.
+            // One of the two times is wrong, or the probe did not run: nothing is known about the time between them.
             self.until_ns = now_ns;
             let start_ns = now_ns.div_euclid(interval_ns) * interval_ns;
             self.rows

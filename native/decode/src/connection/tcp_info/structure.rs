@@ -1,4 +1,4 @@
-//! The kernel's `struct tcp_info` (include/uapi/linux/tcp.h), at whatever length a kernel gave it.
+//! The kernel's `struct tcp_info` (include/uapi/linux/tcp.h), at any length that a kernel gave it.
 
 use crate::input::bytes::{le_u32, le_u64};
 
