@@ -42,7 +42,7 @@ SECONDS_EACH ?= 1200
 WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
-# A small made-up world of connections, which the sample has none of; labelled synthetic wherever it shows.
+# A small synthetic data set of connections, because the sample has none; every row carries the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
 UV = $(shell infra/setup/uv.sh path)
@@ -51,7 +51,7 @@ SOJOURN := .venv/bin/sojourn
 # What Spark needs is installed once it was asked for, and then kept.
 EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-packages/pyspark)),--extra spark)
 TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests testbed/tests
-# A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they tell what to make cheaper.
+# A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they are the ones to make cheaper.
 PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
 QUIETER := sed -u '/^ [-+~] /d'
 

@@ -187,7 +187,7 @@ def run(command: list[str]) -> Cost:
 
 
 def best(command: list[str], repetitions: int) -> Cost:
-    """Return the run with the least CPU time: what other work on the machine adds is not the tool's."""
+    """Return the run with the minimum CPU time: other work on the machine only adds to it."""
     return min((run(command) for _ in range(repetitions)), key=lambda cost: cost.cpu_s)
 
 

@@ -1,4 +1,4 @@
-"""Made-up inputs for every reader of connections, in the forms and sizes of real ones, for measuring speed and memory.
+"""Synthetic inputs for every reader of connections, in the forms and sizes of real ones, to measure speed and memory.
 
 Nothing in them was measured: addresses, times and RTTs are random, from a fixed seed. An NDT7 result has as many polls
 and fields as M-Lab's (31 kB), a tcp-info member as many polls, a SideStream line as many variables, a flent file as
@@ -47,7 +47,7 @@ TCP_INFO: dict[str, int] = {
 
 TABLE_DESCRIPTION = """sojourn_connections: 1
 dataset: made-up
-title: Made-up connections
+title: Synthetic connections
 licence: CC0-1.0
 synthetic: true
 tables:

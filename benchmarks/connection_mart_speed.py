@@ -1,9 +1,9 @@
 """How long connections in the wild take: ingest, marts, and the plainest SQL for the same figures in the same run.
 
-``python benchmarks/connection_mart_speed.py --var FOLDER --rows N`` generates a world, labelled synthetic, and
+``python benchmarks/connection_mart_speed.py --var FOLDER --rows N`` generates a data set, labelled synthetic, and
 prints tables and keeps them (raw_results). Each step is a process of its own, whose seconds, CPU seconds and peak
-memory are told. Of the marts, what dbt needs to start is told apart, and so are its tests. Groupings are measured by
-what the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
+memory are reported. For the marts, the start of dbt is reported separately, and so are its tests. Groupings are
+measured by what the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sojourn_transforms.warehouse import register_lake
 ROOT = Path(__file__).resolve().parents[1]
 SOJOURN = str(Path(sys.executable).parent / "sojourn")
 PANDAS_BYTES_A_ROW, POLARS_BYTES_A_ROW = 400, 200
-"""What they may need at most; they are left out where that is not there."""
+"""What they may need at most; with less they are skipped."""
 GROUPINGS = (
     "start_date", "country", "access_technology", "ip_version", "proximity_class", "transfer_size_class",
     "access_technology,proximity_class", "start_month,country", "country,access_technology,ip_version",
@@ -172,7 +172,7 @@ warehouse, dbt, snapshots = map(Path, sys.argv[1:4])
 manifest = json.loads(manifest_path(dbt).read_text())
 chosen = {n['name'] for n in manifest['nodes'].values() if 'marts/connection/' in n['original_file_path']}
 marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
-publish(warehouse, MART_LAYER, marts, {}, snapshots, date_fingerprints(warehouse, ''), anew=sys.argv[4] == 'full')
+publish(warehouse, MART_LAYER, marts, {}, snapshots, date_fingerprints(warehouse, ''), full=sys.argv[4] == 'full')
 """
 OF_MARTS = "+path:marts/connection"
 NEXT_TO_NOTHING = "delay_threshold,resource_type:seed"
@@ -189,7 +189,7 @@ class Measured:
 
 
 def measured(command: Sequence[str]) -> Measured:
-    """Run a command and tell what it took; stop where it fails."""
+    """Run a command and return its time and memory; stop if it fails."""
     started = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -218,7 +218,7 @@ def number(database: Path, sql: str) -> int:
 
 @dataclass(frozen=True)
 class Grouping:
-    """What a grouping took: CPU, least and median milliseconds of some runs."""
+    """What a grouping took: CPU, minimum and median milliseconds of some runs."""
 
     group: str
     of: str
@@ -255,7 +255,7 @@ def measure_groupings(results: Results, folder: Path, threads: int = 1) -> None:
     started = time.perf_counter()
     held = Snapshot.open(folder, Settings(api_threads=threads))
     opened = time.perf_counter() - started
-    columns = {"groups": ",", "CPU ms": ".0f", "least ms": ".0f", "median ms": ".0f"}
+    columns = {"groups": ",", "CPU ms": ".0f", "minimum ms": ".0f", "median ms": ".0f"}
     table = results.table(
         "Groupings, rows read each time against histograms held",
         {"grouping": "", "of": "", "rows": ",", "read: CPU ms": ".0f", **columns},
@@ -319,9 +319,9 @@ def cpu_ms_of(process: int) -> float:
 
 
 def measure_answers(results: Results, snapshots: Path, runs: int = 20) -> None:
-    """Measure what answers over HTTP take: CPU time of the service, and least time from request to last byte."""
+    """Measure what answers over HTTP take: CPU time of the service, and minimum time from request to last byte."""
     table = results.table(
-        "Answers over HTTP", {"grouping": "", "answer": "", "CPU ms": ".0f", "least ms": ".0f", "KiB": ",.0f"}
+        "Answers over HTTP", {"grouping": "", "answer": "", "CPU ms": ".0f", "minimum ms": ".0f", "KiB": ",.0f"}
     )
     with served(snapshots) as (connection, process):
         for group in GROUPINGS:
@@ -345,7 +345,7 @@ def main() -> None:
     parser.add_argument("--var", type=Path, required=True, help="folder to work in, removed afterwards")
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--days", type=int, default=28)
-    parser.add_argument("--polars-python", type=Path, help="Python that has Polars; without it Polars is left out")
+    parser.add_argument("--polars-python", type=Path, help="Python that has Polars; without it Polars is skipped")
     arguments = parser.parse_args()
     if arguments.rows < arguments.days + 1:
         parser.error("give --rows at least one connection a day")
@@ -399,8 +399,8 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     say("nothing more: marts", dbt("incremental"))
     tests = say("nothing more: marts with their tests", dbt("incremental", tests="tests"))
     say("one day more: publication", publish("incremental"))
-    built = say("all marts anew", dbt("full"), rows)
-    say("all marts anew: publication", publish("full"))
+    built = say("all marts from scratch", dbt("full"), rows)
+    say("all marts from scratch: publication", publish("full"))
     ours = number(warehouse, "select sum(connections)::bigint from marts.connection_count where outcome = 'counted'")
     # Both databases together may be more than the disk has.
     warehouse_bytes = warehouse.stat().st_size

@@ -1,11 +1,11 @@
 """Speed and memory of reading connections: every reader, look-ups, pseudonyms, a large CSV into the lake.
 
-Run with the number of rows of the CSV (0: the readers alone), and the folder to work in; what it writes there is
+Run with the number of rows of the CSV (0: only the readers), and the folder to work in; what it writes there is
 removed at the end. With ``--part 100`` each reader reads a hundredth, to see that everything works::
 
     .venv/bin/python benchmarks/connection_reader_speed.py 10000000 /tmp
 
-The connections are made up: addresses and RTTs at random. Rates are by processor time, so that other work on the
+The connections are synthetic: addresses and RTTs are random. Rates are by processor time, so that other work on the
 machine does not count; what passed on the clock stands beside. Each reader reads an input and a tenth of it, and its
 rate is by the difference, so that the time to start is in none.
 """
@@ -82,8 +82,8 @@ def _look_ups(steps: Table, prefixes: Path) -> None:
     table = PrefixList.load(prefixes).table
     _rate(steps, "prefix table, made of prefixes", len(table), time.process_time() - started)
     for what, key_policy, tables in (
-        ("longest-prefix match alone", "keep", [table]),
-        ("pseudonyms alone", "pseudonymise", []),
+        ("only longest-prefix match", "keep", [table]),
+        ("only pseudonyms", "pseudonymise", []),
         ("both", "pseudonymise", [table]),
     ):
         resolver = Pseudonymiser(b"key", "keep" if key_policy == "keep" else "pseudonymise").resolver(tables)
@@ -129,7 +129,7 @@ def _csv(results: Results, steps: Table, rows: int, folder: Path, prefixes: Path
 
 @dataclass(frozen=True)
 class Reader:
-    """One kind of input: what is counted of it, how many of these are written, and what one of them stands for."""
+    """One kind of input: what is counted of it, how many of these are written, and what one of them represents."""
 
     name: str
     unit: str
@@ -157,7 +157,7 @@ def _readers(results: Results, folder: Path, part: int) -> None:
     prefixes = folder / "fewer-prefixes.csv"
     _prefix_csv(prefixes, PREFIXES_OF_READERS)
     table = results.table(
-        f"Readers, over made-up inputs, with {PREFIXES_OF_READERS:,} prefixes",
+        f"Readers, over synthetic inputs, with {PREFIXES_OF_READERS:,} prefixes",
         {
             "input": "", "MB": ".0f", "CPU s": ".1f", "a second and core": ",.0f", "of": "", "MB/s": ".1f",
             "peak MiB": ",", "before it began": ",", "peak MiB of a tenth": ",",

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals contain the truth, over simulated studies of planted worlds.
+"""How often the 95 % intervals contain the truth, over simulated studies with known truth.
 
 ``python benchmarks/coverage.py docs/statistics.md`` writes the tables between their
 marks, and keeps them below ``benchmarks/results/coverage``.
@@ -104,7 +104,7 @@ def batches(random: np.random.Generator, studies: int) -> Iterator[tuple[np.rand
 
 
 def within(bounds: tuple[Reals, Reals], truth: float) -> np.ndarray:
-    """Return whether the truth lies within each interval, its ends included."""
+    """Return whether each interval contains the truth, its ends included."""
     return (bounds[0] <= truth) & (truth <= bounds[1])
 
 
@@ -175,7 +175,7 @@ def of_median_difference(world: World, n: int, random: np.random.Generator, stud
 
 
 def correlated(world: World, n: int, random: np.random.Generator, studies: int) -> tuple[Reals, Reals, float, float]:
-    """Return two correlated quantities of a world, and their true linear and rank correlations."""
+    """Return two correlated quantities of a population, and their true linear and rank correlations."""
     shape, rho = (studies, n), 0.6
     if world.name == "bimodal":
         upper = random.random(shape) < 0.4
@@ -218,7 +218,7 @@ def connections(n: int, random: np.random.Generator, studies: int) -> tuple[Real
 
 
 def clustered_only(bounds: Callable[[Reals, np.ndarray], tuple[Reals, Reals]]) -> Simulation:
-    """Return the simulation of an interval from totals of clusters, in the clustered world."""
+    """Return the simulation of an interval from totals of clusters, in the clustered population."""
 
     def simulate(world: World, n: int, random: np.random.Generator, studies: int) -> Hits | None:
         if world.name != "clustered":
@@ -274,7 +274,7 @@ ESTIMATORS: dict[str, tuple[str, Simulation]] = {
 
 
 def coverage(name: str, world: World, n: int, studies: int) -> float | None:
-    """Return the share of studies whose interval contains the truth, or None where there is no interval."""
+    """Return the share of studies whose interval contains the truth, or None if there is no interval."""
     simulate = ESTIMATORS[name][1]
     stream = [SEED, list(ESTIMATORS).index(name), list(WORLDS).index(world.name), n]
     hits = 0

@@ -29,7 +29,7 @@ class Results:
     Parameters
     ----------
     name : str
-        The benchmark's name: the folder that its results lie in.
+        The benchmark's name: the folder of its results.
     """
 
     def __init__(self, name: str) -> None:
@@ -126,7 +126,7 @@ def _lines(path: str) -> list[str]:
 
 
 def _command() -> str:
-    # Relative to the repository, so that a result does not tell where somebody's folders lie.
+    # Relative to the repository, so that a result does not disclose local folders.
     words = [os.path.relpath(word, ROOT) if Path(word).is_absolute() else word for word in sys.argv[1:]]
     return shlex.join(["python", os.path.relpath(sys.argv[0], ROOT), *words])
 

@@ -94,7 +94,7 @@ def run_duckdb(folder: Path, output: Path) -> dict[str, Any]:
 
 
 def _metrics(session: Any) -> dict[str, Any]:
-    # Spark's own REST interface, which its web interface stands on.
+    # Spark's own REST interface, which its web interface uses.
     base = f"{session.sparkContext.uiWebUrl}/api/v1/applications/{session.sparkContext.applicationId}"
     with httpx.Client(timeout=30) as client:
         stages = client.get(f"{base}/stages", params={"status": "complete"}).json()

@@ -1,4 +1,4 @@
-"""A generated lake for measuring the models: many runs of made-up flows, labelled synthetic in the study and its name.
+"""A generated lake for measuring the models: many runs of synthetic flows, labelled so in the study and its name.
 
 Nothing in it was measured. Each run has a capture with one application flow and one TCP flow of 30 s, of which a row
 for every 100 ms and direction with packets; a tenth of the runs is solo. Beside them the capture holds short flows of
@@ -174,7 +174,7 @@ def _chunk(tables: _Tables, numbers: np.ndarray, flows_a_run: int, random: np.ra
              "destination_host_key": CLIENT, "destination_port": PORTS[role]},
             len(chosen),
         )  # fmt: skip
-        # Sharing halves the rate, more or less; alone an application takes half of the link and TCP all of it.
+        # Sharing roughly halves the rate; in a solo run an application takes half of the link and TCP all of it.
         share = np.where(solo, 0.5 if role == "app" else 0.97, random.beta(8, 8, n))[chosen]
         _declared_flow(tables, [hashes[i] for i in chosen], flow_id, role, rate[chosen] * share / 8, random)
     _other_flows(tables, hashes, flows_a_run - 2, random)
@@ -291,7 +291,7 @@ def _queue_log(tables: _Tables, log_hash: str, roles: list[str], rate: int, rand
     arrived = np.bincount(enqueue // INTERVAL_NS, minlength=intervals)
     departed = np.bincount(dequeue[kept] // INTERVAL_NS, minlength=intervals)
     refused = np.bincount(enqueue[dropped] // INTERVAL_NS, minlength=intervals)
-    # By Little's law, as if a packet's whole wait lay in the interval in which it leaves.
+    # By Little's law, as if a packet waited only in the interval in which it leaves.
     waited = np.bincount(dequeue[kept] // INTERVAL_NS, weights=(dequeue - enqueue)[kept], minlength=intervals)
     waiting = waited / INTERVAL_NS
     tables.write(

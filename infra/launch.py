@@ -1,7 +1,7 @@
 """Start the API and Superset, say where they are, and stop both cleanly on Ctrl-C or SIGTERM.
 
 Each server runs in a process group of its own, so that Ctrl-C in the terminal
-reaches this launcher alone and it can stop them in order.
+reaches only this launcher, which can stop them in order.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _build_line(servers: Servers) -> str:
 
 
 def launch(servers: Servers, ready: Callable[[Servers], int]) -> int:
-    """Start the servers, call ``ready``, and stop them whatever happens; return the exit status."""
+    """Start the servers, call ``ready``, and stop them in any case; return the exit status."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt

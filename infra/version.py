@@ -1,4 +1,4 @@
-"""The one version of every package: it stands in VERSION, and this script copies it to where tools need it as text.
+"""The one version of every package: VERSION has it, and this script copies it to where tools need it as text.
 
 Cargo, uv's lock files, dbt and Kubernetes cannot read a version from another file, so copies are unavoidable. ::
 
@@ -31,7 +31,7 @@ _LOCKED = re.compile(r'(?m)^name = "sojourn(?:-[a-z-]+)?"\nversion = "(?P<versio
 _DBT = re.compile(r'(?m)^version: "(?P<version>[^"]+)"$')
 _IMAGE = re.compile(r"\bsojourn(?:-[a-z]+)?:(?P<version>\d[\w.]*)")
 
-#: Where the version stands, and how: glob below the root, pattern with a group "version".
+#: Where the version is, and how it is written: glob below the root, pattern with a group "version".
 _PLACES = (
     ("pyproject.toml", _SECTION),
     ("*/pyproject.toml", _SECTION),
@@ -49,7 +49,7 @@ _PLACES = (
 
 @dataclass(frozen=True)
 class Copy:
-    """One place where the version stands: its file, the span of the text, and the text."""
+    """One place that has the version: its file, the span of the text, and the text."""
 
     path: Path
     start: int

@@ -31,7 +31,7 @@ INPUTS = (
 )
 """Folders that the notebooks draw from, below the folder of reference data."""
 WORLD = ("--rows", "200000", "--days", "14", "--seed", "1")
-"""The small made-up world of connections that `make run` includes too, for studies without public data."""
+"""The small synthetic data set of connections that `make run` includes too, for studies without public data."""
 CELL_TIMEOUT_S = 120
 SERVER_READY_S = 60
 

@@ -209,7 +209,7 @@ def test_the_same_build_gives_the_same_bundle(folder: Path, contract: Contract) 
     ("file", "change", "message"),
     [
         ("charts/there.yaml", {"uuid": "x"}, "charts/there.yaml: uuid is x, must be "),
-        ("charts/there.yaml", {"dataset_uuid": "x"}, "charts/there.yaml: dataset_uuid x is none of the datasets"),
+        ("charts/there.yaml", {"dataset_uuid": "x"}, "charts/there.yaml: dataset_uuid x is not the uuid of a dataset"),
         ("charts/absent.yaml", {"sojourn": {}}, "charts/absent.yaml: no rows in this build"),
         (
             "datasets/run_harm.yaml",

@@ -4,7 +4,7 @@ set -euo pipefail
 
 missing=0
 root=$(cd "$(dirname "$0")/../.." && pwd)
-# The one place where the least version of Rust stands.
+# The only place that states the minimum version of Rust.
 rust=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/native/Cargo.toml")
 
 need() { # name, how to get it

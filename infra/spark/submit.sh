@@ -3,7 +3,7 @@
 #
 #     SOJOURN_SPARK_MASTER=spark://host:7077 infra/spark/submit.sh ingest --engine spark /mnt/captures
 #
-# The decoder and all that tasks import travel as one archive, made anew when the lock file or the sources change. Workers need
+# The decoder and all that tasks import travel as one archive, rebuilt when the lock file or the sources change. Workers need
 # the same minor version of Python under the name python3 (or SOJOURN_WORKER_PYTHON), and see the captures under the same path.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -35,7 +35,7 @@ for setting in ${SOJOURN_SPARK_CONF:-}; do
   settings+=(--conf "$setting")
 done
 export PYSPARK_PYTHON=$worker_python PYSPARK_DRIVER_PYTHON=$PWD/.venv/bin/python
-# Java runs before the command does, so it is told here to keep quiet.
+# Java runs before the command does, so it is silenced here.
 logging=-Dlog4j2.configurationFile=file://$PWD/transforms/src/sojourn_transforms/spark/log4j2.properties
 exec .venv/bin/spark-submit --master "$SOJOURN_SPARK_MASTER" --archives "$archive#sojourn" \
   --conf "spark.driver.defaultJavaOptions=$logging" --conf spark.executorEnv.PYTHONPATH=sojourn "${settings[@]}" infra/spark/command.py "$@"

@@ -126,7 +126,7 @@ _THEME_SOJOURN["echartsOptionsOverridesByChartType"] = {
     "echarts_timeseries_bar": {"xAxis": {"axisLabel": {"lineHeight": 15, "width": 104, "overflow": "break"}}}
 }
 THEME_DEFAULT = _THEME_SOJOURN
-# one look, so that the colours of the queue labels stand on the background they were chosen for
+# one look, so that the colours of the queue labels are on the background they were chosen for
 THEME_DARK = None
 
 # -- logs --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Made-up tables of connections with their descriptions.
+"""Synthetic tables of connections with their descriptions.
 
 One is in each form and has rows that have to be refused, for tests of reading it in parts; the other is of hosts alone.
 """

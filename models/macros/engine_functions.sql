@@ -21,7 +21,7 @@
 
 
 {#-
-    63 bits of a hash of columns. The hash differs between engines and between their releases: use it to tell values apart, and never in a
+    63 bits of a hash of columns. The hash differs between engines and between their releases: use it to distinguish values, and never in a
     figure.
 -#}
 {% macro key_hash(columns) -%}

@@ -1,6 +1,6 @@
 {#-
     What was set for a run, and whether it counts: the columns that every mart of runs carries after its key, so that each can be filtered and
-    grouped without a join. Their declarations stand in columns.yml, in the group `run`.
+    grouped without a join. columns.yml declares them, in the group `run`.
 -#}
 {% macro run_dimensions(runs) -%}
     {%- for column in [

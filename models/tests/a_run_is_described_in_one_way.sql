@@ -1,6 +1,6 @@
 {{ config(severity='warn') }}
 
--- Several files may give the same run; where they contradict each other, one of them is used and this tells of it.
+-- Several files may give the same run; if they contradict each other, one of them is used and this test warns of it.
 with
 
 runs as (

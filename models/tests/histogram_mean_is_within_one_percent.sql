@@ -1,4 +1,4 @@
--- The promise of the bins: what is read from them is within 1 % (and 1 us, the resolution) of the exact figure.
+-- The accuracy of the bins: a figure that is read from them is within 1 % (and 1 us, the resolution) of the exact figure.
 with
 
 histogram as (

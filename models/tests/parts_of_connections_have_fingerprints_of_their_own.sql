@@ -5,7 +5,7 @@ parts as (
     select * from {{ ref('int_connection_part') }}
 ),
 
-marks as (
+fingerprints as (
     select
         part_fingerprint,
         cast(start_date as string) as period,
@@ -41,6 +41,6 @@ marks as (
 select
     part_fingerprint,
     count(*) as parts_under_this_mark
-from marks
+from fingerprints
 group by part_fingerprint
 having count(*) > 1

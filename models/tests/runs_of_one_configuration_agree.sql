@@ -1,4 +1,4 @@
--- A configuration's name merges what is missing with the word for it: runs that differ there must not be pooled unseen.
+-- A configuration's name merges what is missing with the word for it: runs that differ there must not be pooled unnoticed.
 {%- set dimensions = [
     'study_id', 'application', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes',
     'congestion_control', 'start_order', 'aqm_parameters', 'bandwidth_programme', 'synthetic'

@@ -107,7 +107,7 @@ def _ndt_seeds() -> None:
     of_both = {"C2S": {**ends, "MinRTT": 0}, "S2C": {**ends, **polled}}
     _write("ndt", "five", _json({"GitShortCommit": "0", "Control": {"UUID": "a"}, **of_both}))
     _write("ndt", "five_not_polled", _json({"ClientIP": "192.0.2.7", "Control": {}, "S2C": {"MinRTT": 40_000_000}}))
-    # Keys with escapes, keys that stand twice, and what no double holds where nothing is looked at.
+    # Keys with escapes, repeated keys, and what no double holds where nothing is looked at.
     odd = r'{"Downlo\u0061d":5,"Download":{"ServerMeasurements":[{"TCPInfo":{"RTT":1,"RTT":2}}],"X":[1e999,"\ud800"]}}'
     _write("ndt", "odd", odd.encode())
 

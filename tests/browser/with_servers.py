@@ -1,7 +1,7 @@
 """Run the browser test against real servers over the warehouse that the integration tests built.
 
 `make test-browser` calls this. The servers listen on free ports, so that a running `make run` is not in
-the way, and are stopped whatever happens.
+the way, and are stopped in any case.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import pytest
 from filelock import FileLock
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
-# A bound for machines that are busy; a server that ends is told at once.
+# A bound for machines that are busy; a server that ends is reported at once.
 SERVER_READY_S = 300
 
 
@@ -111,7 +111,7 @@ def service(repository: Path, sample: Path, tma23: Path, tmp_path_factory: pytes
 
 
 def load_notebook_execution() -> ModuleType:
-    """Return notebooks/execute.py, which lies beside the notebooks and in no package."""
+    """Return notebooks/execute.py, which is next to the notebooks and not in a package."""
     path = Path(__file__).resolve().parents[2] / "notebooks" / "execute.py"
     spec = importlib.util.spec_from_file_location("notebook_execution", path)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""docs/how-to/add-a-study.md, run as it stands: its tables and its description, ingested, built and served."""
+"""docs/how-to/add-a-study.md, run as it is: its tables and its description, ingested, built and served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each notebook runs over a real API, from reading to figures, and lies in the repository without outputs."""
+"""Each notebook runs over a real API, from reading to figures, and is in the repository without outputs."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _forms() -> list[bytes]:
     for address, name in HOSTS.items():
         parsed = ipaddress.ip_address(address)
         forms += [address.encode(), parsed.exploded.encode(), name.encode()]
-        # Four bytes may stand anywhere by chance; sixteen do not.
+        # Four bytes may occur anywhere by chance; sixteen do not.
         forms += [parsed.packed] if parsed.version == 6 else []
     return forms
 
@@ -112,7 +112,7 @@ def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(tmp_path:
             searched += 1
             assert not [form for form in forms if form in content], path
             if path.suffix == ".parquet":
-                # Pages are compressed: what stands in them is searched as well.
+                # Pages are compressed: their content is searched as well.
                 text = "\n".join(map(str, pq.read_table(path).to_pylist())).encode()
                 assert not [form for form in forms if form in text], path
     assert searched > 20

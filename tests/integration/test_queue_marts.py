@@ -56,7 +56,7 @@ def copied(source: Path, target: Path, change: Callable[[Path], None]) -> None:
 
 
 def drop_events(folder: Path) -> None:
-    """Take every 50th dequeue out of the queue log, of which its probe tells nothing."""
+    """Take every 50th dequeue out of the queue log, without a report of its probe."""
     path = folder / "queue_bpftrace.txt"
     kept, seen = [], 0
     for line in path.read_text().splitlines(keepends=True):
@@ -159,7 +159,7 @@ def test_every_run_of_the_testbed_agrees_with_its_validation(snapshot: Snapshot,
     for quantity in QUANTITIES:
         found = agreement(snapshot, theirs, quantity)
         assert found.equal == found.runs == 39, quantity.theirs
-    # A figure that is off by one count or by one last digit is told.
+    # A figure that is off by one count or by one last digit is reported.
     for name, off in (("queue_deq", 1.0), ("sojourn_p95_ms", 0.0101)):
         changed = [dict(row) for row in theirs]
         changed[7][name] = str(float(changed[7][name]) + off)

@@ -103,7 +103,7 @@ PLACEHOLDER = re.compile(r"<[a-z]+>|\b[A-Z]{3,}\b|…")
 
 
 def named_paths(text: str) -> set[str]:
-    """Return the paths that a document names in code, from the top folder, with `*` for what stands for a name."""
+    """Return the paths that a document names in code, from the top folder, with `*` for a placeholder."""
     tops = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")} - {"var"}
     short = dict(SHORT.findall(text))
     found = set()

@@ -38,7 +38,7 @@ def manifests(root: Path) -> list[Path]:
 
 @pytest.fixture
 def copied(versions: ModuleType, repository: Path, tmp_path: Path) -> Path:
-    """A folder with every file in which the version stands."""
+    """A folder with every file that has the version."""
     for path in {repository / "VERSION", *(copy.path for copy in versions.copies())}:
         target = tmp_path / path.relative_to(repository)
         target.parent.mkdir(parents=True, exist_ok=True)

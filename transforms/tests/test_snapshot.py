@@ -111,7 +111,7 @@ OF_DAYS = Mart(
 FINGERPRINTS = {date(2026, 1, 30): "a", date(2026, 1, 31): "b", date(2026, 2, 1): "c", date(2026, 2, 2): "d"}
 
 
-def put_days(folder: Path, fingerprints: dict[date, str], *changed: date, anew: bool = False) -> Path:
+def put_days(folder: Path, fingerprints: dict[date, str], *changed: date, full: bool = False) -> Path:
     """Publish two bins of each day, the ``changed`` of another country, and return the snapshot."""
     folder.mkdir(exist_ok=True)
     path = folder / "warehouse.duckdb"
@@ -124,7 +124,7 @@ def put_days(folder: Path, fingerprints: dict[date, str], *changed: date, anew: 
             for index in (2, 1)
         ]
         connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
-    build_id, _ = publish(path, "marts", [OF_DAYS], {}, folder / "snapshots", fingerprints, anew)
+    build_id, _ = publish(path, "marts", [OF_DAYS], {}, folder / "snapshots", fingerprints, full)
     return folder / "snapshots" / build_id
 
 
@@ -169,14 +169,14 @@ def damage(path: Path) -> None:
     path.write_bytes(content)
 
 
-def test_nothing_is_taken_over_that_was_damaged_or_when_all_is_made_anew(tmp_path: Path) -> None:
+def test_nothing_is_taken_over_that_was_damaged_or_when_all_is_rebuilt(tmp_path: Path) -> None:
     first = put_days(tmp_path, FINGERPRINTS)
     damage(first / "bins.parquet/2026-01.parquet")
     more = FINGERPRINTS | {date(2026, 2, 3): "e"}
     second = put_days(tmp_path, more)
     same = {name for name, inode in inodes(second).items() if inode == inodes(first).get(name)}
     assert same == {"2026-02-01.parquet", "2026-02-02.parquet"}
-    third = put_days(tmp_path, more | {date(2026, 2, 4): "f"}, anew=True)
+    third = put_days(tmp_path, more | {date(2026, 2, 4): "f"}, full=True)
     assert not set(inodes(second).values()) & set(inodes(third).values())
 
 
@@ -184,7 +184,7 @@ def test_a_damaged_snapshot_is_written_again_when_the_same_is_published(tmp_path
     first = put_days(tmp_path, FINGERPRINTS)
     whole = {path: path.read_bytes() for path in mart_paths(first, "bins")}
     damage(next(iter(whole)))
-    assert put_days(tmp_path, FINGERPRINTS, anew=True) == first
+    assert put_days(tmp_path, FINGERPRINTS, full=True) == first
     assert {path: path.read_bytes() for path in mart_paths(first, "bins")} == whole
     assert [path.name for path in first.parent.iterdir() if path.name.startswith(".")] == []
 

@@ -39,7 +39,7 @@ def assert_equal_on_both_engines(folder: Path, *inputs: Path) -> dict[str, int]:
     assert compared.strip().endswith("rows: equal"), compared
     served = spark / "snapshots" / json.loads((spark / "snapshots" / "CURRENT").read_text())["build_id"]
     assert json.loads((served / "build.json").read_text())["engine"] == "spark"
-    # What is served by one engine is no reason for the other to do nothing, but for itself it is.
+    # A build of one engine that is served does not let the other engine skip its own, but it lets the same engine skip.
     assert "nothing changed" in sojourn(spark, "build", "--engine", "spark")
     catalog = json.loads((served / "catalog.json").read_text())
     return {entry["name"]: entry["rows"] for entry in catalog["datasets"]}

@@ -24,7 +24,7 @@ def require_key(
     if not keys:
         return
     given = [bearer.credentials if bearer else None, header]
-    # Every key is compared, and each in constant time, so that the time taken tells nothing about them.
+    # Every key is compared, and each in constant time, so that the time taken discloses nothing about them.
     matches = [
         compare_digest(offered.encode(), key.get_secret_value().encode())
         for offered in given

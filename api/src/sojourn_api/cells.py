@@ -1,7 +1,7 @@
-"""Histograms held in memory, one a cell, so that any grouping of them is answered by adding up.
+"""Histograms held in memory, one per cell, so that any grouping of them is answered by adding up.
 
-A dataset of histograms has one row a bin; most of its columns are the same for all bins of a cell, that is of one
-combination of them. Filters and groups are of these columns alone. So they go to a small table with one row a cell,
+A dataset of histograms has one row per bin; most of its columns are the same for all bins of a cell, that is of one
+combination of them. Filters and groups use only these columns. So they use a small table with one row per cell,
 in the database of the snapshot, and bins and counts to arrays outside it: a query chooses and groups some ten
 thousand cells instead of ten million rows, and what it has chosen is added up in Rust.
 """
@@ -33,7 +33,7 @@ _GATHERED = f"{_SCHEMA}.gathered"
 class Cells:
     """The cells of a dataset: a table of their columns with `cell`, the number of the histogram, and the histograms.
 
-    Columns of `constant` are the same in all cells, and need be no part of a group's key.
+    Columns of `constant` are the same in all cells, and need not be part of a group's key.
     """
 
     sql: str
@@ -58,7 +58,7 @@ def load_cells(
     counts : mapping of str to str
         The column of counts of each dataset of histograms.
     most_bytes : int
-        Memory that all histograms may take together. Datasets that would exceed it are left out.
+        Memory that all histograms may take together. Datasets that would exceed it are omitted.
     threads : int
         How many threads may add up the histograms of one request.
     """
@@ -81,7 +81,7 @@ def _cells_of(connection: duckdb.DuckDBPyConnection, dataset: Dataset, count: st
     columns = [column for column in dataset.columns if column.name not in HISTOGRAM_COLUMNS]
     keys, counted = ", ".join(column.sql for column in columns), f"{identifier(count)} > 0"
     try:
-        # In the order of the columns, because neighbours are often in one group, and then lie together in memory.
+        # In the order of the columns, because neighbours are often in one group, and are then adjacent in memory.
         connection.execute(f"""
             create table {_GATHERED} as
                 select cast(row_number() over () - 1 as uinteger) as cell, *
@@ -143,7 +143,7 @@ def histogram_list(bins: str, counts: str) -> str:
 
 
 def histograms_in(lists: pa.ChunkedArray, threads: int) -> HistogramSet:
-    """Return the histograms of a column of `histogram_list`, one a row."""
+    """Return the histograms of a column of `histogram_list`, one per row."""
     offsets, entries = list_values(lists)
     bins, counts = entries.field("bin_index").to_numpy(), entries.field("counted").to_numpy()
     return HistogramSet(offsets, bins, counts, threads)

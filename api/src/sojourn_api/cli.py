@@ -48,7 +48,7 @@ def _settings(snapshots: Path | None) -> Settings:
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
-    """Bind before anything is loaded, so that an address in use is told at once and in one line."""
+    """Bind before anything is loaded, so that an address in use is reported at once and in one line."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -78,7 +78,7 @@ def serve(
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
 ) -> None:
     """Serve the published build; see the help text."""
-    # Imported here, because every `sojourn` command loads this module and the web stack takes a second.
+    # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
     import uvicorn
 
     from sojourn_api.app import create_app

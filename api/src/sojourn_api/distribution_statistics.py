@@ -1,4 +1,4 @@
-"""What can be told of a distribution: the one list that the requests, the OpenAPI document and the answers read.
+"""The statistics of a distribution: the one list that the requests, the OpenAPI document and the answers read.
 
 A statistic is declared in `STATISTICS` with the parameters that apply to it and the function that gives its points.
 """
@@ -40,9 +40,9 @@ OfOne = Callable[[Bins, Arguments], Points]
 
 @dataclass(frozen=True)
 class Statistic:
-    """One way to tell of a distribution.
+    """One statistic of a distribution.
 
-    `parameters` are those of the query string that apply to it alone, of which `needed` must be given. The points come
+    `parameters` are those of the query string that apply only to it, of which `needed` must be given. The points come
     from `of_all`, where each group has as many as `points` says, or else from `of_one` group's bins.
     """
 

@@ -72,7 +72,11 @@ def negotiate(chosen: str | None, accept: str | None) -> str:
     qualities = {name: _accepted(accept, media_type) for name, media_type in MEDIA_TYPES.items()}
     best = max(qualities, key=lambda name: qualities[name])
     if qualities[best] == 0:
-        raise ProblemError("not-acceptable", f"Accept: {quoted(accept)} names none", allowed=list(MEDIA_TYPES.values()))
+        raise ProblemError(
+            "not-acceptable",
+            f"Accept: {quoted(accept)} names no supported media type",
+            allowed=list(MEDIA_TYPES.values()),
+        )
     return best
 
 
@@ -99,7 +103,7 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 def json_rows(table: pa.Table) -> list[bytes]:
     """Return each row of a table as a JSON object: the bytes that `json_bytes` gives of the rows of `rows_of`.
 
-    Each distinct value of a column is encoded once. Groups repeat theirs in every point, and points lie in few bins:
+    Each distinct value of a column is encoded once. Groups repeat theirs in every point, and points are in few bins:
     that takes a fifth of the time then, and half of it where all values differ.
     """
     if not table.num_columns or not all(_is_plain(column.type) for column in table.columns):

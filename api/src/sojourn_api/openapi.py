@@ -1,6 +1,6 @@
 """What the OpenAPI document says beyond the signatures: filters, and whole requests as examples.
 
-Each example is a request by name. A parameter's value in it stands under that name among the parameter's examples, so
+Each example is a request by name. A parameter's value in it has that name among the parameter's examples, so
 that the values under one name make one request, which a test sends.
 """
 

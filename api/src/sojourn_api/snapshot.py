@@ -58,7 +58,7 @@ def _literal(text: str) -> str:
 
 
 def _glob_escaped(path: Path) -> str:
-    """Return the pattern that matches one path only, whatever glob characters are in it."""
+    """Return the pattern that matches only one path, even if it contains glob characters."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
 
 
@@ -66,7 +66,7 @@ class Snapshot:
     """An open build: its catalogue, and a DuckDB database in memory over its Parquet files.
 
     Small datasets are copied into memory: a filter on one takes half the time then. Larger ones are views over
-    their file, since a copy takes ten times its size in memory and aggregates of it are not faster. Histograms are
+    their file, because a copy takes ten times its size in memory and aggregates of it are not faster. Histograms are
     held in memory beside the database (`cells`).
 
     The database can reach no file but those, and its configuration is locked.
@@ -276,7 +276,7 @@ class SnapshotStore:
         if not self._opening.acquire(blocking=self._current is None):
             return
         try:
-            # CURRENT may have changed since, and going back to a build before it would be wrong.
+            # CURRENT may have changed since, and going back to an earlier build would be wrong.
             pointer = self._due()
             if pointer:
                 self._switch(pointer)

@@ -24,7 +24,7 @@ from shillelagh.typing import RequestedOrder, Row
 
 from sojourn_client import ApiError, Client, Column
 from sojourn_superset.catalogue_memory import remembered_dataset
-from sojourn_superset.virtual_table import mend
+from sojourn_superset.virtual_table import install_best_index
 
 DEFAULT_PAGE_SIZE = 10_000
 DEFAULT_MAX_ROWS = 200_000
@@ -60,7 +60,7 @@ class Conditions(Filter):  # type: ignore[misc]
         return cls(operations)
 
     def check(self, value: Any) -> bool:
-        """Tell whether a value meets the conditions, by the rules of SQL (null compares to nothing)."""
+        """Return whether a value meets the conditions, by the rules of SQL (null compares to nothing)."""
         for operator, bound in self.operations:
             if operator is Operator.IS_NULL:
                 met = value is None
@@ -140,7 +140,7 @@ class BigInteger(Field[int, int]):  # type: ignore[misc]
     db_api_type = "NUMBER"
 
     def quote(self, value: float | str | None) -> str | None:
-        """Spell the value for a query parameter, or give None for what is no integer."""
+        """Spell the value for a query parameter, or return None for what is not an integer."""
         if isinstance(value, int | float) and value == value // 1:
             return str(int(value))
         return None
@@ -150,7 +150,7 @@ class Real(Float):  # type: ignore[misc]
     """A double; spelled so that it reads back as the same double."""
 
     def quote(self, value: float | str | None) -> str | None:
-        """Spell the value for a query parameter, or give None for what is no double."""
+        """Spell the value for a query parameter, or return None for what is not a double."""
         if isinstance(value, int | float) and math.isfinite(value) and float(value) == value:
             return repr(float(value))
         return None
@@ -176,7 +176,7 @@ class Other(String):  # type: ignore[misc]
     """Anything else (timestamps, lists, structs) as text; lists and structs as JSON. Not pushed down."""
 
     def parse(self, value: Any) -> str | None:
-        """Give text for whatever JSON the API sent."""
+        """Return text for any JSON that the API sent."""
         if value is None or isinstance(value, str):
             return value
         return json.dumps(value, sort_keys=True)
@@ -184,7 +184,7 @@ class Other(String):  # type: ignore[misc]
 
 # looked up by shillelagh for every column type on the way into and out of SQLite
 type_map[BigInteger.type] = BigInteger
-mend()
+install_best_index()
 
 INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 REALS = {"FLOAT", "DOUBLE"}

@@ -87,7 +87,7 @@ def render(folder: Path, client: Client) -> Bundle:
         ours = asset.pop("sojourn", {})
         table = tables.get(asset["dataset_uuid"])
         if table is None:
-            raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is none of the datasets")
+            raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is not the uuid of a dataset")
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
         if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):

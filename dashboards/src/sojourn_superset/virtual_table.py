@@ -1,4 +1,4 @@
-"""A fault of shillelagh 1.4.5 mended: how it tells SQLite which conditions its tables take.
+"""Replacement of a faulty function of shillelagh 1.4.5: it informs SQLite which conditions its tables take.
 
 SQLite offers conditions by number, some of them not usable for the plan at hand. shillelagh leaves those out and then
 answers by position in the shortened list, so that its answer is about other conditions: SQLite refuses the query
@@ -18,11 +18,11 @@ ROW_COUNTS = {apsw.SQLITE_INDEX_CONSTRAINT_LIMIT, apsw.SQLITE_INDEX_CONSTRAINT_O
 
 
 def best_index(table: VTTable, info: Any) -> bool:
-    """Tell SQLite which of its conditions the table takes, each under its own number."""
+    """Inform SQLite which of its conditions the table takes, each under its own number."""
     names = list(table.adapter.get_columns())
     offered = index_info_to_dict(info, column_names=names)
     order = [(term["iColumn"], term["desc"]) for term in offered["aOrderBy"]]
-    # The row id is made up here, so nobody else can sort by it, nor cut rows that are not sorted yet.
+    # The row id is generated here, so the API cannot sort by it, nor limit rows that are not sorted yet.
     by_row_id = any(column < 0 for column, _ in order)
     taken = [
         (number, constraint.get("iColumn", -1), constraint["op"])
@@ -57,6 +57,6 @@ def _about_rows(constraint: dict[str, Any], by_row_id: bool) -> bool:
     return bool(constraint.get("iColumn", -1) >= 0)
 
 
-def mend() -> None:
-    """Put the mended function in place of shillelagh's, which makes the tables itself and lets none be given."""
+def install_best_index() -> None:
+    """Replace shillelagh's function; shillelagh creates the tables itself and accepts no subclass."""
     VTTable.BestIndexObject = best_index

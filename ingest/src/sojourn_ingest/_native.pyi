@@ -71,13 +71,13 @@ class CaptureDecoder:
 
     The recording is one capture file, or several in the order of time: ``path`` and then ``continued``. A flow
     ends after ``idle_ms`` without a packet, and the most silent ones when more than ``open_flows`` are open.
-    The table packet is given only where ``packets`` asks for it. ``rtp_hints`` say of UDP flows what is known of them:
+    The table packet is given only where ``packets`` asks for it. ``rtp_hints`` state what is known of UDP flows:
     source address and port, destination address and port, whether it is RTP, and SSRC and payload type or None. A
     declared stream is believed from its first packet on; a flow declared not to be RTP has no stream.
 
     Batches hold the declared columns without provenance; endpoints are plain addresses in
     ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. Records before a fault are yielded,
-    then the iteration ends and ``summary().fault`` tells of it. Of a capture whose link type has no decoder
+    then the iteration ends and ``summary().fault`` has it. If the link type of a capture has no decoder,
     every packet is refused, and the fault is an UnsupportedLinkTypeError. Construction raises ValueError for a
     number below 1, and a DecodeError where nothing can be read: UnrecognisedFormatError, TruncatedError,
     CorruptRecordError, CompressionError or SourceReadError.
@@ -146,7 +146,7 @@ class QueueLogDecoder:
     def summary(self) -> Summary: ...
 
 def queue_log_form(head: bytes) -> str | None:
-    """Return the form of a queue log by its first bytes, of those that need no declaration; None if it is none."""
+    """Return the form of a queue log that needs no declaration, from its first bytes; None for other content."""
 
 class LinkType:
     """A link type of captures that has a decoder, under one of its numbers in the registry of tcpdump."""
@@ -177,7 +177,7 @@ class RefusalReason:
     """Why a record of a subject is refused.
 
     ``name`` keys the counts of ``Summary.refused``. It is a format string where it contains the field ``number``, which
-    stands for what the record holds, as in ``link_type_{number}``.
+    is replaced by what the record contains, as in ``link_type_{number}``.
     """
 
     subject: str
@@ -203,7 +203,7 @@ def core_version() -> str:
 class PrefixTable:
     """Prefixes with their autonomous system and country, for longest-prefix match; the three columns go together.
 
-    Raises ValueError for a text that is no prefix (``192.0.2.0/24``, or an address alone), and for columns that
+    Raises ValueError for a text that is not a prefix (``192.0.2.0/24``, or a single address), and for columns that
     differ in length. Of equal prefixes the last one counts.
     """
 
@@ -217,7 +217,8 @@ class PrefixTable:
 class AddressResolver:
     """Resolves columns of addresses under one key and the given tables; of several tables the first decides.
 
-    ``forgotten`` are marks of hosts under ``forget_key`` (see ``forget_fingerprint``): their keys become "forgotten".
+    ``forgotten`` are fingerprints of hosts under ``forget_key`` (see ``forget_fingerprint``): their keys become
+    "forgotten".
     """
 
     def __init__(
@@ -230,17 +231,17 @@ class AddressResolver:
         tables: Sequence[PrefixTable],
     ) -> None: ...
     def resolve(self, offsets: memoryview, data: memoryview, *, names: bool = False) -> tuple[pa.RecordBatch, int]:
-        """Return host_key, prefix_key, ip_version, asn and country of each text, and how many are no address.
+        """Return host_key, prefix_key, ip_version, asn and country of each text, and how many are not an address.
 
-        The texts stand in two buffers, as an Arrow string array without nulls and without offset keeps them. With
-        ``names`` a text that is no address names a host in another way: a host key stands, others become one.
+        The texts are in two buffers, in the layout of an Arrow string array without nulls and without offset. With
+        ``names`` a text that is not an address names a host in another way: a host key is kept, others become one.
         """
     def key_of_name(self, name: str) -> str:
-        """Return the host key of a name that is no address."""
+        """Return the host key of a name that is not an address."""
     def forget_fingerprint(self, host: str) -> str:
-        """Return the fingerprint under which a host (address or name) is remembered as one to forget."""
+        """Return the fingerprint under which a host (address or name) is remembered as forgotten."""
     def is_forgotten_name(self, name: str) -> bool:
-        """Return whether a name that is no address is one to forget."""
+        """Return whether a name that is not an address belongs to a forgotten host."""
 
 class TcpInfoDecoder:
     """Decoder of M-Lab tcp-info files, one after another; polls of a connection in several files are one row.
@@ -262,17 +263,17 @@ class TcpInfoDecoder:
         """Return what was seen so far, of all files."""
 
 def rfc3339_ns(offsets: memoryview, data: memoryview) -> pa.RecordBatch:
-    """Return the column ``ns`` of times of RFC 3339, nanoseconds since the UTC epoch; null for what is no time."""
+    """Return the column ``ns`` of times of RFC 3339, nanoseconds since the UTC epoch; null for what is not a time."""
 
 def ndt_connections(content: bytes, version: int) -> tuple[int, list[str], list[dict[str, object]]] | None:
     """Read one result of NDT5 or NDT7, without the GIL.
 
     Return how many directions it has, for each without a connection the reason, and the others as columns of
-    connection with plain ``client_address``; None where the content is not one JSON object in UTF-8.
+    connection with plain ``client_address``; None if the content is not one JSON object in UTF-8.
     """
 
 def ss_socket(line: str) -> dict[str, Any] | None:
     """Return one socket's line of ``ss -H -O -tino`` as columns of tcp_poll, with plain addresses.
 
-    None where it is no such line, or a value is not of its kind or too large for its column.
+    None if it is not such a line, or a value is not of its kind or too large for its column.
     """

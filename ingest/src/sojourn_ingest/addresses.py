@@ -1,4 +1,4 @@
-"""Pseudonyms of addresses: hosts stay countable, public addresses are gone before anything is written."""
+"""Pseudonyms of addresses: hosts stay countable, and no public address is written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ AddressPolicy = Literal["pseudonymise", "keep"]
 class Pseudonymiser:
     """Turns addresses into ``(host_key, prefix_key)``.
 
-    Private, loopback, link-local, multicast, reserved and documentation addresses stand as they are; of any other
-    address, ``hk-`` and the first 128 bits of its HMAC-SHA256 under ``key`` (prefix: ``pk-``, of the /24 or
-    /48). With ``policy="keep"`` every address stands as it is. The keys of a forgotten host are "forgotten", and no
+    Private, loopback, link-local, multicast, reserved and documentation addresses are kept; any other address
+    becomes ``hk-`` and the first 128 bits of its HMAC-SHA256 under ``key`` (prefix: ``pk-``, of the /24 or
+    /48). With ``policy="keep"`` every address is kept. The keys of a forgotten host are "forgotten", and no
     row with them is written.
     """
 
@@ -47,7 +47,7 @@ class Pseudonymiser:
 
     @property
     def fingerprint(self) -> str:
-        """What tells facts of one policy and key from those of another, without telling the key."""
+        """Distinguishes facts of one policy and key from those of another, without disclosing the key."""
         if self.policy == "keep":
             return "addresses-kept"
         return "key-" + hmac.new(self.key, b"mark", hashlib.sha256).hexdigest()[:8]

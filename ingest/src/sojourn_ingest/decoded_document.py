@@ -47,7 +47,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
 
 
 def reason_name(name: str) -> str:
-    """Return a reason's name as readers see it: what is filled in stands as N."""
+    """Return a reason's name as readers see it, with N for what is filled in."""
     return re.sub(r"\{number[^}]*\}", "N", name)
 
 

@@ -1,8 +1,8 @@
-"""Hosts that are to be forgotten: what is remembered of them, so that they do not come back.
+"""Forgotten hosts: what is kept about them, so that they do not come back.
 
-The list lies beside the lake, not in it. It holds no address: a host that was forgotten by its address is known by a
+The list is next to the lake, not in it. It holds no address: a host that was forgotten by its address is known by a
 fingerprint, its HMAC-SHA256 under a key of its own that is never rotated, and so it stays forgotten under every
-address key. A host that was forgotten by its host key is known by that key alone, and only while the key that
+address key. A host that was forgotten by its host key is known only by that key, and only while the key that
 made it is in use.
 """
 
@@ -24,7 +24,7 @@ class ForgottenListError(ValueError):
 
 @dataclass(frozen=True)
 class ForgottenHosts:
-    """Marks and host keys of the hosts to be forgotten, and the key of the fingerprints."""
+    """Fingerprints and host keys of forgotten hosts, and the key of the fingerprints."""
 
     key: bytes = b""
     fingerprints: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
 """Points in the course of a command at which it stops, so that a test kills it exactly there.
 
-``SOJOURN_STOP_AT=commit.published:3`` ends the process by SIGKILL when it comes to that point for the third time;
+``SOJOURN_STOP_AT=commit.published:3`` ends the process by SIGKILL when it reaches that point for the third time;
 without a number it is the first. With ``SOJOURN_STOP_FILE=FILE`` a process pauses there instead (SIGSTOP), once it has
 written its id to FILE; of several processes, such as the tasks of Spark, only the first that comes there.
 
@@ -23,13 +23,13 @@ POINTS = {
     "facts.written": "the facts of one source are on the disk, and no commit names them",
     "commit.published": "one commit is visible",
     "compaction.written": "the files of a compaction are on the disk, and no pack names them",
-    "pack.published": "one pack is visible, and what it stands for is not removed yet",
+    "pack.published": "one pack is visible, and what it replaces is not removed yet",
     "mart.built": "dbt has built one mart",
 }
 
 
 class _Stop:
-    """Counts how often a point is come to, and stops the process at the time that is wanted."""
+    """Counts how often a point is reached, and stops the process at the requested one."""
 
     def __init__(self, point: str, times: int, file: Path | None) -> None:
         self._point = point
@@ -53,7 +53,7 @@ class _Stop:
 
 
 def _claimed(file: Path) -> bool:
-    """Write this process's id to a file that nobody has made yet; the file appears with the id in it."""
+    """Write this process's id to a file that does not exist yet; the file appears with the id in it."""
     own = file.with_name(f"{file.name}.{os.getpid()}")
     own.write_text(str(os.getpid()), encoding="utf-8")
     try:
@@ -70,7 +70,7 @@ def _pass_by(point: str) -> None:
 
 
 def point_of(environment: Mapping[str, str]) -> Callable[[str], None]:
-    """Return what is to be called at each point, with its name.
+    """Return the function to be called at each point with its name.
 
     Raises
     ------

@@ -66,12 +66,12 @@ class Paths:
 
     @property
     def forgotten(self) -> Path:
-        """The list of hosts that are to be forgotten; beside the lake, so that they stay so in a new one."""
+        """The list of forgotten hosts; outside the lake, so that a new lake keeps to it."""
         return self.var / "forgotten.jsonl"
 
     @property
     def generated(self) -> Path:
-        """Made-up measurements to ingest, the one thing below ``var`` that is input."""
+        """Synthetic measurements to ingest, the only input below ``var``."""
         return self.var / "generated"
 
     @property

@@ -89,7 +89,7 @@ def ensure_secrets(path: Path) -> dict[str, str]:
 
 
 def _keep_out_of_git(folder: Path) -> None:
-    # The folder may lie in somebody's repository under a name that its .gitignore does not know.
+    # The folder may be in another repository under a name that its .gitignore does not list.
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")

@@ -11,7 +11,7 @@ OFFSET_BYTES = 4
 
 
 def text_buffers(column: pa.Array) -> tuple[memoryview, memoryview]:
-    """Return offsets and bytes of a column of text; null stands as an empty text."""
+    """Return offsets and bytes of a column of text; null becomes an empty text."""
     filled = pc.fill_null(column.cast(pa.string()), "")
     _, offsets, data = filled.buffers()
     # A slice shares the buffers of its whole, from which its offsets are taken.

@@ -118,7 +118,7 @@ def found(var: Path) -> list[tuple[int, int, str]]:
 OTHER = (7, 6, "heuristics")
 
 
-def test_a_manifest_that_changes_its_mind_has_the_captures_decoded_anew(tmp_path: Path, run: Path) -> None:
+def test_a_manifest_that_changes_its_mind_has_the_captures_decoded_again(tmp_path: Path, run: Path) -> None:
     ingest(tmp_path, run)
     assert found(tmp_path) == [OTHER]
     ingest(tmp_path, manifest(run, ssrc=7))

@@ -178,8 +178,8 @@ def test_members_after_a_damaged_header_or_an_end_marker_are_told(tmp_path: Path
     zeroed = whole[:third] + bytes(512) + whole[third + 512 :]
     for content, kept, said in (
         (bytes(damaged), 2, "tar archive is damaged after member 2: header of a member: bad checksum"),
-        (zeroed, 2, "archive goes on after its end marker, which follows member 2"),
-        (whole + whole, 5, "archive goes on after its end marker, which follows member 5"),
+        (zeroed, 2, "archive continues after its end marker, which follows member 2"),
+        (whole + whole, 5, "archive continues after its end marker, which follows member 5"),
     ):
         path.write_bytes(content)
         batches, reading = read(path)

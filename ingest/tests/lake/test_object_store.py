@@ -113,5 +113,5 @@ def test_a_killed_writers_lease_is_taken_over_once_it_has_ended(uri: str) -> Non
 
 
 def test_a_scheme_that_is_none_is_refused() -> None:
-    with pytest.raises(StorageError, match="a lake lies at"):
+    with pytest.raises(StorageError, match="not a location of a lake"):
         open_storage("ftp://host/lake")

@@ -122,7 +122,7 @@ def test_flent_files_give_the_counters_of_their_hosts(shared: Path) -> None:
         raw = document["raw_values"][f"qdisc_stats_{host}"]
         own = [row for row in rows if row["device"].startswith(host)]
         assert len(own) == len(raw)
-        # flent keeps what was dropped since the poll before; the counter is their sum.
+        # flent keeps what was dropped since the previous poll; the counter is their sum.
         assert own[-1]["dropped_packets"] == sum(value["dropped"] for value in raw)
         assert max(row["codel_delay_us"] or 0 for row in own) == round(
             max(value.get("delay", 0) for value in raw) * 1000

@@ -84,11 +84,11 @@ def test_a_malformed_row_is_left_out_with_its_offset(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "a field that is none": ("flow_label:", "flow_colour:", "no field flow_colour"),
+    "an unknown field": ("flow_label:", "flow_colour:", "no field flow_colour"),
     "no unit of time": ("unit: s", "unit: minutes", "is not one of s, ms, us, ns"),
     "a unit of a name": ("flow_label: {from: flow}", "flow_label: {from: flow, unit: ms}", "has no unit"),
     "no time": ("time: {from: t, unit: s}", "", "time needs a mapping"),
-    "a form that is none": ("form: csv", "form: xml", "json_lines"),
+    "an unknown form": ("form: csv", "form: xml", "json_lines"),
 }
 
 

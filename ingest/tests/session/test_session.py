@@ -316,7 +316,7 @@ def test_files_that_come_later_are_bound_to_a_manifest_that_lists_none(tmp_path:
     assert counts(tmp_path) == before
 
 
-def test_another_key_or_policy_decodes_anew(tmp_path: Path, inputs: Path) -> None:
+def test_another_key_or_policy_decodes_again(tmp_path: Path, inputs: Path) -> None:
     write_pcap(inputs / "a.pcap", [udp_frame(b"x", ("8.8.8.8", 1), ("8.8.4.4", 2))])
     lake = Lake(tmp_path / "lake")
     seen = []

@@ -243,7 +243,7 @@ def test_tma23_broken_call_is_excluded_with_its_reason(tma23: Path) -> None:
     assert len(solo_tcp) == 991
 
 
-def test_tma23_profiles_begin_anew_where_time_returns_to_zero(tma23: Path, tmp_path: Path) -> None:
+def test_tma23_profiles_begin_again_where_time_returns_to_zero(tma23: Path, tmp_path: Path) -> None:
     import gzip
 
     path = tmp_path / "bwprofiles.csv"

@@ -33,7 +33,7 @@ after as (
     where measurement = 'capture_after'
 ),
 
--- A pair stays in the lake while its captures do: of several, the one is taken that the run's description names.
+-- A pair stays in the lake as long as its captures. If there are several, the one that the run's description names is used.
 final as (
     select
         pairs.study_id,

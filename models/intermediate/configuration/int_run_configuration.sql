@@ -1,4 +1,4 @@
--- Runs that differ in nothing but their repetition are of one configuration.
+-- Runs that differ only in their repetition are of one configuration.
 with
 
 runs as (

@@ -25,7 +25,7 @@ periods as (
         synthetic,
         rtt_basis,
         sample_basis,
-        part_fingerprint as period_mark
+        part_fingerprint as period_fingerprint
     from parts
 
     union all
@@ -37,7 +37,7 @@ periods as (
         synthetic,
         rtt_basis,
         sample_basis,
-        month_part_fingerprint as period_mark
+        month_part_fingerprint as period_fingerprint
     from parts
 
     union all
@@ -49,12 +49,12 @@ periods as (
         synthetic,
         rtt_basis,
         sample_basis,
-        whole_part_fingerprint as period_mark
+        whole_part_fingerprint as period_fingerprint
     from parts
 ),
 
 counted as (
-    {%- for kind, counts, mark in (
+    {%- for kind, counts, fingerprint in (
         ('day', 'of_days', 'part_fingerprint'), ('month', 'of_months', 'month_part_fingerprint'), ('all', 'of_all', 'whole_part_fingerprint')
     ) %}
         {%- if not loop.first %}
@@ -63,7 +63,7 @@ counted as (
         {% endif %}
         select
             '{{ kind }}' as period_kind,
-            {{ mark }} as period_mark,
+            {{ fingerprint }} as period_fingerprint,
             {{ host_count_columns() | join(',\n        ') }}
         from {{ counts }}
     {%- endfor %}
@@ -77,7 +77,7 @@ final as (
     inner join periods
         on
             counted.period_kind = periods.period_kind
-            and counted.period_mark = periods.period_mark
+            and counted.period_fingerprint = periods.period_fingerprint
 )
 
 select * from final

@@ -12,7 +12,7 @@ demand_rules as (
     select * from {{ ref('stg_lake__demand_rule') }}
 ),
 
--- A rule for the application itself comes before one for every application.
+-- A rule for the application itself has precedence over one for every application.
 ranked as (
     select
         run_roles.study_id,

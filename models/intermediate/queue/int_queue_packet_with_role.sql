@@ -36,7 +36,7 @@ timed as (
         packets.sojourn_ns,
         runs.window_start_ns,
         runs.window_end_ns,
-        -- An offset that is missing leaves the time unknown: such a packet is in no window.
+        -- Without an offset the time is unknown: such a packet is not in any window.
         case when packets.clock = 'monotonic' then runs.monotonic_offset_ns else 0 end as utc_offset_ns,
         packets.enqueue_ns,
         coalesce(packets.dequeue_ns, packets.drop_ns) as departure_ns

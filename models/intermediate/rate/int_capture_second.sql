@@ -26,7 +26,7 @@ flow_intervals as (
     select * from {{ ref('stg_lake__flow_interval') }}
 ),
 
--- Where the whole recording has no packet of any declared flow, nothing is known of the rate: no seconds of 0.
+-- If the whole recording has no packet of any declared flow, the rate is unknown: there are no seconds of 0.
 recognised_captures as (
     select distinct
         study_id,

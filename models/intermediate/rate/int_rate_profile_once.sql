@@ -1,11 +1,11 @@
--- Profiles carry no run id, so the same run in two files (half a study, and later the whole of it) is known by its rates.
+-- Profiles carry no run id, so the same run in two files (half a study, and later the whole of it) is recognised by its rates.
 with
 
 profiles as (
     select * from {{ ref('stg_lake__rate_profile') }}
 ),
 
--- Of one file every profile is a run of its own; between files, equal ones are the same run.
+-- Within one file every profile is a run of its own. Equal profiles of different files are the same run.
 signatures as (
     select
         source_hash,

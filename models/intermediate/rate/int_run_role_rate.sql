@@ -29,8 +29,8 @@ recognised_runs as (
     where role != 'other'
 ),
 
--- A flow that got nothing through has no row in the capture; its rate is 0, not unknown. But where the whole recording has
--- no packet of any declared flow, its addresses may be others than the manifest's: then nothing is known of the rate.
+-- A flow that got nothing through has no row in the capture; its rate is 0, not unknown. But if the whole recording
+-- has no packet of any declared flow, its addresses may differ from the manifest's: then the rate is unknown.
 captured_runs as (
     select
         runs.study_id,

@@ -27,7 +27,7 @@ scoped as (
         packet_pairs.after_ns,
         oriented_flows.role is not null as is_declared,
         -- In the clock of the second capture. A packet left the queue between the two, and one that was dropped stayed no
-        -- longer than those that passed. The least time from point to point is in the two captures' clocks, so their offset
+        -- longer than those that passed. The minimum time from point to point is in the two captures' clocks, so their offset
         -- is in it; where packets went one way only, the offset is not known and the two clocks are taken to be one.
         coalesce(packet_pairs.before_ns + coalesce(capture_pairs.clock_offset_ns, 0), packet_pairs.after_ns) as earliest_ns,
         coalesce(

@@ -1,4 +1,4 @@
-{#- Each line: two sources, what both can see, and the gaps that keep them from being compared, the one to be told first in front. -#}
+{#- Each line: two sources, what both can see, and the gaps that keep them from being compared, the one to be named first in front. -#}
 {%- set pairs_of_sources = [
     ('queue_log', 'capture_pair', 'declared_flows', ['queue_log_gap', 'capture_pair_gap']),
     ('queue_log', 'queue_counters', 'between_polls', ['queue_log_gap', 'queue_counters_gap']),
@@ -103,8 +103,8 @@ compared as (
     cross join thresholds
 ),
 
--- Where a source knows a range only, what it says is the value in that range nearest to the other source. At most one of two sources that
--- are compared has a range, so that this is one value. `least` and `greatest` ignore nulls, hence the condition.
+-- If a source knows only a range, its value is the one in that range that is nearest to the other source. At most one of two compared
+-- sources has a range, so this is one value. `least` and `greatest` ignore nulls, hence the condition.
 first_valued as (
     select
         *,

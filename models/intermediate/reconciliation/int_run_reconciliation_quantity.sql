@@ -39,7 +39,7 @@ by_sources as (
     group by study_id, run_id, quantity
 ),
 
--- A source that is missing is a gap of both of its comparisons, and stands once in the reason.
+-- A missing source is a gap of both of its comparisons; the reason names it once.
 final as (
     select
         study_id,

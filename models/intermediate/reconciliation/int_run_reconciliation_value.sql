@@ -1,5 +1,5 @@
 {#-
-    Each line: quantity, source, scope, totals of the source, and the columns of its least and of its greatest value. A queue log and counters
+    Each line: quantity, source, scope, totals of the source, and the columns of its minimum and its maximum. A queue log and counters
     count what happened; captures do not know the fate of packets that were still on their way when the second capture ended, so
     those packets may belong to what passed or to what was dropped.
 -#}

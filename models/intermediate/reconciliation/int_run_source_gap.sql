@@ -51,7 +51,7 @@ pair_ends as (
         pair_totals.not_seen_before_packets,
         thresholds.threshold_value as tolerated_ns,
         coalesce(capture_pairs.queuing_delay_max_us, 0) * 1000 as largest_delay_ns,
-        -- With packets one way only, the least time from point to point is the offset but for the path without queue.
+        -- With packets in one direction only, the minimum time from point to point is the offset plus the delay of the empty path.
         pair_totals.last_before_ns - pair_totals.last_after_ns
         + coalesce(capture_pairs.clock_offset_ns, capture_pairs.delay_floor_ns, 0) as ahead_ns
     from capture_pairs
@@ -114,8 +114,8 @@ final as (
             when capture_pairs.run_id is null then 'the captures are not paired'
             else early_ends.early_end
         end as capture_pair_gap,
-        -- With packets one way only the offset of the clocks is not known. They may be one, but not where the least time
-        -- from point to point is negative, or longer than the way there and back.
+        -- With packets in one direction only, the offset of the clocks is not known. They may be one clock, but not if the minimum
+        -- time from point to point is negative, or longer than the RTT.
         case
             when
                 capture_pairs.clock_offset_ns is null

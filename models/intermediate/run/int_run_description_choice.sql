@@ -1,4 +1,4 @@
--- Files that contradict each other are never mixed: what describes a run is one file, for all that a manifest says of it.
+-- Files that contradict each other are never mixed: one file describes a run, whatever else a manifest contains about it.
 with
 
 runs as (
@@ -29,7 +29,7 @@ declarations as (
     from run_sources
 ),
 
--- A study table knows nothing of a run's flows and files, so a manifest comes before it.
+-- A study table does not list a run's flows and files, so a manifest has precedence.
 ranked as (
     select
         runs.study_id,

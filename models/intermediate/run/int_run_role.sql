@@ -10,7 +10,7 @@ present as (
         run_id,
         application,
         application is not null as runs_app,
-        -- A study may leave the name of a congestion control in its solo runs of an application: no TCP ran there.
+        -- A study may give the name of a congestion control for its solo runs of an application too: no TCP ran there.
         congestion_control is not null and not (start_order = 'solo' and application is not null) as runs_tcp
     from runs
 ),

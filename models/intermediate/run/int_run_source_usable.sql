@@ -117,13 +117,13 @@ judged as (
         measurement_hash,
         status,
         last_observation_ns,
-        -- What a damaged file lost lies after its last record: it still tells all of a window that ended before that.
+        -- What a damaged file lost lies after its last record: a window that ended before that is complete.
         coalesce(status = 'ok' or (status = 'partial' and last_observation_ns >= window_end_ns), false) as is_usable,
         measurement = 'queue_log_decoded' as is_second_form
     from bound
 ),
 
--- The queue log may lie there in two forms with the same events: one of them counts, so that none counts twice.
+-- The lake may have the queue log in two forms with the same events: only one of them counts, so that no event counts twice.
 preferred as (
     select
         *,

@@ -1,4 +1,4 @@
--- A TCP flow alone that does not fill the link says that the set-up failed, not what TCP does (PAM'21 section 4).
+-- If TCP does not fill the link in a solo run, the configuration failed: the run does not show what TCP does (PAM'21 section 4).
 with
 
 runs as (

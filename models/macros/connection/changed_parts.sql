@@ -46,7 +46,7 @@ parts as (
 
 {#-
     CTEs `parts`, as in `parts_to_make`, and `connections`: the connections of these parts, with the fingerprint of their part. Files without
-    such a day are not read, because the Parquet statistics of source_hash tell them apart.
+    such a day are not read, because the Parquet statistics of source_hash exclude them.
 
     of: as in `parts_to_make`. names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE in memory
     when two places select from it, and there are too many of them.

@@ -11,7 +11,7 @@
 {%- endmacro %}
 
 {#-
-    CTEs that end in `counts_of_hosts`: hosts by the bin of their greatest delay, with the sums from which shares and their variance
+    CTEs that end in `counts_of_hosts`: hosts by the bin of their maximum delay, with the sums from which shares and their variance
     between hosts follow. hosts: a CTE of hosts, any number of rows for each host. fingerprint: its column of the part over which they are
     counted.
 -#}

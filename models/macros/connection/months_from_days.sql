@@ -119,11 +119,11 @@ rows_to_add_up as (
 {#-
     CTEs that end in `months`: the months that a table of months lacks.
 
-    days: the table of days, with `part_fingerprint`. of: as in `parts_to_make`. dimensions: columns that tell rows apart. sums, maxima: columns
-    that are added up, and of which the greatest value is kept. where: a condition on rows of `days_of_parts`.
+    days: the table of days, with `part_fingerprint`. of: as in `parts_to_make`. dimensions: columns that distinguish rows. sums: columns that
+    are added up. maxima: columns whose maximum is kept. where: a condition on rows of `days_of_parts`.
 -#}
 {% macro days_added_to_months(days, of, dimensions, sums, maxima=[], where=none) -%}
-{#- dbt finds dependencies when it reads the project, and `is_incremental` is false then: this tells it of the one that it would miss. -#}
+{#- dbt finds dependencies when it reads the project, and `is_incremental` is false then: this names the one that it would miss. -#}
 {%- do ref('int_connection_month_state') -%}
 connection_parts as (
     select * from {{ ref('int_connection_part') }}

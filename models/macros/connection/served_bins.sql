@@ -1,6 +1,6 @@
 {#-
-    CTE `rolled_up`: bins of the cube added up over the dimensions that are left out, of the parts that a table does not hold yet. These are
-    sums of what the cube serves, so they tell nothing about cells that it suppresses.
+    CTE `rolled_up`: bins of the cube added up over the omitted dimensions, of the parts that a table does not hold yet. These are
+    sums of what the cube serves, so they disclose nothing about the cells that it suppresses.
 
     cells: a relation with the columns of the cube. fingerprint: its column of parts. dimensions: the columns that are kept.
 -#}

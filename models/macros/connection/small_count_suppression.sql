@@ -1,6 +1,7 @@
 {#-
     Small-count suppression. A cell is a combination of dimensions, such as one country, technology and day. It is served only with at least
-    `minimum_hosts()` hosts. A cell with fewer loses detail, level by level, together with the other small cells, until it has enough.
+    `minimum_hosts()` hosts. A cell with fewer loses detail, level by level, together with other cells that have too few hosts,
+    until it has enough.
 
     Most cells have far more hosts than that, and counting hosts is expensive. So each host sets one of 62 bits, chosen by the hash of its
     key: a cell with n bits set has at least n hosts. Hosts are counted only in cells whose bits do not prove enough of them
@@ -127,12 +128,12 @@ details as (
 {%- endmacro %}
 
 {#-
-    CTE `served`: the bins of cells as they are served. A cell with enough hosts stays as it is. Small cells are added up; the columns that
-    their level gives up hold the text `withheld`. Connections of a cell that is not served have no bin: they are counted, and their delays
-    are not told.
+    CTE `served`: the bins of cells as they are served. A cell with enough hosts stays as it is. Cells with too few hosts are
+    added up, and the columns that their level gives up contain the text `withheld`. Connections of a cell that is not served have no bin:
+    they are counted, but their delays are not shown.
 
-    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns in which
-    something else than the text `withheld` stands for a value.
+    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns whose
+    withheld value is not the text `withheld`.
 -#}
 {% macro served_cells(binned, kept, levels, withheld={}) -%}
 {%- set given_up = levels | sum(start=[]) -%}

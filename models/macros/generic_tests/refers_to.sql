@@ -1,4 +1,4 @@
-{#- Every combination of the columns stands in the other relation; a combination with a null refers to nothing. -#}
+{#- The other relation has every combination of the columns; a combination with a null refers to nothing. -#}
 {% test refers_to(model, columns, to, field_names=none) %}
 with
 

@@ -21,7 +21,7 @@ counted as (
     group by configurations.configuration_id
 ),
 
--- Runs of one configuration differ in none of these: the first run tells them.
+-- Runs of one configuration have the same values of these: the first run gives them.
 final as (
     select
         configurations.configuration_id,

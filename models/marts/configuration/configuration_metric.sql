@@ -80,7 +80,7 @@ final as (
         quartiles.runs,
         quartiles.excluded_runs,
         quartiles.value_median,
-        -- One run has no spread: its value is not a box.
+        -- One run has no spread, so it gets no box.
         case when quartiles.runs > 1 then quartiles.value_q1 end as value_q1,
         case when quartiles.runs > 1 then quartiles.value_q3 end as value_q3,
         case when quartiles.runs > 1 then whiskers.whisker_low end as whisker_low,

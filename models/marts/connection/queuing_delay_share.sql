@@ -80,7 +80,7 @@ ranked as (
     from added_up
 ),
 
--- What is left out is the difference of `all` and the others: where it is of too few hosts, the smallest of the others is left out too.
+-- The difference of `all` and the others shows what was withheld: if it has too few hosts, the smallest of the others is withheld too.
 served as (
     select * from ranked
     where

@@ -12,7 +12,7 @@ packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
 
--- A packet whose enqueue was not seen has no sojourn time: it is in no bin, least of all in that of 0.
+-- A packet whose enqueue was not seen has no sojourn time: it is not in any bin, and not in the bin of 0 either.
 binned as (
     select
         study_id,

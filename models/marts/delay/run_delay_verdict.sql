@@ -25,7 +25,7 @@ one_way as (
         delays.study_id,
         delays.run_id,
         delays.role,
-        -- Half the round-trip time without queuing stands for the way through the empty path.
+        -- Half the round-trip time without queuing is the one-way delay of the empty path.
         runs.rtt_ms / 2 + delays.mean_ms as one_way_delay_ms
     from delays
     inner join runs

@@ -1,4 +1,4 @@
-{#- The window is RFC 8289's INTERVAL. A frame takes no column, so that it stands here and not in a seed. -#}
+{#- The window is RFC 8289's INTERVAL. A window frame cannot be a column, so it is here and not in a seed. -#}
 {% set window_ns = 100000000 %}
 with
 
@@ -70,7 +70,7 @@ watched as (
     from role_and_all_packets
 ),
 
--- What a window says holds until the next dequeue, and no longer than the window: after that nothing was waiting.
+-- The value of a window applies until the next dequeue, but not longer than the window: after that nothing was waiting.
 held as (
     select
         watched.study_id,

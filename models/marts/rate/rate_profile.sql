@@ -107,7 +107,7 @@ final as (
         seconds.runs,
         seconds.excluded_runs,
         seconds.rate_median_bps,
-        -- One run has no spread: its rate is not a band.
+        -- One run has no spread, so it gets no band.
         case when seconds.runs > 1 then seconds.rate_q1_bps end as rate_q1_bps,
         case when seconds.runs > 1 then seconds.rate_q3_bps end as rate_q3_bps
     from seconds

@@ -29,7 +29,7 @@ changes as (
     from steps
 ),
 
--- The rate that a run had at the end of each step: what it comes from at the next one, and what it may come back to.
+-- The rate that a run had at the end of each step: the next step starts from it, and the rate may return to it.
 ranked as (
     select
         profile_id,

@@ -1,5 +1,5 @@
 -- What a study states, beside the same figure from the runs of that study that are in the build. One statement for all findings:
--- the seed says of each which runs and which metric it is of.
+-- the seed gives the runs and the metric of each.
 with
 
 findings as (

@@ -39,7 +39,7 @@ summarised as (
         count(distinct case when not is_counted then run_id end) as excluded_runs,
         count(distinct case when is_counted and disagrees then run_id end) as disagreeing_runs,
         count(case when is_counted then 1 end) as seconds,
-        -- A run's lost events stand in each of its seconds.
+        -- Each second of a run has the run's lost events.
         cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
         cast(sum(case when is_counted then bytes end) as double) as bytes_sum,
         min(utilisation_ratio) as utilisation_min_ratio,

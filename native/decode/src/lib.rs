@@ -1,6 +1,6 @@
-//! Decoder core of Sojourn: bytes of packet captures, queue logs and socket snapshots in, Arrow batches of facts out.
+//! Decoder core of Sojourn: bytes of packet captures, queue logs and polls of sockets in, Arrow batches of facts out.
 //!
-//! The crate knows nothing of Python and writes no files. It never panics on input: whatever the bytes
+//! The crate does not depend on Python and writes no files. It never panics on input: whatever the bytes
 //! are, decoding ends with a [`Summary`] that counts every record as read or refused and names the first
 //! fault with its offset in the plain content.
 

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use sojourn_decode::{NdtConnection, NdtResult, NdtVersion};
 
-/// The kernel's value of `tcpi_min_rtt` where there is none.
+/// The kernel's value of `tcpi_min_rtt` if it is unset.
 const MIN_RTT_UNSET: i64 = 0xffff_ffff;
 
 fuzz_target!(|content: &[u8]| {
@@ -112,7 +112,7 @@ fn compare_polls(row: &NdtConnection, direction: &Value) {
     }
 }
 
-/// The client is that of the direction or that of the test, or what stands for one that is no text.
+/// The client is that of the direction or that of the test, or the replacement of one that is not text.
 fn compare_client(row: &NdtConnection, direction: &Value, document: &Value) {
     if let Some(address) = row.client_address.as_deref() {
         let given = [direction, document].map(|object| object["ClientIP"].as_str());

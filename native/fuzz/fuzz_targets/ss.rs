@@ -1,4 +1,4 @@
-//! Text of `ss`: a socket that is read, printed anew as ss does, is read as the same socket.
+//! Text of `ss`: a socket that is read and printed again as ss does is read as the same socket.
 #![no_main]
 
 use std::fmt::Write;
@@ -61,7 +61,7 @@ fn print(socket: &SsSocket) -> String {
             write!(line, " {key}{value}").expect("a text takes every text");
         }
     };
-    // A variation stands only behind a smoothed RTT.
+    // A variation occurs only after a smoothed RTT.
     if let Some(srtt_us) = socket.srtt_us {
         let variation = socket.rttvar_us.map(milliseconds);
         add(

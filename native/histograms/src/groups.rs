@@ -12,7 +12,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Return groups of `members`; `offsets` has one entry more than there are groups. A histogram stands in at most
+    /// Return groups of `members`; `offsets` has one entry more than there are groups. A histogram is in at most
     /// one group.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Histograms in memory, and what is told of groups of them.
+//! Histograms in memory, and statistics of groups of them.
 
 use std::ops::Range;
 use std::thread;
@@ -114,7 +114,7 @@ impl HistogramSet {
         threads: usize,
     ) -> Result<(Vec<i64>, Vec<i64>), HistogramFault> {
         let mut ascending: Vec<_> = quantiles.iter().copied().enumerate().collect();
-        // At the greatest total, ranks have the order of the quantiles; equal ranks are in one bin.
+        // At the maximum total, ranks have the order of the quantiles; equal ranks are in one bin.
         ascending.sort_by_key(|(_, quantile)| quantile.rank(i64::MAX as u64));
         self.table(groups, quantiles.len(), threads, |sum, total, row| {
             if total == 0 {

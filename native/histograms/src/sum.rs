@@ -2,7 +2,7 @@
 
 use crate::quantile::Quantile;
 
-/// Bins that are added up at once where a quantile lies further on: the processor adds as many in a few steps.
+/// Bins that are added up at once if a quantile is further on: the processor adds as many in a few steps.
 const BLOCK: usize = 16;
 
 /// The counts of a group.
@@ -34,7 +34,7 @@ impl Sum<'_> {
         }
     }
 
-    /// Write how many values lie in lower bins to each bin's place; `ascending` are places and bins by ascending bin.
+    /// Write how many values are in lower bins to each bin's place; `ascending` are places and bins by ascending bin.
     pub(crate) fn counts_below(&self, ascending: &[(usize, u32)], row: &mut [i64]) {
         let (mut passed, mut seen) = (0, 0);
         for (place, until) in ascending {

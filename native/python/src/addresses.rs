@@ -74,7 +74,7 @@ impl AddressResolver {
         ))
     }
 
-    /// Resolve a column that stands in two buffers, as Arrow keeps text: offsets and bytes.
+    /// Resolve a column in two buffers, as Arrow keeps text: offsets and bytes.
     #[pyo3(signature = (offsets, data, *, names = false))]
     fn resolve<'py>(
         &self,

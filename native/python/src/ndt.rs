@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_decode::{NdtConnection, NdtResult, NdtVersion};
 
-/// Directions of the test, why some have no row, and the rows; nothing where the content is not one JSON object.
+/// Directions of the test, why some have no row, and the rows; nothing if the content is not one JSON object.
 type Answer<'py> = Option<(u64, Vec<Cow<'static, str>>, Vec<Bound<'py, PyDict>>)>;
 
 /// Read one result of NDT5 or NDT7.

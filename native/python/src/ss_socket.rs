@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_decode::SsSocket;
 
-/// One line as columns of `tcp_poll` with plain addresses; nothing where it is no socket.
+/// One line as columns of `tcp_poll` with plain addresses; nothing if it is not a socket.
 #[pyfunction]
 pub(crate) fn ss_socket<'py>(py: Python<'py>, line: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(socket) = SsSocket::parse(line) else {

@@ -12,7 +12,7 @@ use crate::batches::Locked;
 use crate::errors::{require_positive, to_exception};
 use crate::summary::Summary;
 
-/// A file object of Python as a reader: what lies in an archive never reaches the disk.
+/// A file object of Python as a reader: a member of an archive is never written to disk.
 struct FileObject(Py<PyAny>);
 
 impl Read for FileObject {

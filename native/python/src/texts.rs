@@ -46,7 +46,7 @@ impl Texts {
     }
 }
 
-/// Times of RFC 3339 as one column `ns`, nanoseconds since the UTC epoch; null for what is no time.
+/// Times of RFC 3339 as one column `ns`, nanoseconds since the UTC epoch; null for what is not a time.
 #[pyfunction]
 pub(crate) fn rfc3339_ns(
     py: Python<'_>,

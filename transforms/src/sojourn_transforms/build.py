@@ -24,7 +24,7 @@ from sojourn_transforms.mart_files import RepeatedKeyError
 from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"
-"""The test that tells when what is kept of days and months is not what their sources come to."""
+"""The test that finds days and months whose kept counts differ from those of their sources."""
 
 
 class BuildError(RuntimeError):
@@ -77,7 +77,7 @@ def build(
 ) -> BuildReport:
     """Build, test and publish; do nothing when what is being served was built from the same facts and models.
 
-    ``on_step`` is told, in a few words, what is being done. Without ``engine`` it is DuckDB.
+    ``on_step`` is called with a short text of what is being done. Without ``engine`` it is DuckDB.
 
     Raises
     ------
@@ -116,19 +116,19 @@ def _alone(paths: Paths) -> Iterator[None]:
 def _build_and_publish(
     paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str], None]
 ) -> BuildReport:
-    # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
+    # Importing dbt, SciPy and statsmodels takes seconds, which a build without work should not spend.
     from sojourn_transforms.dbt.invocation import DbtError, manifest_path
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
     with lake.reading(), engine.running():
-        # From here on the lake is what it is now, whatever is ingested or compacted meanwhile.
+        # From here on the build sees the lake as it is now, even if files are ingested or compacted meanwhile.
         fingerprint = inputs_fingerprint(lake, project)
         try:
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
             advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
-            raise BuildError(f"{error}; nothing was published, the build before is still served{advice}") from error
+            raise BuildError(f"{error}; nothing was published, the previous build is still served{advice}") from error
         on_step("comparing configurations")
         engine.write_comparisons()
         on_step("correlating harm with quality")
@@ -156,7 +156,7 @@ def _build_and_publish(
             engine.memory,
         )
     except RepeatedKeyError as error:
-        raise BuildError(f"{error}; nothing was published, the build before is still served") from error
+        raise BuildError(f"{error}; nothing was published, the previous build is still served") from error
     catalogue = read_catalogue(paths.snapshots / build_id, Catalogue)
     rows = {dataset.name: dataset.rows for dataset in catalogue.datasets}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)

@@ -32,7 +32,7 @@ class Mart:
     """One mart: its grain in words, the columns that identify a row, and its columns in order.
 
     ``period``: the column, ``start_date`` or ``start_month``, of a mart whose rows follow from the connections of that
-    day or month and nothing else; None of the others.
+    only that day or month; None for the others.
     """
 
     name: str

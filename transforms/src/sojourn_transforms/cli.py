@@ -32,7 +32,10 @@ def build_command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build although neither facts nor models changed.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Count every day of connections anew, not only those whose sources changed.")
+        bool,
+        typer.Option(
+            "--full", help="Count every day of connections from scratch, not only days whose sources changed."
+        ),
     ] = False,
     memory: MemoryOption = None,
     engine: EngineOption = "duckdb",
@@ -42,7 +45,7 @@ def build_command(
     """Build the marts from the lake with dbt, test them, and publish them as an immutable snapshot.
 
     Nothing is published when a model or a test fails: what was served before is served on. When neither the
-    facts nor the models changed since the build being served, nothing is done.
+    facts nor the models changed since the build being served, the command does nothing.
 
     Examples
     --------

@@ -26,7 +26,7 @@ EXAMPLES_SHOWN = 1
 
 @dataclass(frozen=True)
 class Difference:
-    """One way in which a relation differs; ``rows`` is in how many rows, 0 where it is of the relation as a whole."""
+    """One way in which a relation differs; ``rows`` is in how many rows, 0 if it is of the relation as a whole."""
 
     relation: str
     what: str
@@ -182,7 +182,7 @@ def compare_builds(left: Path, right: Path) -> Compared:
     Raises
     ------
     FileNotFoundError
-        If they have nothing to compare.
+        If they have no dataset in common.
     """
     snapshots = [_snapshot(folder) for folder in (left, right)]
     lakes = [Paths(folder).lake for folder in (left, right)]

@@ -18,8 +18,8 @@ COMPARISON = Mart(
     name="comparison",
     description=(
         "Comparisons of otherwise equal configurations by queue discipline (with tail-drop), congestion control "
-        "(with cubic) and start order (with app_first), for every metric with one value a run. Excluded runs are left "
-        "out. p-values are corrected by Holm over all comparisons of one metric by one factor in one study."
+        "(with cubic) and start order (with app_first), for every metric with one value per run. Excluded runs are "
+        "omitted. p-values are corrected by Holm over all comparisons of one metric by one factor in one study."
     ),
     grain="one metric of two configurations that differ in one factor",
     key=("comparison_id",),
@@ -36,7 +36,7 @@ def runs_sql(metric: ComparisonMetric, relation: str) -> str:
 def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return the standard comparisons of the marts in a warehouse, in the order of factors, metrics and configurations.
 
-    The same marts give the same table, whatever the number of threads: the runs are put in order first.
+    The same marts give the same table with any number of threads: the runs are put in order first.
     """
     tables = {}
     for metric in METRICS.values():

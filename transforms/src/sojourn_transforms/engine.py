@@ -1,6 +1,6 @@
 """What an engine does in a build: it runs the dbt project over the lake and leaves the marts in a DuckDB file.
 
-Statistics, publication and everything after them read that file, whichever engine filled it.
+Statistics, publication and everything after them read that file, independently of the engine that filled it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Engine(Protocol):
         """Hold what the engine needs for one build."""
 
     def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run every model, seed and data test; dbt's manifest then stands below ``paths.dbt``.
+        """Run every model, seed and data test; dbt's manifest is then below ``paths.dbt``.
 
         Raises
         ------
@@ -53,14 +53,14 @@ class Engine(Protocol):
         """
 
     def write_comparisons(self) -> None:
-        """Compute the mart ``comparison`` from the others; it then stands beside them in ``marts_file``."""
+        """Compute the mart ``comparison`` from the others; it is then next to them in ``marts_file``."""
 
     @property
     def is_full(self) -> bool:
-        """Whether every mart was built from the start, so that nothing of the snapshot before is taken over."""
+        """Whether every mart was built from the start, so that nothing of the previous snapshot is taken over."""
 
     def date_fingerprints(self) -> DateFingerprints:
-        """Return what the rows of each day of connections follow from; none where this is not known."""
+        """Return the fingerprint of the inputs of each day of connections; none if this is not known."""
 
 
 class DuckDbEngine:

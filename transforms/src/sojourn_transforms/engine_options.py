@@ -1,4 +1,4 @@
-"""The options by which a command is told its engine, the same for every command that has one."""
+"""The options that choose an engine, the same for every command that has one."""
 
 from __future__ import annotations
 

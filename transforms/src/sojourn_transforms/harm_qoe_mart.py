@@ -1,4 +1,4 @@
-"""The mart ``harm_qoe_correlation``: what harm has to do with quality, computed from dbt's marts before publication."""
+"""The mart ``harm_qoe_correlation``: how harm correlates with quality, computed from dbt's marts before publication."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HARM_QOE_CORRELATION = Mart(
     name="harm_qoe_correlation",
     description=(
         "Correlation over runs of an application's harm with a quality score, by application and queue: for each link, "
-        "and over all links. Only groups in which a run has both; how many rows of either side had no partner stands "
+        "and over all links. Only groups in which a run has both; how many rows of either side had no partner is "
         "beside, and for a whole study in qoe_join."
     ),
     grain="one harm metric and quality metric of one application at one queue",
@@ -40,7 +40,7 @@ def harm_qoe_correlations(connection: duckdb.DuckDBPyConnection) -> pa.Table:
 
 
 def write_harm_qoe_correlations(warehouse: Path) -> None:
-    """Write the mart into the file that the marts stand in, whichever engine filled it."""
+    """Write the mart into the file of the marts, independently of the engine that filled it."""
     with duckdb.connect(str(warehouse)) as connection:
         connection.register("correlations", harm_qoe_correlations(connection))
         name = f"{MART_LAYER}.{HARM_QOE_CORRELATION.name}"

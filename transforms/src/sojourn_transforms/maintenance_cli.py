@@ -81,7 +81,7 @@ def status_command(var: VarOption = None) -> None:
 def compact_command(
     var: VarOption = None,
     small_mib: Annotated[int, typer.Option(min=1, help="Files below this are put together.")] = SMALL_BYTES // MIB,
-    target_mib: Annotated[int, typer.Option(min=1, help="What files put together come to.")] = TARGET_BYTES // MIB,
+    target_mib: Annotated[int, typer.Option(min=1, help="Approximate size of a compacted file.")] = TARGET_BYTES // MIB,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
@@ -130,7 +130,7 @@ def _compact(
 
 def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
     if plan.is_empty:
-        out.print("nothing to put together")
+        out.print("nothing to compact")
         return
     for group in plan.groups:
         size = f"{group.size_bytes / MIB:,.1f} MiB, {group.rows:,} rows"

@@ -1,4 +1,4 @@
-"""The Parquet files of a published mart; those of days and months that have not changed come from the build before.
+"""The Parquet files of a published mart; those of days and months that have not changed come from the previous build.
 
 A mart is one file, ``NAME.parquet``. A mart whose rows each belong to a day or a month of connections is a folder of
 that name instead: a file for each month, and for the days of the last month a file each. So a day more costs its own

@@ -30,14 +30,14 @@ SNAPSHOTS_KEPT = 3
 
 
 def current_build(snapshots: Path) -> dict[str, Any] | None:
-    """Return build.json of what is being served, or None where there is none that can be read."""
+    """Return build.json of what is being served, or None if there is none that can be read."""
     published = read_pointer(snapshots)
     if published is None:
         return None
     try:
         return read_build(snapshots / published.build_id)
     except DamagedSnapshotError:
-        # What cannot be read cannot be said to be up to date: it is built and published.
+        # A snapshot that cannot be read cannot be called up to date: a new one is built and published.
         return None
 
 
@@ -48,14 +48,14 @@ def publish(
     build: dict[str, Any],
     snapshots: Path,
     fingerprints: DateFingerprints | None = None,
-    anew: bool = False,
+    full: bool = False,
     memory: str | None = None,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
-    ``build`` is build.json without its id. ``fingerprints`` say of each day what its rows follow from: unless ``anew``,
-    files of days and months whose fingerprints are unchanged are taken over from the snapshot before. The switch is the
-    rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what DuckDB takes.
+    ``build`` is build.json without its id. ``fingerprints`` identify the inputs of each day: unless ``full``, files of
+    days and months whose fingerprints are unchanged are taken over from the previous snapshot. The switch is the rename
+    of one small file, so a reader sees the old build or the new one. ``memory`` bounds what DuckDB takes.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def publish(
         entries: list[Dataset] = []
         files: list[MartFile] = []
         published = read_pointer(snapshots)
-        before = None if published is None or anew else snapshots / published.build_id
+        before = None if published is None or full else snapshots / published.build_id
         with duckdb.connect(str(warehouse), read_only=True) as connection:
             if memory is not None:
                 connection.execute("set memory_limit = ?", [memory])

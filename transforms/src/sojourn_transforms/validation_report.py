@@ -1,7 +1,7 @@
 """docs/validation.md: what the pipeline makes of the testbed, beside figures computed without any of its code.
 
 ``python -m sojourn_transforms.validation_report VAR VALIDATION_CSV DOCUMENT`` writes it from what is published below
-VAR, a build of the testbed's runs; ``make validation`` makes that build first. A test makes the build anew and holds
+VAR, a build of the testbed's runs; ``make validation`` makes that build first. A test repeats the build and compares
 the committed document to it.
 """
 
@@ -23,7 +23,7 @@ STUDY = "vca-fairness-vm-2026"
 _INTRODUCTION = """\
 Written by `make validation` from the testbed's runs through the real pipeline: `sojourn ingest`, `sojourn
 build`, and the marts of the snapshot. The runs are of real Linux queueing disciplines under a token bucket of 1
-and 4 Mbit/s, one repetition each: what stands here describes these runs and estimates nothing of others."""
+and 4 Mbit/s, one repetition each: the figures describe these runs and estimate nothing about others."""
 
 _AGREEMENT = """\
 `validation.csv` of the testbed holds figures of its runs that other code computed from the raw files. Counts
@@ -35,17 +35,17 @@ captures less sojourn time in the log, in ms. Every packet that both saw enter a
 
 _WHY_NOT_EQUAL = """\
 The captures cannot see the queue: they see the time from point to point. From it they take the packet's own
-time on the link, and the least such rest of the recording. But a token bucket takes no time for a packet that
-finds it full, so the least rest is short by the time of the largest packet that found it full, and a packet
-comes out late by what it is smaller than that one (early, where it is larger): 314 bytes are 2.5 ms at 1 Mbit/s
+time on the link, and the minimum of that remainder over the recording. But a token bucket takes no time for
+a packet that finds it full, so the minimum is too small by the time of the largest packet that found it full, and a
+smaller packet appears late by the difference of the two sizes (a larger one early): 314 bytes are 2.5 ms at 1 Mbit/s
 and 0.6 ms at 4 Mbit/s. The differences are therefore steps of packet sizes, not noise, and less than a
 full-size frame (12.1 and 3.0 ms). The few packets beyond a frame waited between the points, but not in the
 queue."""
 
 _NOT_CAPTURED = """\
 These packets are pings before the run and ARP frames, which pass the bottleneck and are in no capture. The log
-and `tc` count them; where the log is held against the captures they are left out. Bounds and their reasons
-stand in the seed `reconciliation_bound`."""
+and `tc` count them; the comparison of log and captures omits them. The seed
+`reconciliation_bound` has the bounds and their reasons."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _packets_section(snapshot: Snapshot) -> Iterator[str]:
     yield from _table(
         (
             *("discipline", "rate", "runs", "packets", "lost events"),
-            *("median", "quartiles", "5 % to 95 %", "least to largest", "beyond a frame"),
+            *("median", "quartiles", "5 % to 95 %", "minimum to maximum", "beyond a frame"),
         ),
         (
             (

@@ -56,7 +56,7 @@ def note_models_fingerprint(warehouse: Path, fingerprint: str) -> None:
 def date_fingerprints(warehouse: Path, models: str) -> DateFingerprints:
     """Return what the rows of each day of connections follow from: its parts, and the fingerprint of the ``models``.
 
-    What writes Parquet belongs to it, since the same rows have other bytes with another writer.
+    It includes the writer of Parquet, because another writer gives other bytes for the same rows.
     """
     made_with = f"{models} {WRITER} duckdb {duckdb.__version__} pyarrow {pa.__version__}"
     with duckdb.connect(str(warehouse), read_only=True) as connection:

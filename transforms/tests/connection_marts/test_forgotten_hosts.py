@@ -52,12 +52,12 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOJOURN_MINIMUM_HOSTS", "1")
-    paths, app, anew = Paths(tmp_path / "var"), application(), []
+    paths, app, full_refreshes = Paths(tmp_path / "var"), application(), []
     installation = Installation(paths, repository / "models")
     run_dbt = invocation.run_dbt
 
     def run_connections(*arguments: Any, **options: Any) -> invocation.DbtReport:
-        anew.append(options["full_refresh"])
+        full_refreshes.append(options["full_refresh"])
         return run_dbt(*arguments, **options, select=SELECTION)
 
     monkeypatch.setattr(invocation, "run_dbt", run_connections)
@@ -106,4 +106,4 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
     }  # fmt: skip
     assert installation.value("select sum(connections) from marts.connection_count") == 20
     build()
-    assert anew == [True, True, False]
+    assert full_refreshes == [True, True, False]

@@ -56,12 +56,12 @@ def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
     assert installation.value("select max(rowid) from intermediate.int_host_day") >= kept[0]["n"]
 
     installation.build(full=True)
-    assert installation.publish(anew=True) == incremental
+    assert installation.publish(full=True) == incremental
     # Tests that a build leaves out because they read everything.
     installation.build(select="tag:history,test_type:data")
 
 
-def test_months_go_on_from_what_they_hold_and_are_made_anew_when_a_day_was_replaced(
+def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replaced(
     tmp_path: Path, repository: Path, world: ConnectionWorld
 ) -> None:
     installation = world_installation(tmp_path / "var", repository / "models", world, DAYS)
@@ -97,7 +97,8 @@ def test_months_go_on_from_what_they_hold_and_are_made_anew_when_a_day_was_repla
     assert installation.value(states.format("int_host_month")) == 2
     assert installation.value(states.format("int_connection_month_state")) == 3
 
-    # A day that is another one is no part of what the month held, so its days are added up again, and the loss shows.
+    # A day with another fingerprint is not part of what the month held, so its days are added up again, and the loss
+    # shows.
     write_day(day_file(tmp_path / "var" / "world", DAYS), seed=15, day=DAYS, rows=1100, dataset=dataset)
     installation.ingest(tmp_path / "var" / "world")
     with pytest.raises(DbtError, match="every_connection_is_counted_once"):

@@ -54,7 +54,7 @@ class Installation:
             select=select,
         )
 
-    def publish(self, anew: bool = False) -> str:
+    def publish(self, full: bool = False) -> str:
         """Publish the marts of connections and return the build id, a hash of their bytes."""
         manifest = json.loads(manifest_path(self.paths.dbt).read_text())
         chosen = {
@@ -63,7 +63,7 @@ class Installation:
         marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
         assert len(marts) >= 11
         fingerprints = date_fingerprints(self.paths.warehouse, "models")
-        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, fingerprints, anew)[0]
+        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, fingerprints, full)[0]
 
     @contextmanager
     def warehouse(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -131,7 +131,7 @@ def with_column(mart: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
         (
             [with_column(RATE, {"name": "n", "data_type": "int", "description": "N."}),
              with_column(DELAY, {"name": "n", "data_type": "int", "description": "Other."})],
-            SHARED, "n stands in run_delay, run_rate; declare it in columns.yml",
+            SHARED, "n is a column of run_delay, run_rate; declare it in columns.yml",
         ),
         ([RATE, with_column(DELAY, {"name": "n"})], SHARED, "data_type and description missing"),
         ([with_column(RATE, {"name": "role", "config": {"meta": {"variant": "some"}}})], SHARED, "no variant 'some'"),

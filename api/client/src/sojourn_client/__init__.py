@@ -6,7 +6,7 @@
 >>> harm.attrs["units"]["harm_ratio"]
 'ratio'
 
-It knows the service by HTTP only. `Client.records` and the catalogue need httpx alone, `Client.table` the extra
+It knows the service by HTTP only. `Client.records` and the catalogue need only httpx, `Client.table` the extra
 ``arrow``, and `Client.rows`, `Client.distribution` and `Client.comparisons`, which give data frames, the extra
 ``pandas``.
 """

@@ -31,7 +31,7 @@ class Dataset:
 
 
 def dataset_from(entry: Mapping[str, Any]) -> Dataset:
-    """Return a dataset as ``/v1/datasets`` describes it; what this version does not know is left out."""
+    """Return a dataset as ``/v1/datasets`` describes it; what this version does not know is omitted."""
     return Dataset(
         name=entry["name"],
         description=entry.get("description") or "",

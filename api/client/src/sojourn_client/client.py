@@ -95,7 +95,7 @@ class Client:
         return [dataset_from(entry) for entry in self.document("/v1/datasets")["datasets"]]
 
     def rows(self, dataset: str, /, **parameters: Value | Sequence[Value]) -> pd.DataFrame:
-        """Return all rows of a dataset under filters, or with `group` and `aggregate` one row a group.
+        """Return all rows of a dataset under filters, or with `group` and `aggregate` one row per group.
 
         Every parameter of ``/v1/datasets/{name}/rows`` but `limit`, `cursor` and `format` (docs/api.md).
         """

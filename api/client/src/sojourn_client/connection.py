@@ -1,4 +1,4 @@
-"""One address of the API: requests, retries, and what is said when there is no answer to use."""
+"""One address of the API: requests, retries, and the error if there is no usable answer."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Connection:
         BuildChangedError
             If the query's cursor belongs to a build that is no longer served.
         ApiError
-            If there is no answer, it breaks off, or it is a refusal.
+            If there is no answer, the answer is cut off, or it is a refusal.
         """
         waited_s = 0.0
         while True:

@@ -1,4 +1,4 @@
-"""Aggregates over groups of a dataset's rows, the same to the last bit whatever the number of threads.
+"""Aggregates over groups of a dataset's rows, the same to the last bit with any number of threads.
 
 Integers are summed exactly. Real numbers are summed in ascending order, because the sum of doubles depends on
 the order of its terms and a parallel scan has none.
@@ -50,7 +50,7 @@ def aggregated_relation(request: RowsRequest) -> Relation:
     Raises
     ------
     ProblemError
-        422, when two columns would have one name, or there is no such column to order by.
+        422, when two columns would have one name, or the column to order by does not exist.
     """
     group, filters = request.group, request.selection.filters
     columns = [OutputColumn(column.name, column.type, column.unit) for column in group]

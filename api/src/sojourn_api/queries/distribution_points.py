@@ -1,4 +1,4 @@
-"""The points of a statistic for all groups of a request, within the largest result that may be sent."""
+"""The points of a statistic for all groups of a request, within the maximum size of a result."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def _output(point: str, metric: Metric) -> OutputColumn:
 
 
 def cells_sql(request: DistributionRequest, cells: Cells) -> str:
-    """Return one row a group: its columns (text as a dictionary), runs, and the numbers of its cells as a list."""
+    """Return one row per group: its columns (text as a dictionary), runs, and the numbers of its cells as a list."""
     varying = [column for column in request.group if column.name not in cells.constant]
     keys = ", ".join(column.sql for column in varying)
     grouped = [*(column.sql for column in varying), "list(cell) as members"]
@@ -51,7 +51,7 @@ def cells_sql(request: DistributionRequest, cells: Cells) -> str:
 
 
 def merged_sql(request: DistributionRequest) -> str:
-    """Return one row a group: its columns, runs, and its histogram as a list."""
+    """Return one row per group: its columns, runs, and its histogram as a list."""
     dataset, count = request.dataset.sql, identifier(request.metric.count)
     keys = [column.sql for column in request.group]
     listed = ", ".join(keys)
@@ -86,7 +86,7 @@ def _order_by(keys: Sequence[Column], relation: str) -> str:
 def grouped_histograms(
     runner: QueryRunner, snapshot: Snapshot, request: DistributionRequest
 ) -> tuple[pa.Table, HistogramSet, Groups]:
-    """Return the groups of a query, one a row, and the histograms that each of them adds up.
+    """Return the groups of a query, one per row, and the histograms that each of them adds up.
 
     From the cells in memory where the snapshot holds them, and from the rows of the dataset otherwise.
     """

@@ -1,7 +1,7 @@
 """Pages of a relation in a total order. A page starts after the order values of the row before it.
 
-Since the order is total and the snapshot immutable, pages join up to the whole, without loss or repeat, and a
-late page costs no more than the first.
+Because the order is total and the snapshot immutable, the pages together are the whole, without loss or repetition.
+A late page costs no more than the first.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _after(order: tuple[OrderTerm, ...], values: tuple[Any, ...]) -> tuple[str, 
     for term, value in zip(order, values, strict=True):
         column = identifier(term.name)
         if value is None:
-            # Nothing comes after a null but other nulls, which the next terms tell apart.
+            # Only other nulls come after a null, and the next terms order them.
             equal_sql.append(f"{column} is null")
             continue
         marker = placeholder(term.type)

@@ -1,4 +1,4 @@
-"""Requests for comparisons: of configurations with one value a run, and of shares of connections in the wild."""
+"""Requests for comparisons: of configurations with one value per run, and of shares of connections in the wild."""
 
 from __future__ import annotations
 

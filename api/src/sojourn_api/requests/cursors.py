@@ -93,7 +93,7 @@ def decode(cursor: str, build_id: str, query: str, types: Sequence[str]) -> tupl
     checksum, payload = raw[:_CHECKSUM_BYTES], raw[_CHECKSUM_BYTES:]
     if hashlib.sha256(payload).digest()[:_CHECKSUM_BYTES] != checksum:
         raise malformed
-    # The checksum is no secret, so a cursor may be made up: its values are checked like any
+    # The checksum is not secret, so a cursor may be forged: its values are checked like any
     # other input, and reach SQL as typed parameters only.
     try:
         cursor_build, cursor_query, packed = json.loads(payload)

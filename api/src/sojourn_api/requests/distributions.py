@@ -40,7 +40,7 @@ class DistributionParameters(DataParameters):
         default=None, description="Columns to group by, comma-separated; the basis of measurement is always one."
     )
     statistic: Annotated[Text, OneOf(tuple(STATISTICS))] = Field(
-        default=None, description=f"What to tell of each distribution; `{DEFAULT_STATISTIC}` without it."
+        default=None, description=f"Statistic of each distribution; default: `{DEFAULT_STATISTIC}`."
     )
     quantiles: Text = Field(
         default=None, description=f"Decimals from 0 to 1; {', '.join(map(str, DEFAULT_QUANTILES))} without it."
@@ -76,7 +76,7 @@ def dimensions(dataset: Dataset) -> dict[str, Column]:
 def dataset_for(metric: Metric, catalogue: Catalogue, filters: tuple[str, ...], group: tuple[str, ...]) -> Dataset:
     """Return the smallest dataset of a metric with every column that a request filters or groups by.
 
-    Without any such dataset it is the one that has most columns, whose names then tell what there is. `filters` are
+    Without any such dataset it is the one with most columns, so that an error lists what is available. `filters` are
     names of parameters, such as ``rtt_ms__lt``.
     """
     first = catalogue.dataset(metric.datasets[0])

@@ -64,7 +64,7 @@ class OrderBy:
 
 @dataclass(frozen=True)
 class RowsRequest:
-    """Rows of a dataset, or with `aggregated` one row a group; `cursor` is where the page starts, unopened."""
+    """Rows of a dataset, or with `aggregated` one row per group; `cursor` is where the page starts, unopened."""
 
     dataset: Dataset
     selection: Selection

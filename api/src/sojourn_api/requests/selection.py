@@ -1,4 +1,4 @@
-"""What all requests for data share: format, filters, the treatment of excluded runs. It is prepared here alone."""
+"""What all requests for data share: format, filters, the treatment of excluded runs. It is prepared only here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sojourn_api.requests.filters import Filters, parse_filters
 from sojourn_api.requests.query_string import Asked, Items, OneOf
 
 Text = str | SkipJsonSchema[None]
-"""A parameter that may be left out."""
+"""An optional parameter."""
 
 
 class DataParameters(BaseModel):

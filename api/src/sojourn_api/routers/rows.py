@@ -78,7 +78,7 @@ _EXAMPLE = {
     openapi_extra=WITH_FILTERS,
 )
 def rows(request: Request, name: str, parameters: Annotated[RowsParameters, Query()]) -> Response:
-    """Return rows of a dataset, or with `group` or `aggregate` one row a group with its `n`."""
+    """Return rows of a dataset, or with `group` or `aggregate` one row per group with its `n`."""
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store
     runner: QueryRunner = request.app.state.runner

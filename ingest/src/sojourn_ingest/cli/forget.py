@@ -29,10 +29,10 @@ def register(app: typer.Typer) -> None:
 
 
 def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str | None]:
-    """Return the host keys under which a host may stand in the lake, and what its fingerprint is made of.
+    """Return the host keys that a host may have in the lake, and what its fingerprint is made of.
 
-    Of an address these are its pseudonym, and the address itself where it was kept; a host key stands for itself and
-    has no fingerprint; anything else is a name by which somebody's table called the host.
+    For an address these are its pseudonym, and the address itself if it was kept. A host key is used as it is and
+    has no fingerprint. Anything else is the name of the host in a table of connections.
     """
     if HOST_KEY.fullmatch(host):
         return {host}, None
@@ -49,12 +49,14 @@ def forget(
     var: Annotated[
         Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this, only what would go is shown.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it. Without this, the command only shows what it would remove.")
+    ] = False,
 ) -> None:
     """Remove a host's rows from every table of the lake, and keep them from coming back.
 
     Without --yes nothing is changed. The host is put on a list beside the lake that holds no address, and no later
-    ingest writes rows of it. Rows under an older address key need a run of their own, with that key in
+    ingest writes rows of it. Rows under an older address key need a second call, with that key in
     SOJOURN_ADDRESS_KEY. Run sojourn build afterwards, and remove older snapshots.
 
     Examples
@@ -76,7 +78,7 @@ def forget(
         with lake.writing():
             _refuse_while_read(lake)
             found = find(lake, host_keys)
-            # The list first: whatever happens next, the host does not come back.
+            # The list first: even if a later step fails, the host does not come back.
             fingerprint = None if marked is None else pseudonymiser.forget_fingerprint(marked)
             rows = sum((one.rows for one in found), Counter[str]())
             add_to_list(

@@ -1,4 +1,4 @@
-"""``sojourn generate``: made-up measurements with a known truth."""
+"""``sojourn generate``: synthetic measurements whose true distribution is known."""
 
 from __future__ import annotations
 
@@ -28,23 +28,26 @@ def register(app: typer.Typer) -> None:
 
 
 def connections(
-    out: Annotated[Path, typer.Option(help="Folder to write to: one Parquet file a day; the truth goes beside it.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder to write to, one Parquet file per day. The true distribution is written next to it."),
+    ],
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed is another world.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed gives another synthetic data set.")] = 1,
     days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections spread.")] = 28,
     workers: Annotated[int, typer.Option(min=1, help="Days written at a time; each uses one core.")] = os.cpu_count()
     or 1,
 ) -> None:
     """Generate connections with smoothed RTT, calibrated to the shares that IMC'14 published.
 
-    The same rows, seed and days give the same bytes. The folder then goes to `sojourn ingest`. OUT.truth.json holds
-    what is true of the world: shares, quantiles and host shares, computed and not drawn.
+    The same rows, seed and days give the same bytes. Ingest the folder with `sojourn ingest`. OUT.truth.json contains
+    the true shares, quantiles and shares of hosts of the data set, computed and not drawn.
 
     Examples
     --------
-      sojourn generate connections --rows 1000000 --seed 7 --out world
+      sojourn generate connections --rows 1000000 --seed 7 --out synthetic
 
-      sojourn ingest world && sojourn build
+      sojourn ingest synthetic && sojourn build
     """
     world = ConnectionWorld(rows, seed)
     if rows < days:
@@ -60,6 +63,6 @@ def connections(
     write_world(world, days, out.resolve(), workers, tell)
     seconds = time.perf_counter() - clock
     typer.echo(
-        f"{rows:,} synthetic connections of {dataset_of(world)} in {out}, {rows / seconds:,.0f} a second; "
-        f"what is true of them stands in {truth_path(out.resolve())}"
+        f"{rows:,} synthetic connections of {dataset_of(world)} in {out}, {rows / seconds:,.0f} per second; "
+        f"{truth_path(out.resolve())} has their true distribution"
     )

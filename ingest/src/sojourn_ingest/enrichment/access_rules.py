@@ -61,7 +61,7 @@ class AccessRuleFile(BaseModel):
         ids = [rule.id for rule in self.rules]
         repeated = {name for name in ids if ids.count(name) > 1}
         if repeated:
-            raise ValueError(f"rule {', '.join(sorted(repeated))} stands twice")
+            raise ValueError(f"rule {', '.join(sorted(repeated))} is declared twice; name each rule once")
         return self
 
 
@@ -92,7 +92,7 @@ class AccessRules:
         return cls(content.rules, hashlib.sha256(text).hexdigest())
 
     def technology(self, names: pa.Array | None, asns: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Return technology and rule of each host, both null where no rule matches."""
+        """Return technology and rule of each host, both null if no rule matches."""
         rules = [*self.by_name, *self.by_asn]
         chosen = pa.nulls(len(asns), pa.int32())
         if names is not None and self.by_name:

@@ -1,7 +1,7 @@
 """Enrichment of connections: what is known of the client, before its address becomes a pseudonym.
 
 A column ``client_address`` (or ``client_host``, a name of the host that may be an address, a host key or anything else)
-and ``client_name`` (reverse DNS) go in, and none of them comes out.
+and ``client_name`` (reverse DNS) are read and never written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Enrichment:
 
     @property
     def fingerprint(self) -> str:
-        """What tells facts under these tables and rules from those under others."""
+        """Distinguishes facts under these tables and rules from those under others."""
         parts = [*(one.content_hash for one in self.prefix_lists), self.rules.content_hash, str(self.lookups_win)]
         return "enrich-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 

@@ -31,7 +31,7 @@ class PrefixList:
     path: Path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process reads the file itself, once; it must lie at the same path there.
+        # Another process reads the file itself, once; it must be at the same path there.
         return _loaded, (self.path,)
 
     @classmethod

@@ -20,7 +20,7 @@ from sojourn_ingest.input_error import InputError
 
 @dataclass
 class Reading:
-    """What reading one source has come to so far; the reader updates it as it goes.
+    """The result of reading one source so far; the reader updates it while it reads.
 
     ``subject`` is set where there can be only one source of a thing, which a later one replaces.
     """
@@ -70,7 +70,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Context:
-    """What readers need beside the file."""
+    """What readers need in addition to the file."""
 
     pseudonymiser: Pseudonymiser
     fingerprint: Callable[[Path], str]
@@ -78,7 +78,7 @@ class Context:
 
 
 Facts = Iterator[tuple[str, pa.RecordBatch]]
-#: Returns the hash of a file's plain content; raises OSError or InputError where it cannot be read.
+#: Returns the hash of a file's plain content; raises OSError or InputError if it cannot be read.
 Fingerprint = Callable[[Path], str]
 
 
@@ -108,7 +108,7 @@ class DeclaredFiles:
 class Format(ABC):
     """An input format: what an ingest has to know of it is asked here, never by its type.
 
-    Most answers have a default, which is that of a file that stands for itself.
+    Most answers have a default: that of a file that depends on no other.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Format(ABC):
     is_enriched: bool = False
     #: Its files may be parts of one recording: see :meth:`recordings_among` and :meth:`recording`.
     is_joined: bool = False
-    #: Its files tell of files beside them. They are read again at each ingest, since those may come or change.
+    #: Its files describe files next to them. They are read again at each ingest, because those may come or change.
     describes_neighbours: bool = False
     #: Its facts are runs of studies, whose descriptions they need.
     describes_runs: bool = False
@@ -161,11 +161,11 @@ class Format(ABC):
         return False
 
     def with_hints(self, hints: Sequence[RtpHint]) -> Format:
-        """Return a reader that takes what is declared of flows as known."""
+        """Return a reader that uses what is declared about flows."""
         return self
 
     def bound_to(self, source: Source, fingerprint: Fingerprint) -> str:
-        """Return a suffix of the version for the files beside this one that its facts depend on; empty if on none."""
+        """Return a suffix of the version for the files that its facts depend on; empty if there are none."""
         return ""
 
     def may_be_called(self, name: str) -> bool:
@@ -173,7 +173,7 @@ class Format(ABC):
         return True
 
     def declared_files(self, source: Source) -> list[DeclaredFiles]:
-        """Return what a file says of those beside it; nothing where it is not valid, which its own reading says."""
+        """Return what a file declares about those next to it; nothing if it is not valid (its own attempt fails)."""
         return []
 
     def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
@@ -191,11 +191,11 @@ class Format(ABC):
         return []
 
     def why_not_one_recording(self, parts: Sequence[Path]) -> InputError | None:
-        """Return why files that somebody declared to be one recording cannot be, if they cannot."""
+        """Return why files that are declared to be one recording cannot be one, if they cannot."""
         return None
 
     def recording(self, parts: Sequence[Path]) -> Recording | None:
-        """Return what reads files of this format as one; None where they are never parts of a recording."""
+        """Return what reads files of this format as one; None if they are never parts of a recording."""
         return None
 
     def splittable(self) -> SplittableFormat | None:
@@ -212,7 +212,7 @@ class SplittableFormat(Format):
 
     @abstractmethod
     def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
-        """Return the parts of a file in order, of about so many bytes each; none where it is read as a whole."""
+        """Return the parts of a file in order, of about so many bytes each; none if it is read as a whole."""
 
     @abstractmethod
     def rows_in(self, source: Source, part: FilePart) -> int:
@@ -232,7 +232,7 @@ class Recording(Format):
 
     @staticmethod
     def path_of(parts: Sequence[Path]) -> Path:
-        """Return the name of a recording in outcomes: that of its first file, in the folder where it lies."""
+        """Return the name of a recording in outcomes: that of its first file, in its folder."""
         return parts[0].with_name(f"{parts[0].name}+continued")
 
     def recognises(self, source: Source) -> bool:

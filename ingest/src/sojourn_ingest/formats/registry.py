@@ -40,7 +40,7 @@ CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
 
 def is_description(path: Path) -> bool:
-    """Return whether a file describes a study, connections or a queue log, as its name and a marker line tell."""
+    """Return whether a file describes a study, connections or a queue log, by its name and a marker line."""
     if path.suffix not in SUFFIXES:
         return False
     head = head_of(path)
@@ -64,7 +64,7 @@ class Registry:
                 known = KnownConnections.load(path)
                 connections[known.description.dataset] = known
                 continue
-            # A description that lies with the data wins over the bundled one of the same study.
+            # A description with the data has precedence over the bundled one of the same study.
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
         self.studies = list(own.values())
@@ -93,7 +93,7 @@ class Registry:
         return next((study for study in self.studies if study.description.study_id == study_id), None)
 
     def named(self, name: str | None) -> Format | None:
-        """Return the format of a name, as commits have it; None where it is none of this ingest's."""
+        """Return the format of a name, as commits have it; None if this ingest does not have it."""
         return next((known for known in self.formats if known.name == name), None)
 
     def recognise(self, source: Source) -> Format:

@@ -45,7 +45,7 @@ class Commit:
     """The facts of one content (or, of a duplicate or rejected one, just its outcome).
 
     ``subject`` names what the facts are about where there can be only one such source, such as the description
-    of a study: a later one replaces it, from whatever path. ``parts`` are the files of a recording in several
+    of a study: a later one replaces it, from any path. ``parts`` are the files of a recording in several
     files; their outcomes are in this commit too.
     """
 
@@ -67,7 +67,7 @@ class Commit:
     parts: tuple[RecordingPart, ...] = ()
 
     def of_part(self, source_path: str) -> Commit | None:
-        """Return what this commit says of one of its parts, as a commit without facts; ``None`` if it has no such."""
+        """Return the outcome of one of this commit's parts, as a commit without facts; ``None`` if it lacks it."""
         part = next((part for part in self.parts if part.source_path == source_path), None)
         if part is None:
             return None

@@ -29,7 +29,7 @@ from sojourn_ingest.schema import TABLES, Table, table
 MIB = 2**20
 #: Files below this are put together.
 SMALL_BYTES = 128 * MIB
-#: What the files put together come to; a little more or less, since sorted rows compress better.
+#: Approximate size of the compacted files; the real size varies, because sorted rows compress better.
 TARGET_BYTES = 256 * MIB
 ROW_GROUP_ROWS = 122_880
 """Rows of a row group: DuckDB's own, and small enough that the bounds of its columns skip much."""
@@ -177,7 +177,7 @@ def write_groups_here(
 ) -> list[DataFile]:
     """Write each group's file in this process, one after the other: each sort uses every core.
 
-    ``on_step`` is told, in a few words, what is being written.
+    ``on_step`` is called with a short text of what is being written.
     """
     files = []
     for group in groups:
@@ -223,7 +223,7 @@ def compact(lake: Lake, plan: CompactionPlan, write: WriteGroups = write_groups_
 
 
 def _parts(commit: Commit, file: DataFile) -> list[Part]:
-    # The outcomes of a recording's files stand with its own, each under its own path.
+    # The outcomes of a recording's files are with its own, each under its own path.
     named = [(commit.source_path, commit.content_hash)]
     if file.table == "ingest_outcome":
         named += [(part.source_path, part.content_hash) for part in commit.parts]

@@ -50,7 +50,7 @@ def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
     )
     draft = replace(
         expiry.commit,
-        # holds_facts stays, also where no row is left: the content was read, and is not to be read again.
+        # holds_facts stays, even if no row is left: the content was read, and is not to be read again.
         files=kept,
         reason=expiry.commit.reason or EXPIRED,
         message=f"{expiry.commit.message}; {message}" if expiry.commit.message else message,

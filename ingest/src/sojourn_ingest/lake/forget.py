@@ -1,7 +1,7 @@
 """Forgetting hosts: which rows of the lake name them, and the commits without those rows.
 
 A commit is rewritten whole or not at all: the new one replaces the old one at the moment it appears. Where its facts
-lay in a file shared with other commits, a new pack then names that file without the rows of the old commit. What
+was in a file shared with other commits, a new pack then names that file without the rows of the old commit. What
 nothing names any more is removed at the end; were the process killed before, the next writer removes it.
 """
 
@@ -114,12 +114,12 @@ def _without(lake: Lake, found: Forgetting) -> Commit:
             files.append(DataFile(file.table, path, rows, lake.storage.keep(path, draft)))
         else:
             lake.storage.discard(path, draft)
-    # holds_facts stays, also where no row is left: the content was read, and is not to be read again.
+    # holds_facts stays, even if no row is left: the content was read, and is not to be read again.
     return replace(commit, files=tuple(files))
 
 
 def _rewrite_outcomes(source: Path, draft: Path, found: Forgetting) -> int:
-    """Write the commit's own outcome with what is gone refused, and those of its parts as they are."""
+    """Write the commit's own outcome, with the removed rows counted as refused, and those of its parts unchanged."""
     table, commit = pq.read_table(source), found.commit
     row = table.filter(of_source(commit.content_hash, commit.decoder_version, commit.source_path)(table)).to_pylist()[0]
     refused, gone = json.loads(row["refused_by_reason"]), found.rows.total()
@@ -146,7 +146,7 @@ def _rewrite_shared(lake: Lake) -> None:
 def _shared_without(lake: Lake, shared: SharedFile, live: set[str]) -> SharedFile:
     parts = tuple(part for part in shared.parts if part.path in live)
     if len(parts) == len(shared.parts) or not parts:
-        # A file without any live part is named by nobody, and removed as a whole.
+        # No live commit names a file without any live part: it is removed as a whole.
         return shared
     outcomes = shared.file.table == OUTCOMES
     gone: Selection | None = None

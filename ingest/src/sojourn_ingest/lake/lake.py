@@ -1,4 +1,4 @@
-"""The lake: which commits are live, where their facts lie, and how one is added."""
+"""The lake: which commits are live, where their facts are, and how one is added."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Lake:
     Readers see exactly the files that live commits name, so a file that was being written when a process was
     killed is never seen; the next writer removes it. ``location`` is a folder or a URI (see
     :func:`sojourn_ingest.lake.storage.open_storage`), and ``cache`` where copies of remote files are kept.
-    With ``live`` these are taken as the live commits and none is read: a task of a cluster is told them.
+    With ``live`` these are the live commits and none is read: a task of a cluster receives them.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Lake:
         Raises
         ------
         StorageError
-            If it lies in no folder of this machine.
+            If it is not in a local folder.
         """
         if not isinstance(self.storage, FolderStorage):
             raise StorageError(f"{self.storage.uri} is not a folder of this machine")
@@ -83,7 +83,7 @@ class Lake:
         return list(self._stored.packs.values())
 
     def place_of(self, file: DataFile) -> str:
-        """Return where the facts of a commit's file lie now: in the file itself, or in one shared with others."""
+        """Return where the facts of a commit's file are now: in the file itself, or in one shared with others."""
         return self._moved.get(file.path, file.path)
 
     def objects(self, table: str) -> list[str]:
@@ -132,7 +132,7 @@ class Lake:
         return set() if holder is None else self.values("run", "study_id", [holder])
 
     def named(self, name: str) -> Commit:
-        """Return the live commit of a name; raises KeyError where there is none."""
+        """Return the live commit of a name; raises KeyError if there is none."""
         with self._lock:
             return self._live.named(name)
 
@@ -142,12 +142,12 @@ class Lake:
             return self._live.at_path(source_path)
 
     def facts_of(self, content_hash: str, decoder_version: str) -> Commit | None:
-        """Return the live commit that holds the facts of a content, from whatever path, if there is one."""
+        """Return the live commit that holds the facts of a content, from any path, if there is one."""
         with self._lock:
             return self._live.facts_of(content_hash, decoder_version)
 
     def holding_facts(self, content_hash: str) -> list[Commit]:
-        """Return the live commits that hold facts of a content, of any version, alone or as a part, by name."""
+        """Return, by name, the live commits with facts of a content, of any version, as a source or a part of one."""
         with self._lock:
             return self._live.holding_facts(content_hash)
 
@@ -210,7 +210,7 @@ class Lake:
         return DataFile("ingest_outcome", path, rows.num_rows, self.storage.keep(path, draft))
 
     def publish_pack(self, pack: Pack) -> None:
-        """Make a pack visible; the commits and files that it stands for are then leftovers."""
+        """Make a pack visible; the commits and files that it replaces are then orphaned."""
         self._stored.publish_pack(pack)
         self.refresh()
 
@@ -230,7 +230,7 @@ class Lake:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Hold one state of the lake for reading: what is live now stays readable, whatever writers do meanwhile."""
+        """Hold one state of the lake for reading: what is live now stays readable while writers change the lake."""
         with holding_files(self.storage):
             self.refresh()
             yield
@@ -242,7 +242,7 @@ class Lake:
     def remove_leftovers(self) -> int:
         """Remove every object that nothing live names, and return how many; only while the lake is held.
 
-        While somebody reads nothing is removed: it waits for the next writer.
+        Nothing is removed while a reader holds the lake; the next writer does it.
         """
         reading, over = reader_names(self.storage)
         for name in over:

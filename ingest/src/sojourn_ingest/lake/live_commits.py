@@ -51,7 +51,7 @@ class LiveCommits:
         return [self._commits[name] for name in sorted(self._commits)]
 
     def named(self, name: str) -> Commit:
-        """Return the commit of a name; raises KeyError where there is none."""
+        """Return the commit of a name; raises KeyError if there is none."""
         return self._commits[name]
 
     def at_path(self, source_path: str) -> list[Commit]:
@@ -67,7 +67,7 @@ class LiveCommits:
         return None
 
     def holding_facts(self, content_hash: str) -> list[Commit]:
-        """Return the commits that hold facts of a content, of any version, alone or as a part, by name."""
+        """Return, by name, the commits with facts of a content, of any version, as a source or a part of one."""
         alone = {name for name in self._names_by_content[content_hash] if self._commits[name].holds_facts}
         return [self._commits[name] for name in sorted(alone | self._names_by_part[f"content {content_hash}"])]
 
@@ -97,7 +97,7 @@ class LiveCommits:
         return tuple(sorted(gone | self._left_without_path(draft, gone)))
 
     def _left_without_path(self, draft: Commit, gone: set[str]) -> set[str]:
-        # Facts outlive their own path's change while another path has their content; when that one goes, so do they.
+        # If a path's content changes, its facts stay as long as another path has that content.
         left: set[str] = set()
         for name in gone:
             if self._commits[name].holds_facts:

@@ -1,8 +1,8 @@
 """A pack: many commits in one object, and the larger files into which their facts were put together.
 
-A pack changes where facts lie, never which: the commits in it keep their names, so what is live, and with it the
-fingerprint of the lake, stays what it was. When a commit in a pack is replaced later, its rows in a shared file
-are hidden from readers until the next compaction leaves them out.
+A pack changes where facts are, never which facts there are: the commits in it keep their names, so the live commits
+and the fingerprint of the lake stay the same. When a commit in a pack is replaced later, its rows in a shared file
+are hidden from readers until the next compaction omits them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Part:
-    """What one file of one commit became: rows of a shared file, told apart by what they were decoded from."""
+    """What one file of one commit became: rows of a shared file, distinguished by their source."""
 
     path: str
     source_path: str

@@ -50,7 +50,7 @@ def of_flows(flow_ids: Collection[int]) -> Selection:
 
 
 def of_source(content_hash: str, decoder_version: str, source_path: str | None = None) -> Selection:
-    """Return what selects the rows of one commit in a file that many share; outcomes are told by their path too."""
+    """Return the condition that selects one commit's rows in a shared file; for outcomes it includes their path."""
 
     def select(rows: pa.RecordBatch | pa.Table) -> pa.Array:
         if source_path is not None:

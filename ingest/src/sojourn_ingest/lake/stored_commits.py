@@ -13,7 +13,7 @@ from sojourn_ingest.lake.storage import Storage
 PACK_SUFFIX = ".json.gz"
 #: Commits read at a time: an object store answers many requests at once.
 READERS = 16
-#: How often commits are listed again where one was removed before it was read.
+#: How often commits are listed again if one was removed before it was read.
 REFRESHES = 5
 
 
@@ -32,7 +32,7 @@ def pack_object(name: str) -> str:
 
 
 class StoredCommits:
-    """Reads each commit and pack once: none ever changes."""
+    """Reads each commit and pack once, because they never change."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -52,13 +52,13 @@ class StoredCommits:
             try:
                 return self._read()
             except FileNotFoundError:
-                # A compaction put it into a pack, which was there before it was gone.
+                # A compaction put it into a pack, which was visible before the commit was removed.
                 continue
         where = self._storage.uri
         raise LakeDamagedError(f"{where}: commits that are listed cannot be found; expected one lake at this place")
 
     def _read(self) -> dict[str, Commit]:
-        # Commits are listed before packs: a pack appears before what it stands for is removed, so nothing is missed.
+        # Commits are listed before packs: a pack appears before what it replaces is removed, so nothing is missed.
         names = [name for name in self._storage.names("commits") if name.endswith(".json")]
         self.packs = self._read_packs()
         unread = [name for name in names if name not in self._seen]
@@ -87,12 +87,12 @@ class StoredCommits:
 
     def publish(self, commit: Commit) -> None:
         """Make a commit visible."""
-        # A commit of that name says the same of the same attempt: it stands whoever made it.
+        # A commit of that name has the same content for the same attempt: it is kept, whoever wrote it.
         self._storage.create(commit_object(commit.name), commit.to_json().encode())
         named_points.reach("commit.published")
 
     def publish_pack(self, pack: Pack) -> None:
-        """Make a pack visible; what it stands for is seen at the next reading."""
+        """Make a pack visible; the next reading sees it instead of what it replaces."""
         self._storage.create(pack_object(pack.name), pack.to_bytes())
         named_points.reach("pack.published")
 
@@ -104,5 +104,5 @@ class StoredCommits:
 
 
 def moved_files(packs: Iterable[Pack]) -> dict[str, str]:
-    """Return where the facts of commits in packs lie, by the file that their commit names."""
+    """Return where the facts of commits in packs are, by the file that their commit names."""
     return {part.path: shared.file.path for pack in packs for shared in pack.shared for part in shared.parts}

@@ -46,7 +46,7 @@ def _of_type(array: pa.Array, wanted: pa.DataType) -> pa.Array:
 def _note_of(declared: pa.Schema) -> dict[str, str]:
     """Return the note by which Arrow's readers find the schema that is declared.
 
-    It stands in place of the one the writer would make, of the schema of what it is given: there texts may be
+    It replaces the one that the writer would make from the schema of what it is given: there texts may be
     dictionaries.
     """
     return {"ARROW:schema": base64.b64encode(declared.serialize().to_pybytes()).decode()}

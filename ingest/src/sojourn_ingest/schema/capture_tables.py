@@ -237,7 +237,7 @@ PACKET = Table(
         Column(
             "ip_identification",
             INT64,
-            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            "IPv4 identification, or that of an IPv6 fragment header; 0 if there is none",
             nullable=False,
             source="RFC 791, RFC 8200",
         ),
@@ -315,13 +315,13 @@ RTP_STREAM = Table(
         Column(
             "frame_rate_fps",
             FLOAT,
-            "frames after the first over the time from first to last packet; null where no time passed",
+            "frames after the first over the time from first to last packet; null if no time passed",
             "Hz",
         ),
         Column(
             "rate_bps",
             FLOAT,
-            "UDP payload * 8 over the time from first to last packet; null where no time passed",
+            "UDP payload * 8 over the time from first to last packet; null if no time passed",
             "bit/s",
         ),
         Column(
@@ -372,7 +372,9 @@ CAPTURE_PAIR = Table(
         Column("run_id", STRING, "run whose manifest names the captures", nullable=False),
         Column("before_hash", STRING, "source_hash of the capture before the bottleneck", nullable=False),
         Column("after_hash", STRING, "source_hash of the capture after the bottleneck", nullable=False),
-        Column("bandwidth_bps", INT64, "bottleneck rate that serialisation was reckoned with", "bit/s", nullable=False),
+        Column(
+            "bandwidth_bps", INT64, "bottleneck rate from which serialisation was computed", "bit/s", nullable=False
+        ),
         Column("before_packets", INT64, "packets decoded in the first capture, both ways", nullable=False),
         Column("after_packets", INT64, "packets decoded in the second capture, both ways", nullable=False),
         *_PAIR_COUNTS,
@@ -385,14 +387,14 @@ CAPTURE_PAIR = Table(
         Column(
             "delay_floor_ns",
             INT64,
-            "least time from point to point less serialisation, clocks' offset included, which queuing delay is over",
+            "minimum time from point to point less serialisation, clocks' offset included; queuing delay is the excess",
             "ns",
         ),
         Column(
             "clock_offset_ns",
             INT64,
             "second point's clock minus the first's, if the path without queue takes as long both ways; "
-            "null where packets went one way",
+            "null if packets went one way",
             "ns",
         ),
         Column(
@@ -404,7 +406,7 @@ CAPTURE_PAIR = Table(
         Column(
             "clock_residual_ns",
             FLOAT,
-            "half the spread of the least times about the drift's line",
+            "half the spread of the minimum times about the drift's line",
             "ns",
         ),
     ),
@@ -444,7 +446,7 @@ PACKET_PAIR = Table(
         Column(
             "queuing_delay_ns",
             INT64,
-            "time from point to point, less serialisation at the bottleneck rate, less the least of that over the "
+            "time from point to point, less serialisation at the bottleneck rate, less the minimum of that over the "
             "recording; null unless delivered",
             "ns",
         ),
@@ -455,7 +457,7 @@ PACKET_PAIR = Table(
         Column(
             "ip_identification",
             INT64,
-            "IPv4 identification, or that of an IPv6 fragment header; 0 where there is none",
+            "IPv4 identification, or that of an IPv6 fragment header; 0 if there is none",
             nullable=False,
             source="RFC 791, RFC 8200",
         ),

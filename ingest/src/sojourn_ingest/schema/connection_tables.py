@@ -62,14 +62,14 @@ TCP_POLL = Table(
 )
 
 # Rows of different bases are never pooled: the spread of a smoothed RTT is smaller than that of the samples it smooths,
-# and the minimum and maximum of polls miss what lay between two polls.
+# and the minimum and maximum of polls miss samples between two polls.
 RTT_BASES = ("smoothed", "raw", "kernel_minimum", "unknown")
 SAMPLE_BASES = ("rtt_samples", "polls", "unknown")
 
 CONNECTION = Table(
     "connection",
     "connection readers",
-    "one connection with what its RTT came to",
+    "one connection with the statistics of its RTT",
     ("source_hash", "connection_number"),
     (
         *PROVENANCE,
@@ -87,7 +87,7 @@ CONNECTION = Table(
         Column(
             "access_technology_rule",
             STRING,
-            "id@version of the rule that decided on access_technology; null where the source gave it or none did",
+            "id@version of the rule that decided on access_technology; null if the source gave it or no rule matched",
         ),
         Column(
             "rtt_basis",
@@ -99,7 +99,7 @@ CONNECTION = Table(
         Column(
             "sample_basis",
             STRING,
-            "what rtt_samples counts: RTT samples of the connection, or polls, which are no samples",
+            "what rtt_samples counts: RTT samples of the connection, or polls, which are not samples",
             nullable=False,
             codes=SAMPLE_BASES,
         ),
@@ -108,9 +108,9 @@ CONNECTION = Table(
             INT64,
             "count in the sample basis; a filter by number of samples applies where sample_basis is rtt_samples",
         ),
-        Column("rtt_min_us", INT64, "least RTT, in the RTT basis", "us"),
+        Column("rtt_min_us", INT64, "minimum RTT, in the RTT basis", "us"),
         Column("rtt_avg_us", FLOAT, "mean RTT, in the RTT basis", "us"),
-        Column("rtt_max_us", INT64, "greatest RTT, in the RTT basis", "us"),
+        Column("rtt_max_us", INT64, "maximum RTT, in the RTT basis", "us"),
         Column(
             "kernel_min_rtt_us", INT64, "kernel's windowed minimum RTT; null when unset", "us", source="tcpi_min_rtt"
         ),

@@ -61,7 +61,7 @@ QUEUE_EVENT = Table(
         ),
         Column("drop_reason", INT32, "kernel number of the drop reason", source="enum skb_drop_reason"),
         Column("drop_location", STRING, "kernel symbol that freed the packet"),
-        Column("packet_bytes", INT32, "length with the Ethernet header; null where the log gives none", "bytes"),
+        Column("packet_bytes", INT32, "length with the Ethernet header; null if the log gives none", "bytes"),
         Column("enqueue_queue_packets", INT32, "queue length after the enqueue, the new packet counted"),
         Column("enqueue_queue_bytes", INT64, "queue length after the enqueue, the new packet counted", "bytes"),
         Column("dequeue_queue_packets", INT32, "queue length after the dequeue"),
@@ -87,7 +87,7 @@ QUEUE_EVENT = Table(
         ),
         Column("interface_index", INT32, "kernel interface index", source="net_device.ifindex"),
         Column("network_namespace", INT64, "inode of the network namespace"),
-        Column("ethertype", INT32, "Ethernet type; null where the log does not give it"),
+        Column("ethertype", INT32, "Ethernet type; null if the log does not give it"),
         Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N; null if not IP"),
         *endpoint_columns("source", "sender of the packet"),
         *endpoint_columns("destination", "receiver of the packet"),
@@ -148,7 +148,7 @@ QUEUE = Table(
         Column(
             "counted_drops",
             INT64,
-            "increase of the discipline's own drop counter from the first to the last event; null where not logged",
+            "increase of the discipline's own drop counter from the first to the last event; null if not logged",
             source="gnet_stats_queue.drops",
         ),
         Column("first_event_ns", INT64, "first event in the log's clock", "ns"),
@@ -159,7 +159,7 @@ QUEUE = Table(
 QUEUE_INTERVAL = Table(
     "queue_interval",
     "queue log decoder",
-    "one interval of one queue between the log's first and last event, also where nothing happened in it",
+    "one interval of one queue between the log's first and last event, even if nothing happened in it",
     ("source_hash", "queue_number", "interval_start_ns"),
     (
         *PROVENANCE,
@@ -187,11 +187,11 @@ QUEUE_INTERVAL = Table(
             nullable=False,
         ),
         Column("arrived_packets", INT64, "packets enqueued, or dropped at enqueue", nullable=False),
-        Column("arrived_bytes", INT64, "their bytes; null where the log gives no length", "bytes"),
+        Column("arrived_bytes", INT64, "their bytes; null if the log gives no length", "bytes"),
         Column("departed_packets", INT64, "packets dequeued", nullable=False),
-        Column("departed_bytes", INT64, "their bytes; null where the log gives no length", "bytes"),
+        Column("departed_bytes", INT64, "their bytes; null if the log gives no length", "bytes"),
         Column("dropped_packets", INT64, "packets dropped, at enqueue or inside the queue", nullable=False),
-        Column("dropped_bytes", INT64, "their bytes; null where the log gives no length", "bytes"),
+        Column("dropped_bytes", INT64, "their bytes; null if the log gives no length", "bytes"),
         Column("dropped_at_enqueue_packets", INT64, "packets dropped at enqueue", nullable=False),
         Column("dropped_in_queue_packets", INT64, "packets dropped after they had been enqueued", nullable=False),
         Column(
@@ -206,7 +206,7 @@ QUEUE_INTERVAL = Table(
         Column(
             "sojourn_min_us",
             INT64,
-            "least sojourn time of the packets dequeued in the interval, whole microseconds; null if there is none",
+            "minimum sojourn time of the packets dequeued in the interval, whole microseconds; null if there is none",
             "us",
             source="RFC 8289",
         ),
@@ -214,7 +214,7 @@ QUEUE_INTERVAL = Table(
             "lost_events",
             INT64,
             "events that the probe reported in this interval as lost: they were lost in it or before it, of any queue "
-            "of the log (a log's reports stand with its queue 0)",
+            "of the log (a log's reports are rows of its queue 0)",
             nullable=False,
         ),
     ),

@@ -39,5 +39,5 @@ def endpoint_columns(prefix: str, who: str) -> tuple[Column, ...]:
             STRING,
             f"{who}: the /24 (IPv4) or /48 (IPv6) prefix where it may be kept, else pk- and its HMAC-SHA256",
         ),
-        Column(f"{prefix}_port", INT32, f"{who}: transport port; null where the protocol has none"),
+        Column(f"{prefix}_port", INT32, f"{who}: transport port; null if the protocol has none"),
     )

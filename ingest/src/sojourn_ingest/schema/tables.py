@@ -1,6 +1,6 @@
 """Every table of the lake.
 
-The decoders, the Parquet writer, the dbt source file and the documentation are all held to these
+The decoders, the Parquet writer, the dbt source file and the documentation all follow these
 declarations by tests, so a column that changes here changes everywhere or fails loudly.
 """
 

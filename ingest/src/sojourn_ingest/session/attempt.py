@@ -23,7 +23,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class RecordingAttempt:
-    """What became of a planned recording: its attempt and those of its files, and the files to be tried alone."""
+    """What became of a planned recording: its attempt and those of its files, and the files to be tried one by one."""
 
     attempts: list[Attempt]
     alone: tuple[Path, ...]

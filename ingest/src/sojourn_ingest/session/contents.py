@@ -1,4 +1,4 @@
-"""Attempts at one content, whatever it is of: found unchanged, found at another path, read, or rejected."""
+"""Attempts at one content, of a file or a recording: found unchanged, found at another path, read, or rejected."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ContentAttempts:
             if commit.name in superseded or commit.source_path == draft.source_path:
                 continue
             if commit.parts and chosen.is_joined:
-                # Whatever its version: it is read again with the other files of its recording.
+                # In any version: it is read again with the other files of its recording.
                 part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
                 return commit.of_part(part.source_path)
             if self._state.versions.is_served_by(chosen, commit.decoder_version):

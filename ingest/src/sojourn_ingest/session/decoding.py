@@ -37,7 +37,7 @@ def decode(
             # A panic of the decoder derives from BaseException and from no class that can be imported.
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            # Where the fault came up is told, and what it says only where it cannot quote an address.
+            # The place of the fault is reported; its message only if it cannot quote an address.
             frames = "".join(traceback.format_tb(error.__traceback__))
             what = type(error).__name__ if chosen.holds_addresses else f"{type(error).__name__}: {error}"
             logger.error("%s: reader %s failed: %s\n%s", draft.path, chosen.name, what, frames)  # noqa: TRY400

@@ -18,7 +18,7 @@ UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
 
 @dataclass
 class Draft:
-    """What is known of a source before it is read; times begin when it is made."""
+    """What is known about a source before it is read; times begin when the draft is created."""
 
     path: Path
     size_bytes: int = 0
@@ -33,7 +33,7 @@ class Draft:
 
     @property
     def source_path(self) -> str:
-        """The path as text, also where its bytes are not UTF-8."""
+        """The path as text, even if its bytes are not UTF-8."""
         return path_text(self.path)
 
     def _outcome(

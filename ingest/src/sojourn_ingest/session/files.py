@@ -21,7 +21,7 @@ class FileAttempts:
         self._contents = contents
 
     def attempt(self, path: Path) -> Attempt:
-        """Try one file. Whatever goes wrong becomes the outcome's message; only faults of the lake are raised."""
+        """Try one file. Any error becomes the outcome's message; only faults of the lake are raised."""
         draft = Draft(path)
         try:
             file_state = path.stat()
@@ -49,13 +49,13 @@ class FileAttempts:
         if recording is not None:
             part = recording.of_part(draft.source_path) if draft.path in plan.frozen else None
             same = part is not None and (part.size_bytes, part.modified_ns) == (draft.size_bytes, draft.modified_ns)
-            # It was read as a part and now stands alone, unless the rest of its recording is gone.
+            # It was read as a part and now is a recording of its own, unless the rest of its recording is gone.
             return part if same else None
         for commit in lake.at_path(draft.source_path):
             known = self._state.registry.named(commit.format)
             if commit.status == "rejected" or (known is not None and known.describes_neighbours):
                 # What was rejected may be readable now: a description was added, a full disk was emptied. What depends
-                # on the files that lie beside it is read again, since those may have come or changed.
+                # on the files next to it is read again, because those may have come or changed.
                 continue
             if commit.duplicate_of is not None and not lake.holding_facts(commit.content_hash):
                 continue  # what it was a copy of has changed since

@@ -23,7 +23,7 @@ class PairAttempts:
         return known is not None and known.pair_format is not None and attempt.commit.status != "rejected"
 
     def attempt(self, declaring: Attempt) -> Attempt | None:
-        """Pair what a file declares to belong together; None where there are not two."""
+        """Pair what a file declares to belong together; None if there are not two."""
         known = self._state.registry.named(declaring.commit.format)
         if known is None or known.pair_format is None:
             return None

@@ -1,8 +1,8 @@
-"""What an ingest needs to know of its files together before it tries each: recordings, and what files declare.
+"""What an ingest needs to know about its files together before it tries each: recordings, and what files declare.
 
-Files of one recording are found among those given and those beside them that the lake already holds, so that a
-file which comes later joins the ones before it. What a file such as a run's manifest declares overrules names: what
-it lists as one file stands alone, what it lists as parts is one recording.
+Files of one recording are found among those given and those next to them that the lake already has, so that a
+later file joins the earlier ones. What a file such as a run's manifest declares has precedence over names: a single
+file in its list is a recording of its own, and parts in its list are one recording.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD_BYTES = 4096
 
 @dataclass(frozen=True)
 class PlannedRecording:
-    """Files of one format to be read as one. ``declared``: a file lists them, whatever their names."""
+    """Files of one format to be read as one. ``declared``: a file lists them, under any names."""
 
     parts: tuple[Path, ...]
     format: str
@@ -49,13 +49,13 @@ class PlannedRecording:
 
 @dataclass
 class Plan:
-    """Recordings among the files of an ingest, hints for its captures, and files to be tried beside those given."""
+    """Recordings among the files of an ingest, hints for its captures, and further files to be tried."""
 
     recordings: list[PlannedRecording] = field(default_factory=list)
     hints: dict[Path, tuple[RtpHint, ...]] = field(default_factory=dict)
-    #: Files that the lake holds and that this ingest changes what is known of.
+    #: Files in the lake about which this ingest changes what is known.
     also: set[Path] = field(default_factory=set)
-    #: Parts of a recording of which another part is gone from the disk: it stays as it is.
+    #: Parts of a recording that lacks another part on the disk: the recording stays as it is.
     frozen: set[Path] = field(default_factory=set)
 
     @property
@@ -139,12 +139,12 @@ def _source(path: Path) -> Source:
 
 
 def _declare(chosen: Format, path: Path, neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
-    """Take into the plan what a file declares of those beside it; return those that it lists."""
+    """Add to the plan what a file declares about those next to it; return those that it lists."""
     try:
         source = _source(path)
         declared = chosen.declared_files(source) if chosen.recognises(source) else []
     except (InputError, OSError):
-        return set()  # the file's own attempt says what is wrong
+        return set()  # the file's own attempt reports what is wrong
     overruled: set[Path] = set()
     for found in declared:
         if found.hints:

@@ -28,7 +28,7 @@ class RecordingAttempts:
         self._contents = contents
 
     def attempt(self, planned: PlannedRecording) -> RecordingAttempt:
-        """Try the files of a recording as one; those that cannot be part of it are to be tried alone."""
+        """Try the files of a recording as one; return those that cannot be part of it, to be tried one by one."""
         reader = self._reader(planned, planned.parts)
         draft = Draft(reader.path_of(planned.parts), format=reader.name)
         fault = planned.fault(self._state.registry)
@@ -50,7 +50,7 @@ class RecordingAttempts:
                 attempts = self._read(draft, self._reader(planned, own_paths), own, overlapping)
         if not attempts:
             others = parts
-        # What is a copy of a file held elsewhere, or in the recording itself, is so alone.
+        # A copy of a file that is elsewhere in the lake, or in the recording itself, is tried as a single file.
         return RecordingAttempt(attempts, tuple(part.path for part in others))
 
     def _reader(self, planned: PlannedRecording, parts: Iterable[Path]) -> Recording:
@@ -73,7 +73,7 @@ class RecordingAttempts:
         return {commit.name: commit for commit in found if commit is not None}
 
     def _not_held_elsewhere(self, parts: list[Draft], overlapping: dict[str, Commit]) -> list[Draft]:
-        """Return the parts whose content no other path's facts hold, but facts of these contents alone."""
+        """Return the parts whose content no other path's facts contain, except facts of only these contents."""
         lake = self._state.lake
         contents = {part.content_hash for part in parts}
         paths = {part.source_path for part in parts}
@@ -96,7 +96,7 @@ class RecordingAttempts:
     def _read(
         self, draft: Draft, reader: Recording, parts: list[Draft], overlapping: dict[str, Commit]
     ) -> list[Attempt]:
-        """Read a recording, and return what became of it and its parts; nothing where it cannot be read as one."""
+        """Read a recording, and return what became of it and its parts; nothing if it cannot be read as one."""
         state, lake = self._state, self._state.lake
         draft.content_hash = recording_hash([part.content_hash for part in parts])
         draft.size_bytes = sum(part.size_bytes for part in parts)

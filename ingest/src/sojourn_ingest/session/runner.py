@@ -40,7 +40,7 @@ class Ingest(Protocol):
         """Try the files of a recording as one, here."""
 
     def pair(self, declaring: Attempt) -> Attempt | None:
-        """Pair what a file declares to belong together, here; None where there are not two."""
+        """Pair what a file declares to belong together, here; None if there are not two."""
 
     def decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
         """Read a source into files of facts, here; raises InputError if nothing can be read."""
@@ -84,7 +84,7 @@ class Runner(Protocol):
 
 
 class ThreadRunner:
-    """Runs attempts in threads of this process; the decoders leave Python's lock alone while they work."""
+    """Runs attempts in threads of this process; the decoders release Python's lock while they work."""
 
     def __init__(self, workers: int = 2) -> None:
         self._workers = workers
@@ -116,6 +116,6 @@ class ThreadRunner:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
             except BaseException:
-                # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
+                # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not started.
                 pool.shutdown(cancel_futures=True)
                 raise

@@ -33,7 +33,7 @@ from sojourn_ingest.session.state import IngestState
 
 logger = logging.getLogger(__name__)
 
-#: What a format is told by, at most; as many bytes as the native recogniser takes.
+#: First bytes by which a format is recognised, at most; the same limit as the native recogniser's.
 HEAD_BYTES = 65_536
 
 
@@ -147,15 +147,15 @@ class IngestSession:
         return self._state.registry.recognise(opened.source), opened.source
 
     def attempt(self, path: Path) -> Attempt:
-        """Try one file. Whatever goes wrong becomes the outcome's message; only faults of the lake are raised."""
+        """Try one file. Any error becomes the outcome's message; only faults of the lake are raised."""
         return self._files.attempt(path)
 
     def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
-        """Try the files of a recording as one; those that cannot be part of it are to be tried alone."""
+        """Try the files of a recording as one; return those that cannot be part of it, to be tried one by one."""
         return self._recordings.attempt(planned)
 
     def pair(self, declaring: Attempt) -> Attempt | None:
-        """Pair what a file declares to belong together; None where there are not two."""
+        """Pair what a file declares to belong together; None if there are not two."""
         return self._pairs.attempt(declaring)
 
     def commit(
@@ -177,7 +177,7 @@ class IngestSession:
         return decode(self.lake, self.context, draft, source, chosen, reading)
 
     def is_splittable(self, path: Path) -> bool:
-        """Return whether a plain file can be read in parts, as its first bytes tell."""
+        """Return whether a plain file can be read in parts, from its first bytes."""
         try:
             with path.open("rb") as handle:
                 head = handle.read(HEAD_BYTES)

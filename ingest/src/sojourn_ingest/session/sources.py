@@ -37,13 +37,13 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
 
 
 def path_text(path: Path) -> str:
-    """Return a path as text that can be written, also where its bytes are not UTF-8."""
+    """Return a path as text that can be written, even if its bytes are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file that was read through once: what a format is told by, its content's hash, and where it is damaged."""
+    """A file that was read once: the bytes that identify its format, its content's hash, and where it is damaged."""
 
     source: Source
     content_hash: str

@@ -31,13 +31,13 @@ class IngestState:
         self._orphaned: set[Path] = set()
 
     def begin(self, registry: Registry, plan: Plan) -> None:
-        """Take what is known of the files that are to be tried."""
+        """Take what is known about the files that are to be tried."""
         self.registry = registry
         self.plan = plan
         self._orphaned = set()
 
     def reader_for(self, path: Path, chosen: Format) -> Format:
-        """Return the reader of a file, which takes what is declared of its flows as known."""
+        """Return the reader of a file, which uses what is declared about its flows."""
         return chosen.with_hints(self.plan.hints.get(path, ()))
 
     def commit(
@@ -66,6 +66,6 @@ class IngestState:
         return orphaned
 
     def superseded_recording(self, draft: Draft) -> dict[str, Commit]:
-        """Return the recording that a file was a part of and now stands apart from, unless it is to stay."""
+        """Return the recording that a file was a part of and no longer is, unless it is to stay."""
         recording = self.lake.recording_with(draft.source_path)
         return {} if recording is None or draft.path in self.plan.frozen else {recording.name: recording}

@@ -1,1 +1,1 @@
-"""Made-up measurements whose truth is known, labelled synthetic in every row."""
+"""Synthetic measurements whose true distribution is known, labelled synthetic in every row."""

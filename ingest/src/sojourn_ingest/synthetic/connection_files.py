@@ -1,4 +1,4 @@
-"""Writes a world as one Parquet file a day, with what is true of it beside."""
+"""Writes a synthetic data set as one Parquet file per day, with its true distribution next to it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class GeneratedFile:
 
 
 def dataset_of(world: ConnectionWorld) -> str:
-    """Return the name of a world's data set, which says that it is none of measurements."""
+    """Return the name of the data set, which shows that it is synthetic."""
     return f"synthetic-imc14-{world.rows}-{world.seed}"
 
 
 def truth_path(folder: Path) -> Path:
-    """Return where the truth of the world in a folder stands: beside it, since it is nothing to ingest."""
+    """Return where the true distribution of a folder's data set is: outside it, because it is not ingested."""
     return folder.with_name(f"{folder.name}.truth.json")
 
 
 def write_world(
     world: ConnectionWorld, days: int, folder: Path, workers: int, on_day: Callable[[GeneratedFile], None]
 ) -> list[GeneratedFile]:
-    """Write the world's connections below ``folder``, one file a day, and its truth beside it.
+    """Write the connections below ``folder``, one file per day, and their true distribution next to it.
 
-    The bytes depend on rows, seed and days alone: not on ``workers`` nor on what else was written. Memory: one
+    The bytes depend only on rows, seed and days, not on ``workers`` or on what else was written. Memory: one
     block of connections for each worker.
     """
     folder.mkdir(parents=True, exist_ok=True)

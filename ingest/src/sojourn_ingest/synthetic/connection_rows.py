@@ -1,4 +1,4 @@
-"""Draws the connections of a world, block by block; a block is the same whoever asks for it, and in whatever order."""
+"""Draws synthetic connections block by block; a block does not depend on the order in which blocks are drawn."""
 
 from __future__ import annotations
 

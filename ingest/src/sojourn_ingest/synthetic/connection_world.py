@@ -1,14 +1,14 @@
-"""A world of connections whose distributions are known before any of them is drawn.
+"""A synthetic data set of connections whose distributions are known before any connection is drawn.
 
 The shares are those that "A QoE Perspective on Sizing Network Buffers" (IMC'14, section 3,
-https://doi.org/10.1145/2663716.2663730) publishes of 430 million connections; all else is invented, so that it
+https://doi.org/10.1145/2663716.2663730) publishes of 430 million connections; everything else is chosen so that it
 adds up to them. A connection's queuing delay is drawn from a class, which its host's kind and distance, its access
 technology and the load at its hour decide. Each class is a few probabilities at fixed delays, between which the
-distribution is linear in the logarithm of the delay. Every share and quantile of the world is therefore a weighted
+distribution is linear in the logarithm of the delay. Every share and quantile of the data set is therefore a weighted
 mean of such lines, computed here without drawing anything.
 
-Networks and countries have numbers and codes for private use (RFC 6996; user-assigned codes of ISO 3166-1), so that no
-real network is said to have these delays.
+Networks and countries have numbers and codes for private use (RFC 6996; user-assigned codes of ISO 3166-1), so that
+these delays are not attributed to any real network.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_SAMPLE_SHARE, FEW_SAMPLES_SHARE = 0.002, 0.248
 ENOUGH_SHARE = 1 - NO_SAMPLE_SHARE - FEW_SAMPLES_SHARE
 
 DELAY_KNOTS_MS = (0.5, 10.0, 30.0, 100.0, 500.0, 1000.0, 8000.0)
-"""Delays at which the classes state how many connections lie below; none lies outside."""
+"""Delays at which the classes state the share of connections below; none is outside."""
 _SEVERE = (0.03, 0.08, 0.15, 0.50, 0.80)
 _MODERATE = (0.05, 0.12, 0.25, 0.85, 1.0)
 _ORDINARY_BELOW_100_MS = {"near": 0.95799, "far": 0.48278}
@@ -106,7 +106,7 @@ def uniform_of(numbers: Integers, purpose: int, seed: int) -> Reals:
 
 @dataclass(frozen=True)
 class ConnectionWorld:
-    """The hosts, networks and delay classes of a world of ``rows`` connections.
+    """The hosts, networks and delay classes of a synthetic data set of ``rows`` connections.
 
     Everything follows from ``rows`` and ``seed``: hosts, systems and what they are like.
     """
@@ -206,7 +206,7 @@ class ConnectionWorld:
         return float(above / counted)
 
     def truth(self) -> dict[str, object]:
-        """Return the world's shares and quantiles as plain numbers, for a file beside the rows."""
+        """Return the true shares and quantiles as plain numbers, for a file next to the rows."""
         thresholds, quantiles = (100.0, 500.0, 1000.0), (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
         of: dict[str, str | None] = {"all": None, **{technology: technology for technology in TECHNOLOGIES}}
         return {

@@ -19,13 +19,13 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const BLOCK_HEADER_BYTES: usize = 8;
 /// Block type, the two lengths.
 const SMALLEST_BLOCK_BYTES: u32 = 12;
-/// Wireshark's own bound on a block; one that is longer cannot be told from damage.
+/// Wireshark's own bound on a block; one that is longer cannot be distinguished from damage.
 const LARGEST_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
 /// A section with more interfaces is not a capture; their descriptions must not fill memory.
 const INTERFACES: usize = 65_536;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
-/// The year 2116. Differences of two times within it fit 64 bits, whatever an interface's clock says.
+/// The year 2116. Differences of two times within it fit 64 bits, for any clock of an interface.
 const LATEST_NS: i64 = i64::MAX / 2;
 const NANOSECONDS: u128 = 1_000_000_000;
 
@@ -248,7 +248,7 @@ impl PcapngReader {
             place = (start + usize::from(length)).next_multiple_of(4);
             match (code, block.get(start..(start + usize::from(length)).min(end))) {
                 (OPTION_TIME_RESOLUTION, Some([resolution, ..])) => {
-                    // A resolution that no 64-bit count of units can have says nothing; the default stands.
+                    // A resolution that no 64-bit count of units can have is ignored; the default is kept.
                     if let Some(units) = units_per_second(*resolution) {
                         interface.units_per_second = units;
                     }
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_begins_anew_with_its_interfaces_and_byte_order() {
+    fn a_section_begins_again_with_its_interfaces_and_byte_order() {
         let mut first = Blocks::new(false);
         first.interface(1, 0, &[]).enhanced(0, 1, b"a", 1);
         let mut second = Blocks::new(true);

@@ -2,7 +2,7 @@
 
 use crate::output::fault::{Fault, FaultKind};
 
-/// libpcap's own bound on a record (`MAXIMUM_SNAPLEN`). The snapshot length of the file header is no bound:
+/// libpcap's own bound on a record (`MAXIMUM_SNAPLEN`). The snaplen of the file header is not a bound:
 /// whole captures exist whose records are longer.
 pub(crate) const MAXIMUM_RECORD_BYTES: u32 = 262_144;
 

@@ -98,7 +98,7 @@ fn unsupported(link_number: u32) -> Fault {
     )
 }
 
-/// When a capture began and ended, and on which links: what tells whether another one continues it.
+/// When a capture began and ended, and on which links: this decides whether another one continues it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaptureSpan {
     /// Earliest packet, UTC epoch, in nanoseconds; `None` without a packet.

@@ -59,7 +59,7 @@ pub struct SsSocket {
 }
 
 impl SsSocket {
-    /// Read one line; `None` where it is none of a socket, or a value is not of its kind or larger than its column.
+    /// Read one line; `None` if it is not one of a socket, or a value is not of its kind or larger than its column.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
@@ -133,7 +133,7 @@ impl SsSocket {
     }
 }
 
-/// The values as they stand; of a key that stands twice, the last.
+/// The values as they are; of a repeated key, the last.
 #[derive(Default)]
 struct Texts<'l> {
     rtt: Option<&'l str>,
@@ -175,7 +175,7 @@ impl<'l> Texts<'l> {
     }
 }
 
-/// What a text says where there is one; `None` alone where it says nothing.
+/// The value of a text if there is one; the outer `None` if the text is not a value.
 #[allow(clippy::option_option)]
 fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>) -> Option<Option<T>> {
     match text {

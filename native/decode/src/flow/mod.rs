@@ -1,4 +1,4 @@
-//! Flows: packets of the same two ends, by intervals, and what TCP tells of them.
+//! Flows: packets of the same two ends, by intervals, and what TCP shows of them.
 
 pub(crate) mod batch;
 pub(crate) mod interval;

@@ -2,7 +2,7 @@
 //!
 //! A flow ends when it has been silent for the idle time (a TCP connection that is over: for the time in which
 //! its ports rest), when its ports are used again, when there are too many, or with the capture. Which flow
-//! is silent for longest is known without a search: the flows stand in two lists by the time of their last
+//! is silent for longest is known without a search: the flows are in two lists by the time of their last
 //! packets, one for those that are over. A packet moves its flow to the end of its list.
 
 use std::hash::{Hash, Hasher};
@@ -39,7 +39,7 @@ struct FlowKey {
     tunnel: Option<Tunnel>,
 }
 
-/// In few writes of whole words, since every packet is hashed; what is left out of it equality still tells.
+/// In few writes of whole words, because every packet is hashed; equality compares what the hash omits.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match (self.lower.address, self.upper.address) {

@@ -1,6 +1,7 @@
 //! Decimal numbers as whole multiples of a small unit, without a detour over floating point.
 
-/// `text` times ten to the power of `places`, what is below that cut off; `None` if it is no decimal number or too large.
+/// `text` times ten to the power of `places`, what is below that cut off; `None` if it is not a decimal number or too
+/// large.
 pub(crate) fn scaled(text: &str, places: usize) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -1,6 +1,6 @@
 //! JSON of which only some values matter: what is of another type than expected counts as absent.
 //!
-//! Nothing is built for what is passed over, so a document costs little more than its bytes. Of a key that stands twice the
+//! Nothing is built for what is passed over, so a document costs little more than its bytes. Of a repeated key the
 //! last value counts.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count(pub(crate) Option<i64>);
 
-/// A text, or what stands in its place.
+/// A text, or the value in its place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Text {
     /// Nothing, or what says nothing: null, false, zero, an empty text, array or object.
@@ -49,7 +49,7 @@ pub(crate) trait Reduced: Default {
 /// An object, where the value is one.
 pub(crate) struct MaybeObject<T>(pub(crate) Option<T>);
 
-/// An array, empty where the value is none.
+/// An array, empty if the value is not one.
 pub(crate) struct MaybeArray<T>(pub(crate) T);
 
 /// A key, which is almost always a piece of the document.

@@ -16,7 +16,7 @@ const PLAIN_BUFFER_BYTES: usize = 256 * 1024;
 /// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
 const XZ_MEMORY_KIB: u32 = 160 * 1024;
 
-/// Marks an error of the file itself, so that it can be told from one of the compressed stream above it.
+/// Marks an error of the file itself, to distinguish it from one of the compressed stream above it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct FileError(io::Error);

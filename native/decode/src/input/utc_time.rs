@@ -1,6 +1,6 @@
 //! Times as RFC 3339 writes them.
 
-/// Nanoseconds since the UTC epoch, `None` where `text` is no time or lies outside what 64 bits hold.
+/// Nanoseconds since the UTC epoch, `None` if `text` is not a time or outside what 64 bits hold.
 #[must_use]
 pub fn parse_rfc3339_ns(text: &str) -> Option<i64> {
     let number = |from: usize, until: usize| {

@@ -5,7 +5,7 @@
 pub struct Decoded {
     /// What kind of thing it is: capture format, compression, link encapsulation, network, transport, tunnel, or media.
     pub kind: &'static str,
-    /// Its name; of tunnels and compressions the one that stands in the tables.
+    /// Its name; of tunnels and compressions the one that is in the tables.
     pub name: &'static str,
     /// What of it is decoded, in one line, with the standard.
     pub meaning: &'static str,

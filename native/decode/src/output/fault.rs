@@ -25,9 +25,9 @@ pub enum FaultKind {
 pub struct Fault {
     /// Kind of the fault.
     pub kind: FaultKind,
-    /// One line: layer, needed and actual length, offset, and what would mend it.
+    /// One line: layer, needed and actual length, offset, and what was expected or what to do.
     pub message: String,
-    /// Offset in the plain (decompressed) content, where there is one.
+    /// Offset in the plain (decompressed) content, if there is one.
     pub offset: Option<u64>,
 }
 

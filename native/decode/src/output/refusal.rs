@@ -7,8 +7,8 @@ use std::borrow::Cow;
 pub struct RefusalReason {
     /// What is read: one of the decoders' subjects.
     pub subject: &'static str,
-    /// The stable name, which keys the counts of a [`Summary`](super::summary::Summary). `{number}` in it stands for
-    /// the number that the record holds.
+    /// The stable name, which keys the counts of a [`Summary`](super::summary::Summary). `{number}` in it is
+    /// replaced by the number in the record.
     pub name: &'static str,
     /// What it means, in one line.
     pub meaning: &'static str,

@@ -101,7 +101,7 @@ fn plain_ipv4(bytes: &[u8], wire_bytes: usize) -> Option<Network<'_>> {
     })
 }
 
-/// Any IP packet; what the header does not tell is measured by the frame.
+/// Any IP packet; what the header does not state is measured by the frame.
 fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
     let cut = bytes.len() < wire_bytes;
     let broken = || {
@@ -146,7 +146,7 @@ fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
         LaxIpSlice::Ipv6(slice) => {
             let header = slice.header();
             let declared = usize::from(header.payload_length());
-            // 0 stands for a jumbogram or for segmentation offload; both are measured by the frame.
+            // 0 means a jumbogram or segmentation offload; both are measured by the frame.
             let whole = if declared == 0 {
                 wire_bytes.saturating_sub(IPV6_HEADER_BYTES)
             } else {
@@ -185,7 +185,7 @@ fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
             }
         }
     };
-    // The bytes of a later fragment are no header of the next layer, whatever they look like.
+    // The bytes of a later fragment are not a header of the next layer, even if they look like one.
     if network.later_fragment {
         return Ok(network);
     }

@@ -26,7 +26,7 @@ const SLL2_HEADER_BYTES: usize = 20;
 const VLAN_TAG_BYTES: usize = 4;
 const CUT: PacketRefusal = PacketRefusal::LinkHeaderCut;
 
-/// What may stand between the link header and IP.
+/// What may be between the link header and IP.
 pub(crate) const ENCAPSULATIONS: &[Decoded] = &[
     Decoded {
         kind: "link encapsulation",

@@ -30,7 +30,7 @@ pub struct KnownLinkType {
     link: LinkType,
 }
 
-/// Of the numbers of one link layer, the one that files have today stands first.
+/// Of the numbers of one link layer, the one that files have today is first.
 const KNOWN: [KnownLinkType; 14] = [
     known(
         1,

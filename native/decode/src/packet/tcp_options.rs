@@ -71,7 +71,7 @@ fn timestamps(value: &[u8]) -> Option<Timestamps> {
     })
 }
 
-/// RFC 2883, 4: the first block lies below the acknowledgement, or within the second block.
+/// RFC 2883, 4: the first block is below the acknowledgement, or within the second block.
 fn is_duplicate(acknowledgement: u32, blocks: &[u8]) -> bool {
     let block = |place: usize| Some((be_u32(blocks, place)?, be_u32(blocks, place + 4)?));
     let not_after = |first: u32, second: u32| second.wrapping_sub(first).cast_signed() >= 0;

@@ -1,11 +1,10 @@
 //! Offset and drift between the clocks of two capture points, from the packets that both saw.
-//!
-//! The least time from one point to the other has no queue in it, so the lower edge of the times shows the
-//! clocks. With packets both ways, the offset is half the difference of the two least times, on the premise
-//! that the path without queue takes equally long both ways; with one way it cannot be told from the path. Drift
+//! The minimum time from one point to the other has no queue in it, so the lower edge of the times shows the
+//! clocks. With packets both ways, the offset is half the difference of the two minimum times, on the premise
+//! that the path without queue takes equally long both ways; with one way it cannot be separated from the path. Drift
 //! is the slope of the lower edge, of the way whose edge is the straighter: a standing queue bends it.
 
-/// The recording is cut into so many parts, each with its least time.
+/// The recording is cut into so many parts, each with its minimum time.
 const PARTS: usize = 32;
 /// Fewer parts with packets do not make a line.
 const FEWEST_PARTS: usize = 8;
@@ -21,7 +20,7 @@ pub(crate) struct ClockEstimate {
     pub(crate) residual_ns: Option<f64>,
 }
 
-/// The time between first and last packet that both points saw of one way, and their least difference of times.
+/// The time between first and last packet that both points saw of one way, and their minimum difference of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "names carry units")]
 pub(crate) struct WaySpan {
@@ -41,7 +40,7 @@ impl WaySpan {
     }
 }
 
-/// The least of each part of a way, of packets that come one by one.
+/// The minimum of each part of a way, of packets that come one by one.
 #[derive(Debug, Clone)]
 pub(crate) struct LowerEdge {
     span: WaySpan,
@@ -75,7 +74,7 @@ impl LowerEdge {
         }
     }
 
-    /// Line through the least of each part, by the median of the slopes of all pairs (Theil 1950), which a part
+    /// Line through the minimum of each part, by the median of the slopes of all pairs (Theil 1950), which a part
     /// with a queue all through does not move.
     fn line(&self) -> Option<Line> {
         let parts: Vec<_> = self.least.into_iter().flatten().collect();

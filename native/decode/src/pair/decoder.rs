@@ -1,11 +1,11 @@
 //! Two captures of one run, before and after the bottleneck: the same packets matched, and what became of them.
 //!
-//! **Two passes.** A packet's queuing delay is over the least time of the whole recording, and which way a flow
+//! **Two passes.** A packet's queuing delay is over the minimum time of the whole recording, and which way a flow
 //! goes is known when all of it was seen. So the captures are read twice: the first pass finds the flows' ways, the
-//! least times and the span of each way, the second gives the rows. Both match in the same order, hence alike.
+//! minimum times and the span of each way, the second gives the rows. Both match in the same order, hence alike.
 //!
 //! **Direction.** Packets towards the bottleneck pass the first point first. A router between the points lowers
-//! the hop limit, which tells the direction of a packet whatever the two clocks say; without a router the
+//! the hop limit, which shows the direction of a packet independently of the two clocks; without a router the
 //! median sign of the difference of times decides for a pair of hosts.
 //!
 //! **Memory.** The captures are read side by side, each behind which less time has passed. Sightings that wait

@@ -33,7 +33,7 @@ pub(crate) struct FlowNumbers {
 }
 
 impl FlowNumbers {
-    /// The number of a flow, `None` where there are too many.
+    /// The number of a flow, `None` if there are too many.
     pub(crate) fn number(&mut self, flow: DirectedFlow) -> Option<u32> {
         if let Some(number) = self.numbers.get(&flow) {
             return Some(*number);

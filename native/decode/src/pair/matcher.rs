@@ -76,7 +76,7 @@ impl Matcher {
         }
     }
 
-    /// Take a sighting. A packet whose fate is known by it goes to `found`: the one that it completes, and those
+    /// Take a sighting. A packet whose fate becomes known goes to `found`: the one that it completes, and those
     /// whose waiting is over.
     pub(crate) fn sighted(
         &mut self,
@@ -258,7 +258,7 @@ mod tests {
             let matched = found
                 .iter()
                 .filter(|packet| packet.before_ns.and(packet.after_ns).is_some());
-            // The first had been given up when its counterpart came: both stand alone.
+            // The first had been given up when its counterpart came: neither is matched.
             assert_eq!(matched.map(|packet| packet.ip_id).collect::<Vec<_>>(), [4]);
             assert_eq!(found.len(), 6);
         }

@@ -10,7 +10,7 @@ use crate::pair::sighting::PairedPacket;
 enum Place {
     /// The packet's fate is not known yet.
     Open,
-    /// The packet is no row: it goes the other way.
+    /// The packet is not a row: it goes the other way.
     Empty,
     Row(PairedPacket),
 }
@@ -28,7 +28,7 @@ pub(crate) struct RowOrder {
 }
 
 impl RowOrder {
-    /// No rows yet. `towards` tells of each flow whether it goes towards the bottleneck, `next_unseen` is the number of
+    /// No rows yet. `towards` states for each flow whether it goes towards the bottleneck, `next_unseen` is the number of
     /// rows that the first capture has.
     pub(crate) fn new(
         towards: Vec<bool>,

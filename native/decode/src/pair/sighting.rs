@@ -40,7 +40,7 @@ impl PacketKey {
 }
 
 /// The first twelve bytes hold sequence, timestamp and source of RTP; of other content, what follows is mixed
-/// in. Only bytes that a capture of small snapshots has too are looked at.
+/// in. Only bytes that a capture with a small snaplen has too are used.
 fn payload_words(payload: &[u8]) -> (u32, u32, u32) {
     let word = |offset| be_u32(payload, offset).unwrap_or_default();
     let mut mixed = word(8);
@@ -73,7 +73,7 @@ pub(crate) struct PairedPacket {
     pub(crate) index: i64,
     pub(crate) before_ns: Option<i64>,
     pub(crate) after_ns: Option<i64>,
-    /// How many routers lie between the points, negative against the direction; 0 unless in both.
+    /// How many routers are between the points, negative against the direction; 0 unless in both.
     pub(crate) hops: i16,
 }
 

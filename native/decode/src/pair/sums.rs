@@ -60,7 +60,7 @@ impl FlowSums {
     }
 }
 
-/// What a pair of captures comes to.
+/// The totals of a pair of captures.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PairSums {
     pub(crate) rate_bps: i64,

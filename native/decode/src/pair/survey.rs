@@ -27,7 +27,7 @@ pub(crate) struct TimesSeen {
     /// Second point's time minus the first's.
     pub(crate) least_difference_ns: i64,
     pub(crate) greatest_difference_ns: i64,
-    /// Least difference less serialisation.
+    /// Minimum difference less serialisation.
     pub(crate) floor_ns: i64,
 }
 

@@ -49,7 +49,7 @@ fn mask6(bits: u32) -> u128 {
     u128::MAX.checked_shl(128 - bits.min(128)).unwrap_or(0)
 }
 
-/// Whether an address may stand as it is, because it names no public host.
+/// Whether an address may be kept, because it names no public host.
 pub(crate) fn is_kept(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => KEPT_IPV4

@@ -14,12 +14,12 @@ use crate::pseudonym::prefix_table::PrefixTable;
 /// The host and prefix key of a host that is to be forgotten: rows with it are not written.
 pub(crate) const FORGOTTEN: &str = "forgotten";
 
-/// What a column of addresses came to.
+/// The result of a column of addresses.
 pub struct Resolved {
     /// `host_key`, `prefix_key`, `ip_version`, `asn` and `country`, one row for each address; null for an
-    /// empty one and for one that is no address.
+    /// empty one and for one that is not an address.
     pub batch: RecordBatch,
-    /// Texts that are no address.
+    /// Texts that are not an address.
     pub malformed: u64,
 }
 
@@ -61,8 +61,8 @@ impl AddressResolver {
         }
     }
 
-    /// Resolve a column. Where `names`, a text that is no address names a host in another way: a host key stands, and
-    /// anything else becomes one, since nobody knows what it tells.
+    /// Resolve a column. With `names`, a text that is not an address names a host in another way: a host key is
+    /// kept, and anything else becomes one, because it may disclose something.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ const PSEUDONYM_BYTES: usize = 16;
 pub enum AddressPolicy {
     /// They become keyed hashes.
     Pseudonymise,
-    /// They stand as they are.
+    /// They are kept as they are.
     Keep,
 }
 
@@ -82,7 +82,7 @@ impl Pseudonyms {
         }
     }
 
-    /// Write the host key of an address, or of a name that stands for a host in somebody's table.
+    /// Write the host key of an address, or of a name that a table of connections uses for a host.
     fn host_key_of(
         &self,
         message: &mut String,
@@ -111,7 +111,7 @@ impl Pseudonyms {
         self.hmac.hexadecimal(message, prefix);
     }
 
-    /// The host key of a name that is no address, such as a customer number.
+    /// The host key of a name that is not an address, such as a customer number.
     #[must_use]
     pub fn key_of_name(&self, name: &str) -> String {
         let mut key = String::new();
@@ -135,7 +135,7 @@ impl Pseudonyms {
                 .contains(&self.forget_fingerprint(&address.to_string()))
     }
 
-    /// Whether a name that is no address is one to forget.
+    /// Whether a name that is not an address is one to forget.
     #[must_use]
     pub fn is_forgotten_name(&self, name: &str) -> bool {
         !self.forgotten.is_empty() && self.forgotten.contains(&self.forget_fingerprint(name))

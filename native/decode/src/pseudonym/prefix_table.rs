@@ -105,7 +105,7 @@ impl<K: Bits> Ranges<K> {
         }
     }
 
-    /// Place of the range that holds `key`, known to lie at `from` or later and before `until`.
+    /// Place of the range that holds `key`, known to be at `from` or later and before `until`.
     fn place(&self, key: K, from: usize, until: usize) -> usize {
         let part = self.starts.get(from..until).unwrap_or_default();
         (from + part.partition_point(|start| *start <= key)).saturating_sub(1)
@@ -141,11 +141,11 @@ pub struct PrefixTable {
 }
 
 impl PrefixTable {
-    /// Build the table; `prefixes` as `192.0.2.0/24`, or an address alone.
+    /// Build the table; `prefixes` as `192.0.2.0/24`, or a single address.
     ///
     /// # Errors
     ///
-    /// The place of the first text that is no prefix.
+    /// The place of the first text that is not a prefix.
     pub fn new<'p>(
         prefixes: impl Iterator<Item = &'p str>,
         asns: &[Option<i64>],

@@ -125,7 +125,7 @@ pub(crate) fn queues(rows: &[QueueRow]) -> Result<RecordBatch, Fault> {
     });
     columns.optional_int64("network_namespace", |(_, queue)| queue.id.network_namespace);
     columns.optional_string("handle", |(_, queue)| {
-        // As tc prints it: the major number, and the minor one where there is one.
+        // As tc prints it: the major number, and the minor one if there is one.
         let handle = queue.id.handle?;
         let (major, minor) = (handle >> 16, handle & 0xffff);
         Some(if minor == 0 {

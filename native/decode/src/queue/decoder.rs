@@ -265,7 +265,7 @@ impl QueueLogDecoder {
     fn refuse_line(&mut self, line: &Line, offset: u64) {
         if line.end != LineEnd::EndOfContent {
             let message = format!(
-                "queue log: the line at offset {offset} is no event, header or loss report; it was left out"
+                "queue log: the line at offset {offset} is not an event, header or loss report; it was left out"
             );
             self.intake.refuse(
                 QueueLogRefusal::MalformedLine,

@@ -13,7 +13,7 @@ pub(crate) const ETHERTYPE_IPV4: u16 = 0x0800;
 pub(crate) enum EventKind {
     Enqueue,
     Dequeue,
-    /// Freed as a drop: at enqueue or out of the queue, which the pairing tells apart.
+    /// Freed as a drop: at enqueue or out of the queue, which the pairing distinguishes.
     Drop,
     /// Refused by the enqueue function itself.
     Refuse,
@@ -68,7 +68,7 @@ pub(crate) struct DropCause {
 pub(crate) struct QueueEvent {
     pub(crate) kind: EventKind,
     pub(crate) time_ns: i64,
-    /// What tells packets in the queue apart: the kernel's address of the buffer.
+    /// What identifies a packet in the queue: the kernel's address of the buffer.
     pub(crate) packet: u64,
     pub(crate) packet_bytes: Option<i32>,
     /// Length of the queue after the event.
@@ -79,9 +79,9 @@ pub(crate) struct QueueEvent {
     pub(crate) flow_label: Option<Box<str>>,
     /// The IP header carries the mark Congestion Experienced.
     pub(crate) ecn_ce: Option<bool>,
-    /// The probe's own measurement of the sojourn time; `None` where it had not seen the enqueue.
+    /// The probe's own measurement of the sojourn time; `None` if it had not seen the enqueue.
     pub(crate) measured_ns: Option<NonZeroI64>,
-    /// Apart, as most events are no drops and many events wait.
+    /// Separate, because most events are not drops and many events wait.
     pub(crate) cause: Option<Box<DropCause>>,
     /// Drops of the discipline since it was installed, as it counts itself.
     pub(crate) drop_counter: Option<u32>,

@@ -40,7 +40,7 @@ impl Hash for QueueFlow {
 }
 
 /// Hands out one shared value for equal flows, in bounded memory: a flow that another one has displaced is
-/// allocated anew, and equal to what it was.
+/// allocated again, and equal to what it was.
 #[derive(Debug, Default)]
 pub(crate) struct FlowCache {
     slots: Vec<Option<Arc<QueueFlow>>>,

@@ -31,7 +31,7 @@ pub struct KnownQueueLogForm {
     pub meaning: &'static str,
     /// Name of such a log in the folder of a run, without the suffix of a compression.
     pub run_file: &'static str,
-    /// Whether its columns have to be declared: its content does not tell what it is.
+    /// Whether its columns have to be declared: its content does not identify it.
     pub declared: bool,
     /// What it is recognised by.
     recognised_by: &'static str,

@@ -124,7 +124,7 @@ impl Intake {
             return;
         };
         // At the same time an enqueue goes before a dequeue in the binary form, whose events are of several
-        // processors; a text stands in the order in which the kernel worked.
+        // processors; a text is in the order in which the kernel worked.
         let rank = u8::from(self.of_several_processors && event.kind == EventKind::Dequeue);
         let timed = Timed::Event { queue: number, event };
         if self.window.push(time_ns, rank, timed).is_err() {
@@ -191,7 +191,7 @@ impl Intake {
         }
     }
 
-    /// Count a record as refused, and tell of the fault if it is the first.
+    /// Count a record as refused, and keep the fault if it is the first.
     pub(crate) fn refuse(&mut self, reason: QueueLogRefusal, fault: Fault) {
         self.summary.refuse(reason);
         self.summary.fail(fault);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Rows are kept back for so long, since a drop inside a queue may be known only after it.
+/// Rows are kept back for so long, because a drop inside a queue may become known only later.
 pub(crate) const HOLD_NS: i64 = 5_000_000_000;
 
 /// Packets, and their bytes where the log gives lengths.
@@ -118,7 +118,7 @@ struct Account {
 impl Account {
     fn advance(&mut self, queue: u32, now_ns: i64, interval_ns: i64, longest_silence_ns: i64) {
         if now_ns.saturating_sub(self.until_ns) > longest_silence_ns {
-            // One of the two times is wrong, or nobody watched: of the time between them nothing is known.
+            // One of the two times is wrong, or the probe did not run: nothing is known about the time between them.
             self.until_ns = now_ns;
             let start_ns = now_ns.div_euclid(interval_ns) * interval_ns;
             self.rows
@@ -134,7 +134,7 @@ impl Account {
             }
             row.span(end_ns - self.until_ns, self.length);
             self.until_ns = end_ns;
-            // The last intervals of a silence stand apart, since a drop may still be counted there.
+            // The last intervals of a silence are separate, because a drop may still be counted there.
             let silent = now_ns.saturating_sub(end_ns) / interval_ns - (HOLD_NS / interval_ns + 2);
             if silent > 1 {
                 let mut silence = QueueInterval::new(queue, end_ns, self.length);
@@ -229,7 +229,7 @@ impl QueueIntervals {
         }
     }
 
-    /// Count a drop at a time that may lie back, but not further than [`HOLD_NS`].
+    /// Count a drop at an earlier time, but not further back than [`HOLD_NS`].
     pub(crate) fn dropped_in_queue(&mut self, queue: u32, time_ns: i64, packet_bytes: Option<i32>) {
         let interval_ns = self.interval_ns;
         let Some(Some(account)) = self.accounts.get_mut(queue as usize) else {

@@ -177,7 +177,7 @@ impl QueuePacketBatch {
         columns
     }
 
-    /// The rows as a batch, after which there are none.
+    /// Take the rows as a batch.
     pub(crate) fn finish(&mut self, clock: &'static str) -> Result<RecordBatch, Fault> {
         self.columns(clock)
             .map_err(|error| Fault::new(FaultKind::Batch, format!("arrow batch: {error}"), None))

@@ -46,7 +46,7 @@ impl<T> PartialOrd for Held<T> {
 
 impl<T> Ord for Held<T> {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The heap gives its greatest first, and the earliest is wanted.
+        // The heap gives its maximum first, and the earliest is wanted.
         other.order.cmp(&self.order)
     }
 }
@@ -132,8 +132,8 @@ impl<T> SortWindow<T> {
         }
     }
 
-    /// Hand on the earliest event, whatever may still come; whether there was one. It is handed on where it
-    /// lies, since to move it costs more than to order it.
+    /// Hand on the earliest event without waiting for others; whether there was one. It is handed on in place,
+    /// because moving it costs more than ordering it.
     pub(crate) fn next(&mut self, to: impl FnOnce(&mut T)) -> bool {
         let from_heap = match (self.firsts.peek(), self.out_of_order.peek()) {
             (Some(Reverse((first, _))), Some(other)) => other.order < *first,

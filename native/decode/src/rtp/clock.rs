@@ -5,7 +5,7 @@ pub(crate) const CLOCK_RATES_HZ: [i32; 9] = [
     8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000,
 ];
 
-/// An estimate this far from every known rate is none.
+/// An estimate this far from every known rate is discarded.
 const TOLERANCE: f64 = 0.05;
 /// Below this span the delay variation of a few packets outweighs the clock.
 const SHORTEST_SPAN_S: f64 = 0.5;

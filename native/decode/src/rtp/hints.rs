@@ -23,7 +23,7 @@ pub struct RtpHint {
     pub is_rtp: bool,
     /// Synchronisation source; without it, and without a payload type, any that looks like RTP.
     pub ssrc: Option<u32>,
-    /// Payload type, which tells the packets where the synchronisation source is not known.
+    /// Payload type, which identifies the packets if the synchronisation source is not known.
     pub payload_type: Option<u8>,
 }
 

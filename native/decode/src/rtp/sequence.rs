@@ -12,7 +12,7 @@ pub(crate) enum Arrival {
     New,
     Late,
     Duplicate,
-    /// Far from the others; whether it is a stray or a restart, the next packet tells.
+    /// Far from the others; the next packet shows whether it is a stray or a restart.
     Stray,
 }
 

@@ -1,7 +1,7 @@
 //! RTP streams among UDP packets.
 //!
 //! Nothing announces RTP in a capture. A packet may be RTP if version, payload type and lengths fit
-//! (RTCP is told apart by its packet types, RFC 5761); a synchronisation source is believed after five
+//! (RTCP is recognised by its packet types, RFC 5761); a synchronisation source is believed after five
 //! packets of one payload type whose sequence numbers follow on (the probation of RFC 3550 A.1, longer because
 //! here any UDP packet may come). The packets of the probation count.
 
@@ -19,7 +19,7 @@ pub(crate) const MEDIA: &[Decoded] = &[Decoded {
 
 const FIXED_HEADER_BYTES: usize = 12;
 const PROBATION_PACKETS: usize = 5;
-/// On probation a step may skip a few numbers, since the packets lost at a full queue are lost in rows.
+/// On probation a step may skip a few numbers, because packets lost at a full queue are lost in rows.
 const PROBATION_STEP: u16 = 16;
 /// Packets held for one source on probation, duplicates included.
 const PROBATION_HELD: usize = 16;
@@ -62,7 +62,7 @@ impl RtpPacket {
         Self::fields(captured, payload_bytes, time_ns)
     }
 
-    /// Read the fields where they stand in RTP, whether or not the payload looks like it.
+    /// Read the fields at their place in RTP, whether or not the payload looks like it.
     pub(crate) fn fields(captured: &[u8], payload_bytes: u32, time_ns: i64) -> Option<Self> {
         Some(Self {
             ssrc: be_u32(captured, 8)?,

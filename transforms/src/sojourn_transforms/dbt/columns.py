@@ -34,7 +34,7 @@ DICTIONARY: Final = Path("columns.yml")
 EXPOSURES: Final = Path("marts/_exposures.yml")
 PROPERTIES: Final = ("data_type", "description", "unit", "data_tests")
 HEADER: Final = (
-    "# Columns that stand in models/columns.yml are filled in from there by `make docs`, which also sets the layout\n"
+    "# Columns that models/columns.yml declares are filled in from there by `make docs`, which also sets the layout\n"
     "# of this file: edit the rest here, and shared columns there. Comments are not kept.\n"
 )
 EXPOSURES_HEADER: Final = "# The list of marts is filled in by `make docs`.\n"
@@ -186,7 +186,7 @@ def _check_shared(marts: list[dict[str, Any]], dictionary: Dictionary) -> None:
                 variants.add((column["name"], variant))
     for name, found in marts_with.items():
         if len(found) > 1 and name not in dictionary.columns:
-            raise ColumnError(f"{name} stands in {', '.join(found)}; declare it in columns.yml")
+            raise ColumnError(f"{name} is a column of {', '.join(found)}; declare it in columns.yml")
     if unused := sorted(set(dictionary.columns) - set(marts_with)):
         raise ColumnError(f"columns.yml declares {', '.join(unused)}, which no mart has; remove it")
     declared = {(name, variant) for name, entry in dictionary.columns.items() for variant in entry.get("variants", {})}
@@ -200,7 +200,7 @@ def _without_comments(path: Path) -> str:
     Raises
     ------
     ColumnError
-        If there is a comment in it, since YAML that is written again has none.
+        If there is a comment in it, because rewriting YAML loses comments.
     """
     text = path.read_text(encoding="utf-8")
     text = text[text.index("version:") :]

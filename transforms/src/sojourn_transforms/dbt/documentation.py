@@ -111,7 +111,7 @@ def generated(root: Path, manifest: dict[str, Any]) -> dict[Path, str]:
     Raises
     ------
     ValueError
-        If ARCHITECTURE.md has lost the marks between which the table of tables stands.
+        If ARCHITECTURE.md lacks the markers around the table of tables.
     """
     architecture = root / "ARCHITECTURE.md"
     before, begin, rest = architecture.read_text(encoding="utf-8").partition(BEGIN)

@@ -39,7 +39,7 @@ def minimum_hosts() -> int:
 def models_fingerprint(project: Path) -> str:
     """Return a hash of the dbt project and of the settings that its models read.
 
-    Models that count connections day by day hold what the models before made of a day: with another fingerprint
+    Models that count connections day by day hold what earlier models made of a day: with another fingerprint
     everything is rebuilt.
     """
     digest = hashlib.sha256(f"{__version__}\0{minimum_hosts()}".encode())

@@ -39,7 +39,7 @@ class DbtReport:
 
 
 def manifest_path(folder: Path) -> Path:
-    """Return where dbt's manifest stands once it has run."""
+    """Return where dbt's manifest is after a run."""
     return folder / "target" / "manifest.json"
 
 
@@ -73,7 +73,7 @@ def run_dbt(
     """Build and test everything; ``folder`` then holds dbt's manifest and log.
 
     ``select`` narrows it to a selection in dbt's words; without ``tests`` nothing is tested. ``full_refresh``:
-    incremental models forget what they hold. Tests tagged ``history`` are left out unless selected, because they read
+    incremental models are built from scratch. Tests tagged ``history`` are omitted unless selected, because they read
     everything ever ingested: what they check holds by construction, and the project's own tests run them.
 
     ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse`` with at most
@@ -126,7 +126,7 @@ def run_dbt(
 
 
 def parsed_manifest(project: Path) -> dict[str, Any]:
-    """Return dbt's manifest of a project as it stands, without building anything or writing into the project.
+    """Return dbt's manifest of a project as it is, without building anything or writing into the project.
 
     Takes some 8 s: dbt reads every model and macro.
 

@@ -1,7 +1,7 @@
 """The dbt YAML of the lake, derived from the lake's own schema.
 
 The lake's tables are declared once, in :mod:`sojourn_ingest.schema`. dbt needs them twice more: as source tables and as
-the staging models that stand one to one over them, in a folder for each subject. All of these files are written from
+the staging models, one over each of them, in a folder for each subject. All of these files are written from
 the declarations; a test fails when they differ. Write them with ``make docs``.
 """
 
@@ -130,7 +130,7 @@ def _staging_description(table: Table) -> str:
 
 
 OF_HISTORY = frozenset({"connection"})
-"""Tables that grow by millions of rows a day: a build must not read them whole, so it leaves out their data tests."""
+"""Tables that grow by millions of rows per day: a build must not read them as a whole, so it omits their data tests."""
 
 
 LONG: Final = frozenset(
@@ -141,8 +141,8 @@ LONG: Final = frozenset(
 in each of many files and many readers, so that they are copied once."""
 
 NO_COPY: Final = "{{ 'ephemeral' if target.type == 'spark' else 'view' }}"
-"""No view of Spark's catalogue can stand on a temporary one, as the lake's are there: staging becomes part of the
-statements that select from it."""
+"""No view of Spark's catalogue can select from a temporary one, and the lake's views are temporary there: staging
+becomes part of the statements that select from it."""
 
 
 def _staging_model(table: Table) -> dict[str, Any]:

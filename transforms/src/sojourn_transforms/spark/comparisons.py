@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STRATA = 2
-"""Most columns that tell kinds of one metric apart; metrics with fewer leave the rest empty."""
+"""Most columns that distinguish kinds of one metric; metrics with fewer leave the rest empty."""
 
 
 def _runs(session: SparkSession, metric: ComparisonMetric) -> DataFrame:
@@ -37,7 +37,7 @@ def _compare(group: pa.Table) -> pa.Table:
     metric = METRICS[group.column("metric_name")[0].as_py()]
     renamed = {f"stratum_{place}": name for place, name in enumerate(metric.strata)} | {"value": metric.column}
     names = [renamed.get(name, name) for name in group.schema.names]
-    # The same rows in the same order as one machine has them, whatever order the shuffle brought them in.
+    # The same rows in the same order as on one machine, independently of the order after the shuffle.
     rows = group.rename_columns(names).to_pylist()
     tables: Iterable[pa.Table] = (
         compare_configurations(rows, metric, FACTORS[factor], baseline) for factor, baseline in STANDARD

@@ -89,7 +89,7 @@ class SparkEngine:
         return Path(location.removeprefix("file://").removeprefix("file:"))
 
     def _empty_warehouse(self) -> None:
-        # The catalogue lives in the session's memory; tables of an earlier build are files that nothing else knows.
+        # The catalogue lives in the session's memory; tables of an earlier build are files that nothing refers to.
         known = {row[0] for row in self.session.sql("show databases").collect()}
         for layer in self._warehouse().glob("*.db"):
             if layer.stem in known:

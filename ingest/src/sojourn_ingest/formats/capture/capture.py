@@ -38,7 +38,7 @@ class Capture(Format):
         self.rtp_hints = tuple(rtp_hints)
 
     def with_hints(self, rtp_hints: Sequence[RtpHint]) -> Capture:
-        """Return a reader that takes what is declared of flows as known."""
+        """Return a reader that uses what is declared about flows."""
         return Capture(packets=self.packets, rtp_hints=rtp_hints)
 
     @property
@@ -92,7 +92,7 @@ class Capture(Format):
         return recordings_among(paths)
 
     def why_not_one_recording(self, parts: Sequence[Path]) -> InputError | None:
-        """Return which part cannot be read, or does not continue the one before it."""
+        """Return which part cannot be read, or does not continue the previous one."""
         try:
             spans = [capture_span(path) for path in parts]
         except _native.DecodeError as error:
@@ -124,7 +124,7 @@ class Capture(Format):
             raise input_error(error) from error
         yield from facts(decoder, context, reading)
         if reading.records_read == 0 and reading.fault is not None:
-            # A capture of which no packet could be decoded is rejected; its packets stand there by reason.
+            # A capture without a decodable packet is rejected; its packets are counted there by reason.
             raise reading.fault
 
 

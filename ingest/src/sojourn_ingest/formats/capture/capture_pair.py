@@ -1,7 +1,7 @@
 """Two captures of one run, before and after the bottleneck: capture_pair, flow_pair, packet_pair.
 
-A pair is a fact of two sources, so no file's reader can give it: the session pairs the captures that lie
-beside a run's manifest once all three were tried, under a hash over both contents and the rate.
+A pair is a fact of two sources, so no file's reader can give it: the session pairs the captures next
+to a run's manifest once all three were tried, under a hash over both contents and the rate.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CapturePair(Pair):
 
     @property
     def path(self) -> Path:
-        """Name of the pair in outcomes: the first file of each, in the folder where they lie."""
+        """Name of the pair in outcomes: the first file of each, in their folder."""
         return self.before[0].with_name(f"{self.before[0].name}+{self.after[0].name}")
 
     @property

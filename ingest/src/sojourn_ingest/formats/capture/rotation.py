@@ -3,8 +3,8 @@
 Names are those of tcpdump (``-C``: the file's name, then the name and 1, 2, …; ``-C -W``: numbered from 0; ``-G``: a
 time by strftime, with ``-C`` a number after it) and of the ring buffers of dumpcap and Wireshark
 (``name_00001_20261121120000.pcapng``, or time and number the other way round). A name alone proves little: files are
-one recording only if they lie in one folder, are numbered without a gap, have the same link types, and each
-begins when the one before it has ended, soon enough after it.
+one recording only if they are in one folder, are numbered without a gap, have the same link types, and each
+begins soon enough after the end of the previous one.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def capture_span(path: Path) -> _native.CaptureSpan:
 
 
 def why_not_continued(one: _native.CaptureSpan, other: _native.CaptureSpan, silence_ns: int | None) -> str | None:
-    """Return why a capture does not continue another one, ``None`` where it does.
+    """Return why a capture does not continue another one, ``None`` if it does.
 
-    Without ``silence_ns`` any time may lie between them.
+    Without ``silence_ns`` the time between them may have any length.
     """
     if one.first_ns is None or one.last_ns is None or other.first_ns is None or other.last_ns is None:
         return "one of them has no packets"
@@ -110,7 +110,7 @@ def why_not_continued(one: _native.CaptureSpan, other: _native.CaptureSpan, sile
     if other.first_ns < one.last_ns - OVERLAP_NS:
         return "the later one begins before the earlier one has ended"
     if silence_ns is not None and other.first_ns - one.last_ns > silence_ns:
-        return "too much time lies between them"
+        return "too much time is between them"
     return None
 
 

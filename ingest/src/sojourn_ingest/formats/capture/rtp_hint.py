@@ -1,4 +1,4 @@
-"""What is declared of a UDP flow before its packets are seen."""
+"""What is declared about a UDP flow before its packets are seen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class RtpHint:
-    """What a run's manifest says of a UDP flow: whether it is RTP, and which stream, as far as it is known."""
+    """What a run's manifest declares about a UDP flow: whether it is RTP, and which stream, as far as it is known."""
 
     source: str
     source_port: int

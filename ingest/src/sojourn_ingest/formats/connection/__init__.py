@@ -1,1 +1,1 @@
-"""RTT of connections: polls, snapshots, described tables, archives."""
+"""RTT of connections: polls, described tables, archives."""

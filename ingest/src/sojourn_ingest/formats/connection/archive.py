@@ -1,7 +1,7 @@
-"""Archives (tar, plain or compressed, whatever the name says) of files of connections: one outcome, members counted.
+"""Archives (tar, plain or compressed, under any name) of files of connections: one outcome, members counted.
 
 Members are read as a stream and never written to the disk. Their names are not repeated anywhere, because M-Lab's older
-ones hold the client's address; a member is told by its place.
+ones hold the client's address; a member is named by its position.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class ConnectionArchive(ConnectionFormat):
                 reading.fault = InputError("compression", message)
             else:
                 if continued:
-                    message = f"archive goes on after its end marker, which follows member {place}; "
+                    message = f"archive continues after its end marker, which follows member {place}; "
                     message += "copy the file again, or unpack archives that were joined and give them one by one"
                     reading.fault = reading.fault or InputError("corrupt_record", message)
                 elif not whole:
@@ -206,7 +206,7 @@ class ConnectionArchive(ConnectionFormat):
             try:
                 for found in chosen.found(source, inner):
                     if isinstance(found, tuple):
-                        # Other tables tell their rows apart by the file, which an archive is not.
+                        # The rows of other tables are distinguished by their file, which an archive is not.
                         name, batch = found
                         reading.refuse(f"{name}: not read in an archive", batch.num_rows)
                     else:

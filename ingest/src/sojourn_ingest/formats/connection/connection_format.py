@@ -1,7 +1,7 @@
 """What the readers of connections have in common: from a source's columns to rows of ``connection``.
 
 How to use the counts: ``rtt_samples`` counts RTT samples only where ``sample_basis`` says so. A filter such as "at
-least ten samples" is meaningful there, and nowhere else: ten polls of a smoothed RTT may all show the same sample.
+least ten samples" is meaningful only there: ten polls of a smoothed RTT may all show the same sample.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class ConnectionRows:
             columns.setdefault(name, pa.repeat(pa.scalar(value), rows))
         for name in RTT_COLUMNS:
             if name in columns:
-                # An RTT of zero says that there was no sample.
+                # An RTT of zero means that there was no sample.
                 known = columns[name]
                 columns[name] = pc.if_else(pc.equal(known, 0), pa.scalar(None, known.type), known)
         arrays = [columns.get(field.name, pa.nulls(rows, field.type)).cast(field.type) for field in SCHEMA]

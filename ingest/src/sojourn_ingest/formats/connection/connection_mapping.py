@@ -82,7 +82,7 @@ class ConnectionTableMapping(BaseModel, extra="forbid"):
 
 
 def units_of(name: str) -> tuple[str, ...]:
-    """Return the units that a table may state for a column; none where it has no unit."""
+    """Return the units that a table may state for a column; none if it has no unit."""
     if name == "start_ns":
         return TIMES
     unit = MAPPED[name].unit if name in MAPPED else ""
@@ -130,7 +130,7 @@ def parse_connection_description(text: bytes) -> ConnectionDescription:
 
 
 class ConnectionDescriptionFile(Format):
-    """A description that lies beside the tables it describes: connection_dataset."""
+    """A description next to the tables it describes: connection_dataset."""
 
     name = "connection_description"
     holds_addresses = False

@@ -82,7 +82,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
             return []  # reading it as a whole says what is wrong
 
     def rows_in(self, source: Source, part: FilePart) -> int:
-        """Return how many rows that can be told apart a part of text has, up to damage."""
+        """Return how many rows a part of text has before any damage."""
         rows = 0
         with suppress(pa.ArrowInvalid, InputError):
             for batch in self._batches(source, part, Reading(), sorted(self.mapping.columns_used)[:1]):
@@ -113,7 +113,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
                 yield RawConnections(basis, kept, pc.sum(keep).as_py() or 0)
         except pa.ArrowInvalid as error:
             advice = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
-            # Arrow quotes the line at fault, which may hold an address: what is said stops before it.
+            # Arrow quotes the line at fault, which may contain an address: the message ends before it.
             what = one_line(error).partition(": ")[0]
             fault = InputError("corrupt_record", f"table is damaged after row {number}: {what}{advice}")
             if number == 0:
@@ -222,7 +222,7 @@ def _json_batches(handle: BinaryIO, reading: Reading) -> Iterator[pa.RecordBatch
 
 
 def _json_lines(block: bytes, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of some lines; where a line is malformed, it is found by halving and refused alone."""
+    """Yield the rows of some lines. A malformed line is found by bisection, and only this line is refused."""
     if not block.strip():
         return
     try:

@@ -1,4 +1,4 @@
-"""Columns of somebody's table of connections, converted to the lake's types and units."""
+"""Columns of a described table of connections, converted to the lake's types and units."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Flent(MemberFormat):
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins like a data file; its keys stand in the order of the alphabet."""
+        """Return whether the content begins like a data file; its keys are in alphabetical order."""
         return START.match(source.head) is not None and b'"DATA_FILENAME"' in source.head
 
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
@@ -82,7 +82,7 @@ class Flent(MemberFormat):
 
 
 def _poll(value: Any) -> tuple[float, int] | None:
-    """Return time (s, UTC epoch) and smoothed RTT (us) of one raw value; None where it is of another series."""
+    """Return time (s, UTC epoch) and smoothed RTT (us) of one raw value; None if it is of another series."""
     if not isinstance(value, dict):
         return None
     time, rtt_ms = value.get("t"), value.get("tcp_rtt")

@@ -1,7 +1,7 @@
 """Results of M-Lab's speed tests NDT5 and NDT7: one JSON document a test, one row of connection a direction.
 
 NDT7 keeps the TCP_INFO that the server polled during a direction. NDT5 keeps a summary: of newer servers, minimum,
-maximum, sum and count of the smoothed RTT as polled; of older ones, the kernel's windowed minimum alone. The client is
+maximum, sum and count of the smoothed RTT as polled; of older ones, only the kernel's windowed minimum. The client is
 the other end of the server's socket.
 """
 
@@ -30,7 +30,7 @@ def _whole(text: str) -> int | None:
 
 
 def _connections(source: Source, reading: Reading, version: int) -> list[dict[str, object]]:
-    """Return the rows of one result; none where no direction has a measurement."""
+    """Return the rows of one result; none if no direction has a measurement."""
     what = f"NDT{version} result"
     text = read_text(source, what)
     seen = _native.ndt_connections(text, version)

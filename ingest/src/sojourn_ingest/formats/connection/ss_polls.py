@@ -208,7 +208,7 @@ class SsPolls(ConnectionFormat):
                         yield from sockets.take(poll)
                     offset += len(line)
         except InputError as error:
-            # Damage to the compressed stream: the polls before it stand.
+            # Damage to the compressed stream: the polls before it are kept.
             if sockets.polls == 0:
                 raise
             error.offset = offset

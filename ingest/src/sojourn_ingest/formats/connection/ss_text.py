@@ -1,7 +1,7 @@
 """Polls of ``ss -ti`` as plain text, with the time before each poll: tcp_poll and connection.
 
 What a loop such as ``while sleep 1; do date +%s.%N; ss -tin; done`` writes. ss prints a socket on two lines (the second
-one begins with a blank) or, with ``-O``, on one. The time stands on a line of its own, in seconds since the epoch or as
+one begins with a blank) or, with ``-O``, on one. The time is on a line of its own, in seconds since the epoch or as
 RFC 3339.
 """
 

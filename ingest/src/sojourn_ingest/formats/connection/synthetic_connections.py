@@ -1,4 +1,4 @@
-"""Parquet files of `sojourn generate connections`: connections that were made up, and say so in every row."""
+"""Parquet files of `sojourn generate connections`: synthetic connections, labelled so in every row."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Description files: YAML beside the data, recognised by a marker line, checked against a pydantic model.
 
-What a study, a table of connections and a queue log declare of themselves differs; how such a file is told from other
+Descriptions of a study, a table of connections and a queue log differ; how such a file is distinguished from other
 YAML, how large it may be, and how a fault in it is reported do not.
 """
 
@@ -19,7 +19,7 @@ from sojourn_ingest.validation_message import one_line
 MAX_BYTES = 2**20
 """A larger file is not a description."""
 MARKER_WITHIN_BYTES = 4096
-"""How far from the start the marker line may stand."""
+"""How far from the start the marker line may be."""
 SUFFIXES = (".yaml", ".yml")
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -37,7 +37,7 @@ def describes(source: Source, marker: str) -> bool:
 
 
 def head_of(path: Path) -> bytes:
-    """Return as much of a file as the marker may stand in; nothing of a file that is too large for a description."""
+    """Return as much of a file as may contain the marker; nothing of a file that is too large for a description."""
     if path.stat().st_size > MAX_BYTES:
         return b""
     with path.open("rb") as handle:

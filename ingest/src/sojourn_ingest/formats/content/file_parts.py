@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, Format, Reading, Source, SplittableFormat
 
-#: The end of a line is looked for so far at a time, since what is not text may have none.
+#: The end of a line is searched in pieces of this size, because content that is not text may have none.
 PIECE_BYTES = 64 * 2**20
 
 

@@ -47,6 +47,6 @@ def parse_object(text: bytes, what: str) -> dict[str, Any]:
 
 
 def count(value: Any) -> int | None:
-    """Return a number that counts something; None for what is not a number of 64 bits."""
+    """Return a count; None for what is not a 64-bit number."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value if whole and 0 <= value < 2**63 else None

@@ -1,7 +1,7 @@
 """Counters of queue disciplines in flent data files (series ``qdisc_stats_HOST``): queue_counter.
 
 flent polls ``tc -s qdisc`` on each host, adds up the disciplines of an interface (without the root where there are
-several), gives times in milliseconds, and turns drops and marks into what came since the poll before; here they are
+several), gives times in milliseconds, and turns drops and marks into the difference to the previous poll; here they are
 added up again, from the first poll on. It names neither discipline nor handle: the kind is what the fields show.
 """
 

@@ -33,7 +33,7 @@ FIELDS = (
 
 
 class EventNames(BaseModel, extra="forbid"):
-    """The column that says what happened, and the words that stand for it."""
+    """The column with the kind of event, and the words for each kind."""
 
     column: str
     enqueue: list[str] = Field(min_length=1)
@@ -52,7 +52,7 @@ class QueueField(BaseModel, extra="forbid"):
 class QueueLogDescription(BaseModel, extra="forbid"):
     """Which column of a queue log is what.
 
-    ``packet`` names the columns that together tell packets in the queue apart; ``drops`` says whether the log has an
+    ``packet`` names the columns that together identify a packet in the queue; ``drops`` says whether the log has an
     event for each packet dropped out of the queue, or leaves that to be found out.
     """
 
@@ -135,7 +135,7 @@ def bundled_queue_log_descriptions() -> tuple[QueueLogDescription, ...]:
 
 
 class QueueLogDescriptionFile(Format):
-    """A description that lies beside the queue logs it describes; it gives no facts of its own."""
+    """A description next to the queue logs it describes; it gives no facts of its own."""
 
     name = "queue_log_description"
     holds_addresses = False
@@ -194,7 +194,7 @@ class QueueLogTable(Format):
             raise input_error(error) from error
         yield from facts(decoder, context, reading)
         if reading.records_read == 0:
-            # A table of which no line is an event is not a queue log, whatever its first line looked like.
+            # A table without any line of an event is not a queue log, even if its first line looked like one.
             raise reading.fault or InputError("unrecognised_format", f"{self.name}: no line is an event", 0)
 
 

@@ -46,7 +46,7 @@ COUNTERS = {
 }
 
 
-# Start, end, and output, as they stand in the file.
+# Start, end, and output, as they are in the file.
 _Poll = tuple[Any, Any, Any]
 
 
@@ -132,7 +132,7 @@ class TcPolls(Format):
                         yield "queue_counter", queue_counter_batch(rows)
                         rows = []
         except InputError as error:
-            # Damage to the compressed stream: the polls before it stand.
+            # Damage to the compressed stream: the polls before it are kept.
             if poll_index == 0:
                 raise
             error.offset = offset

@@ -45,7 +45,7 @@ class MeasuredFile:
 
 
 def measured_file(manifest: Manifest, folder: Path, file_name: str) -> MeasuredFile | None:
-    """Return where a run's measurement is: as the manifest lists it, else what lies beside it under that name.
+    """Return where a run's measurement is: as the manifest lists it, else the file of that name next to it.
 
     A capture may be in several files: as ``parts``, as rotated names of it in the manifest's list, or as rotated
     files beside a manifest that does not list them.

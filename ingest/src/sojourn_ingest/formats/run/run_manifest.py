@@ -66,7 +66,7 @@ class RunManifest(Format):
             yield _batch("run_source", [run_key | row for row in measured])
 
     def bound_to(self, source: Source, fingerprint: Fingerprint) -> str:
-        """Return a fingerprint of the files beside a manifest that does not list them; empty where it lists them.
+        """Return a fingerprint of the files beside a manifest that does not list them; empty if it lists them.
 
         Such files are bound to the run by lying there, so a file that comes or changes makes other facts of the
         same manifest.
@@ -87,7 +87,7 @@ class RunManifest(Format):
         return name.endswith(SUFFIXES)
 
     def declared_files(self, source: Source) -> list[DeclaredFiles]:
-        """Return the captures that lie beside a manifest, and what it says of the flows in them."""
+        """Return the captures next to a manifest, and what it declares about the flows in them."""
         try:
             manifest = load_manifest(source)
             measured = [measured_file(manifest, source.path.parent, name) for name in CAPTURES]
@@ -193,7 +193,7 @@ class RunManifest(Format):
         for file_name, measurement in MEASUREMENTS.items():
             if measurement in rows:
                 continue
-            # What lies beside a manifest that does not list it, under that name, belongs to the run.
+            # A file of that name next to a manifest that does not list it belongs to the run.
             measured = measured_file(manifest, folder, file_name)
             if measured is None:
                 continue

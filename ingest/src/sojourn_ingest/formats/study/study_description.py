@@ -43,7 +43,7 @@ TEXT_UNITS = {"duration": "s", "UTC": "ns", "epoch s": "ns"}
 
 
 def unit_factor(stated: str | None, column: Column) -> float:
-    """Return what a number in the stated unit is multiplied by to be in a column's; none stated is the column's own.
+    """Return what a number in the stated unit is multiplied by to be in a column's; default: the column's.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def bundled_description_paths() -> tuple[Path, ...]:
 
 
 class StudyDescriptionFile(Format):
-    """A study description, bundled or lying beside a study's data."""
+    """A study description, bundled or next to a study's data."""
 
     name = "study_description"
     holds_addresses = False

@@ -200,7 +200,7 @@ def _instant_ns(text: str | None) -> int | None:
 
 
 def _instants_ns(text: pa.Array) -> pa.Array:
-    """Return instants in ISO 8601 as nanoseconds since 1970, whole microseconds of them; null where one is none."""
+    """Return instants in ISO 8601 as nanoseconds since 1970, whole microseconds of them; null for other text."""
     return pa.array([_instant_ns(one) for one in text.to_pylist()], pa.int64())
 
 
@@ -217,7 +217,7 @@ def _duration_seconds(text: pa.Array) -> pa.Array:
 
 
 def _scored(columns: dict[str, pa.Array], rows: int) -> pa.Array:
-    """Return what each score is of, as one text; null where it names nothing."""
+    """Return what each score is of, as one text; null if it names nothing."""
 
     def named(column: str) -> pa.Array:
         return pc.cast(columns.get(column, pa.nulls(rows)), pa.string())

@@ -1,4 +1,4 @@
-"""What a lake asks of the place where its objects lie, and what is atomic there.
+"""What a lake requires of its storage, and which operations are atomic.
 
 Names are relative to the lake, with slashes. One promise carries everything else: :meth:`Storage.create` makes an
 object appear whole, under a name that had none, or not at all. Nothing is renamed that a reader may see.
@@ -33,7 +33,7 @@ class Storage(Protocol):
         """Return an object's content; raises FileNotFoundError."""
 
     def create(self, name: str, content: bytes) -> bool:
-        """Make an object appear whole; return False, and change nothing, where there is one of that name."""
+        """Make an object appear whole; return False, and change nothing, if there is one of that name."""
 
     def delete(self, name: str) -> None:
         """Remove an object, if it is there."""

@@ -35,4 +35,4 @@ def open_storage(location: str | Path, cache: Path | None = None) -> Storage:
         from sojourn_ingest.lake.storage.hdfs import HdfsStorage
 
         return HdfsStorage.at(location, cache)
-    raise StorageError(f"{location}: a lake lies at file://, s3a://, gs://, az:// or hdfs://")
+    raise StorageError(f"{location}: not a location of a lake; expected file://, s3a://, gs://, az:// or hdfs://")

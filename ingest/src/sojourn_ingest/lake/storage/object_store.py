@@ -1,6 +1,6 @@
 """A lake in an object store (S3 and what speaks its protocol, Google Cloud Storage, Azure).
 
-An object appears whole when its upload ends, and a conditional put (``If-None-Match: *``) is refused where the name is
+An object appears whole when its upload ends, and a conditional put (``If-None-Match: *``) is refused if the name is
 taken: that is what makes a commit atomic there, without a rename. The lake is held by a lease: an object with
 an expiry, made by a conditional put, renewed and taken over by puts that are conditional on its ETag.
 """
@@ -75,7 +75,7 @@ class ObjectStorage(RemoteStorage):
         return bytes(obstore.get(self._store, name).bytes())
 
     def create(self, name: str, content: bytes) -> bool:
-        """Put an object on the condition that there is none of its name."""
+        """Put an object if none has its name yet."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 

@@ -1,4 +1,4 @@
-"""Local files beside a storage that has none: drafts before they are uploaded, copies of what was read."""
+"""Local files of a remote storage: drafts before they are uploaded, copies of what was read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RemoteCopies:
         return path
 
     def copy(self, name: str, read: Callable[[str], bytes]) -> Path:
-        """Return a local copy of an object, fetched when there is none yet."""
+        """Return a local copy of an object, fetched if there is none yet."""
         path = self._base() / "copies" / name
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ class RemoteCopies:
 
 
 class RemoteStorage(ABC):
-    """What a storage without local files does alike, whatever its protocol: drafts, copies, and giving them up."""
+    """What every storage without local files does the same way: drafts, copies, and their removal."""
 
     def __init__(self, uri: str, cache: Path | None) -> None:
         self._uri = uri.rstrip("/")

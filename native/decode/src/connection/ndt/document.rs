@@ -15,7 +15,7 @@ pub enum NdtVersion {
 }
 
 impl NdtResult {
-    /// Read one result; `None` where the content is not one JSON object in UTF-8.
+    /// Read one result; `None` if the content is not one JSON object in UTF-8.
     #[must_use]
     pub fn read(content: &[u8], version: NdtVersion) -> Option<Self> {
         // Values that are passed over are not looked at, so the text is checked as a whole.

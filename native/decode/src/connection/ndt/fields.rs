@@ -6,13 +6,13 @@ use crate::connection::ndt::result::NdtConnection;
 use crate::input::lenient_json::{Count, Object, Text};
 use crate::input::utc_time::parse_rfc3339_ns;
 
-/// The kernel's value of `tcpi_min_rtt` where there is none.
+/// The kernel's value of `tcpi_min_rtt` if it is unset.
 const MIN_RTT_UNSET: i64 = (1 << 32) - 1;
 const NS_PER_MS: f64 = 1e6;
-/// Stands for a client that is given, but not as a text: it is refused as no address, and not repeated.
+/// Replaces a client that is given, but not as text: it is refused as not an address, and not repeated.
 pub(crate) const NO_ADDRESS: &str = "-";
 
-/// The kernel's windowed minimum, where there is one.
+/// The kernel's windowed minimum, if there is one.
 pub(crate) fn kernel_minimum_us(value: Count) -> Option<i64> {
     value.0.filter(|rtt_us| ![0, MIN_RTT_UNSET].contains(rtt_us))
 }

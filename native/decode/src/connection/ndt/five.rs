@@ -55,7 +55,7 @@ impl Direction5 {
                 kernel_min_rtt_us: kernel_minimum_us(self.info.min_rtt_us),
                 ..NdtConnection::default()
             },
-            // Older servers keep the kernel's windowed minimum alone.
+            // Older servers keep only the kernel's windowed minimum.
             (Some(_), None) => NdtConnection {
                 kernel_min_rtt_us: least_us,
                 ..NdtConnection::default()

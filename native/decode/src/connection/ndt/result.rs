@@ -1,4 +1,4 @@
-//! What one result of a speed test comes to.
+//! The rows of one result of a speed test.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ pub struct NdtConnection {
     pub duration_ms: Option<f64>,
     /// Client.
     pub client_address: Option<String>,
-    /// Polls with an RTT; `None` where the test did not poll.
+    /// Polls with an RTT; `None` if the test did not poll.
     pub rtt_samples: Option<i64>,
-    /// Least RTT (us).
+    /// Minimum RTT (us).
     pub rtt_min_us: Option<i64>,
     /// Mean RTT (us).
     pub rtt_avg_us: Option<f64>,
-    /// Greatest RTT (us).
+    /// Maximum RTT (us).
     pub rtt_max_us: Option<i64>,
     /// The kernel's windowed minimum (us).
     pub kernel_min_rtt_us: Option<i64>,
@@ -33,7 +33,7 @@ pub struct NdtConnection {
     pub bbr: bool,
 }
 
-/// What one result came to.
+/// The rows of one result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NdtResult {
     /// Directions that the result has.

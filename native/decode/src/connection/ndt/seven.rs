@@ -51,7 +51,7 @@ impl Reduced for Polls {
         self.bbr |= poll.bbr;
         let Some(info) = poll.info else { return };
         self.last = Some(info);
-        // A smoothed RTT of zero says that there was no sample yet.
+        // A smoothed RTT of zero means that there was no sample yet.
         if let Some(rtt_us) = info.rtt_us.0.filter(|rtt_us| *rtt_us > 0) {
             self.rtts += 1;
             self.sum_us += u128::from(rtt_us.unsigned_abs());

@@ -53,7 +53,7 @@ pub(crate) fn connections(rows: &[ConnectionRow]) -> Result<RecordBatch, Fault> 
     columns.into_batch()
 }
 
-/// Every poll as it stands, for comparison with other tools.
+/// Every poll as it is, for comparison with other tools.
 pub(crate) fn polls(rows: &[Poll]) -> Result<RecordBatch, Fault> {
     let mut columns = Columns::over(rows);
     columns.optional_int64("poll_start_ns", |poll| poll.time_ns);

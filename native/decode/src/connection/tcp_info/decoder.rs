@@ -40,7 +40,7 @@ impl Default for TcpInfoOptions {
 
 struct Open {
     row: ConnectionRow,
-    /// Number of the latest poll, to tell which connections are silent.
+    /// Number of the latest poll, to find silent connections.
     touched: u64,
 }
 

@@ -40,7 +40,7 @@ struct MetadataLine<'l> {
     start_time: Option<Cow<'l, str>>,
 }
 
-/// What tells one connection from another.
+/// What identifies a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SocketId {
     pub(crate) local: IpAddr,
@@ -53,7 +53,7 @@ pub(crate) struct SocketId {
 /// One poll of one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Poll {
-    /// `None` where the recorder set no time.
+    /// `None` if the recorder set no time.
     pub(crate) time_ns: Option<i64>,
     pub(crate) socket: SocketId,
     pub(crate) info: Option<TcpInfo>,

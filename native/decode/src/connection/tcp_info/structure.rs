@@ -1,11 +1,11 @@
-//! The kernel's `struct tcp_info` (include/uapi/linux/tcp.h), at whatever length a kernel gave it.
+//! The kernel's `struct tcp_info` (include/uapi/linux/tcp.h), at any length that a kernel gave it.
 
 use crate::input::bytes::{le_u32, le_u64};
 
-/// The kernel's value of `tcpi_min_rtt` where there is none.
+/// The kernel's value of `tcpi_min_rtt` if it is unset.
 const MIN_RTT_UNSET: u32 = u32::MAX;
 
-/// Fields of `struct tcp_info` that snapshots use; `None` where the kernel's structure ends before.
+/// Fields of `struct tcp_info` that polls use; `None` if the kernel's structure ends before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TcpInfo {
     pub(crate) state: Option<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Decode the attribute `INET_DIAG_INFO`; numbers stand in the byte order of the host, which is taken as little-endian.
+    /// Decode the attribute `INET_DIAG_INFO`; numbers are in the byte order of the host, assumed to be little-endian.
     pub(crate) fn decode(bytes: &[u8]) -> Self {
         Self {
             state: bytes.first().copied(),

@@ -7,7 +7,7 @@
 //! which a test holds the samples to agreement.
 //!
 //! **RTT by timestamps.** The first echo of a timestamp (RFC 7323) that a data segment carried, kept apart:
-//! it tells retransmissions from originals, but has the resolution of the sender's timestamp clock.
+//! it distinguishes retransmissions from originals, but has the resolution of the sender's timestamp clock.
 //!
 //! **Retransmitted or out of order.** A data segment below the highest sequence number is out of order if it
 //! brings bytes that had not passed, within a time in which no sender can have learned of the hole: the
@@ -21,7 +21,7 @@ use crate::flow::tcp::handshake::Handshake;
 use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::types::TcpSegment;
 
-/// Without an RTT sample, reordering is told from retransmission by the time Wireshark uses.
+/// Without an RTT sample, reordering is distinguished from retransmission by the time Wireshark uses.
 const REORDERING_TIME_NS: i64 = 3_000_000;
 
 /// Both directions of a connection.
@@ -54,7 +54,7 @@ impl TcpConnection {
                     .is_duplicated_by(segment.acknowledgement);
             if duplicate {
                 let own = self.directions.get_mut(direction);
-                // A keep-alive lies below the next sequence number; an update of the window is no duplicate.
+                // A keep-alive lies below the next sequence number; an update of the window is not a duplicate.
                 let in_place = own.next_sequence.is_none_or(|next| next == segment.sequence);
                 if in_place && own.last_window == segment.window {
                     own.duplicate_acknowledgements += 1;

@@ -1,4 +1,4 @@
-//! What the segments of a TCP connection tell of it.
+//! What the segments of a TCP connection show of it.
 
 pub(crate) mod connection;
 pub(crate) mod direction;

@@ -3,7 +3,7 @@
 //! `ev mono_ns skb len qlen backlog netns_inum ifindex proto saddr sport daddr dport ipid l4word sojourn_ns reason
 //! location ethertype`, where `ev` is E (enqueued), D (dequeued) or X (freed as a drop). The probe prints the
 //! packet's fields as the kernel holds them: ports, identification and Ethernet type are big-endian
-//! numbers read on a little-endian machine. It reads an IPv4 header whatever the packet is, so the network
+//! numbers read on a little-endian machine. It reads an IPv4 header from any packet, so the network
 //! fields of other packets are not kept. `# clock MONO_NS EPOCH_S` gives the offset between the clocks.
 
 use std::net::Ipv4Addr;

@@ -133,7 +133,7 @@ fn split_line(line: &str) -> Option<(i64, &str, &str)> {
     }
 }
 
-/// Call chains stand below their event: blanks, an address in hexadecimal, a symbol.
+/// Call chains are below their event: blanks, an address in hexadecimal, a symbol.
 fn is_call_chain(line: &str) -> bool {
     let Some(rest) = line.strip_prefix(['\t', ' ']) else {
         return false;
@@ -268,7 +268,7 @@ mod tests {
             reader.parse_line(header.as_bytes()),
             Some((QueueItem::ClockOffset(1_795_210_200_000_000_500), None))
         );
-        // An address that is cut may still look like one; the end of the content tells then.
+        // An address that is cut may still look like one; then the end of the content decides.
         for length in 1..DEQUEUED.len() - 18 {
             let cut = &DEQUEUED.as_bytes()[..length];
             let blank = cut.iter().all(u8::is_ascii_whitespace);

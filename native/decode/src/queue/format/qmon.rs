@@ -32,7 +32,7 @@ const ETHERNET_HEADER_BYTES: usize = 14;
 /// What came of reading one record.
 pub(crate) enum Record {
     Item(QueueItem),
-    /// Left out, with the reason; reading goes on.
+    /// Left out, with the reason; reading continues.
     Refused(QueueLogRefusal, Option<Fault>),
     /// Reading ends here; the reason where a record is left out with it.
     Stopped(Option<QueueLogRefusal>, Fault),
@@ -136,7 +136,7 @@ impl QmonReader {
                 None => refused(
                     offset,
                     QueueLogRefusal::MalformedRecord,
-                    "the clock offset is no decimal number",
+                    "the clock offset is not a decimal number",
                 ),
             },
             3 => Record::Stopped(

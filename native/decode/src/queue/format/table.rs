@@ -161,7 +161,7 @@ impl TableReader {
         Some(fields)
     }
 
-    /// Which field of each record is which column; `None` where a declared column is missing.
+    /// Which field of each record is which column; `None` if a declared column is missing.
     fn header_of(&self, fields: &[String]) -> Option<Vec<Option<usize>>> {
         let complete = self.columns.iter().all(|column| fields.contains(column));
         complete.then(|| {
@@ -285,7 +285,7 @@ impl TableReader {
         }))
     }
 
-    /// One number out of the columns that tell packets apart.
+    /// One number out of the columns that identify a packet.
     fn packet(&self) -> Option<u64> {
         let mut values = self
             .packet_columns

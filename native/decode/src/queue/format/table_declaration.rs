@@ -21,7 +21,7 @@ pub(crate) enum DeclaredClock {
     Utc,
 }
 
-/// Names that stand for each kind of event.
+/// Words for each kind of event.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventNames {
@@ -54,7 +54,7 @@ pub(crate) struct TableDeclaration {
     pub(crate) clock: DeclaredClock,
     pub(crate) drops_logged: bool,
     pub(crate) event: EventNames,
-    /// Columns that together tell packets in the queue apart.
+    /// Columns that together identify a packet in the queue.
     pub(crate) packet: Vec<String>,
     pub(crate) fields: BTreeMap<String, DeclaredColumn>,
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 /// Keys of a line that are remembered for the next one.
 const MOST_KEYS: usize = 64;
 
-/// What a line says in one column; the text is kept for the next line, so that it need not be allocated anew.
+/// What a line says in one column; the text's memory is reused for the next line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Value {
     pub(crate) text: String,

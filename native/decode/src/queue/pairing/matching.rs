@@ -1,12 +1,12 @@
 //! One row per packet out of enqueue, dequeue and drop events.
 //!
 //! An event belongs to the packet whose enqueue was seen last for the same kernel buffer (skb) in the same queue.
-//! Rules keep lost events from making up delays:
+//! Rules keep lost events from producing false delays:
 //!
 //! - An enqueue for a buffer that is still queued means that the end of the earlier packet was not seen. That
 //!   packet is censored: its fate is `queued_at_end`, as for one still queued when the probe stopped.
 //! - Where the log prints the packets' own fields, an end whose fields are not those of the enqueue belongs to
-//!   another packet: the enqueued one is censored, and the end stands without an enqueue.
+//!   another packet: the enqueued one is censored, and the end has no enqueue.
 //! - Where the probe prints its own sojourn time and that differs from the paired events by more than the probe's
 //!   own work can explain, the same.
 //! - A dequeue without an enqueue has no sojourn time.
@@ -29,7 +29,7 @@ use crate::queue::pairing::rows::PacketRows;
 use crate::queue::pairing::unlogged_drops::UnloggedDrops;
 use crate::queue::queued_packet::{Fate, QueueState, QueuedPacket};
 
-/// Packets whose end is awaited, and what their events come to.
+/// Packets whose end is awaited, and the totals of their events.
 #[derive(Debug)]
 pub(crate) struct QueuePairing {
     drops_logged: bool,
@@ -65,7 +65,7 @@ impl QueuePairing {
         &mut self.intervals
     }
 
-    /// Dequeues whose enqueue was not seen, and enqueues whose end was not, `None` where they are too many to know.
+    /// Dequeues whose enqueue was not seen, and enqueues whose end was not, `None` if they are too many to know.
     pub(crate) fn left_open(&self) -> Option<(i64, i64)> {
         let abandoned = self.unlogged.abandoned()?;
         Some((self.unseen_enqueues, (self.open.len() + abandoned) as i64))

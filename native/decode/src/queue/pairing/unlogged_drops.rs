@@ -239,7 +239,7 @@ impl UnloggedDrops {
         self.abandoned.remove(&key);
     }
 
-    /// Buffers of dropped packets that did not come again; `None` where they were too many to remember.
+    /// Buffers of dropped packets that did not come again; `None` if they were too many to remember.
     pub(crate) fn abandoned(&self) -> Option<usize> {
         self.abandoned_all.then_some(self.abandoned.len())
     }

@@ -120,7 +120,7 @@ def verdict(
     unit : str or None
         Unit of the effect; none is written for None and for ratios.
     p_corrected, equivalence_p_corrected : float or None
-        p-values corrected within their family; None where the test was not made.
+        p-values corrected within their family; None if the test was not made.
     margin : float, optional
         The margin of the equivalence test.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class ComparisonMetric:
     """A quantity with one value for each run.
 
-    `strata` are columns of the mart that tell kinds of the quantity apart, such as its role: never pooled.
+    `strata` are columns of the mart that distinguish kinds of the quantity, such as its role: never pooled.
     """
 
     name: str
@@ -22,7 +22,7 @@ class ComparisonMetric:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The columns that tell kinds of the quantity apart."""
+        """The columns that distinguish kinds of the quantity."""
         return tuple(column for column in (self.role, self.basis) if column is not None)
 
 
@@ -86,7 +86,7 @@ class Factor:
     """What configurations are compared by.
 
     `determines` are the parts of a configuration that follow from it, and so may differ with it. `loose` are
-    parts that must be equal only where both configurations have one.
+    parts that must be equal only if both configurations have one.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Factor:
 FACTORS = {
     factor.name: factor
     for factor in (
-        # CoDel and FQ-CoDel often run with the default limit of their queue, which is no size in BDP: they compare
+        # CoDel and FQ-CoDel often run with the default limit of their queue, which is not a size in BDP: they compare
         # with each size of a tail-drop queue.
         Factor("aqm", ("aqm", "queue_label"), QUEUE_SIZE),
         Factor("queue_label", ("aqm", "queue_label", *QUEUE_SIZE)),

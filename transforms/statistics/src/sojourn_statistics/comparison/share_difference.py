@@ -72,7 +72,7 @@ class ClusterSums:
             return 0.0
         share = self.share
         squares = self.event_squared - 2 * share * self.size_times_event + share**2 * self.size_squared
-        # Rounding may leave a little less than nothing where every cluster has the same share.
+        # Rounding may leave a little less than nothing if every cluster has the same share.
         return self.clusters / (self.clusters - 1) * max(squares, 0.0) / self.size**2
 
 
@@ -105,7 +105,7 @@ def share_difference(
     Parameters
     ----------
     treatment_events, treatment_sizes, baseline_events, baseline_sizes : integers, shape (clusters,)
-        Of each cluster, its events and connections on both sides; 0 where it has none.
+        Of each cluster, its events and connections on both sides; 0 if it has none.
     replication_unit : str
         What a cluster is.
     level : float
@@ -128,7 +128,7 @@ def share_difference(
     if not x.shape == n.shape == y.shape == m.shape or x.ndim != 1:
         raise ValueError("events and sizes of both sides must have one length")
     if n.sum() == 0 or m.sum() == 0:
-        raise ValueError("a share of no connections is none")
+        raise ValueError("a share needs at least one connection")
     counts = (int((n > 0).sum()), int((m > 0).sum()))
     involved = int(((n > 0) | (m > 0)).sum())
     left, right = float(x.sum() / n.sum()), float(y.sum() / m.sum())

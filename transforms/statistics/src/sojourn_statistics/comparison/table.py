@@ -41,14 +41,14 @@ COLUMNS = (
     _required("factor", _TEXT, None, "What the two configurations differ in."),
     _required("treatment", _TEXT, None, "Value of the factor."),
     _required("baseline", _TEXT, None, "Value of the factor that it is compared with."),
-    ComparisonColumn("role", _TEXT, None, "Role of the flows; null where the metric is of the whole run."),
+    ComparisonColumn("role", _TEXT, None, "Role of the flows; null if the metric is of the whole run."),
     ComparisonColumn("basis", _TEXT, None, "What the metric is, or where it comes from; never pooled."),
     ComparisonColumn("workload", _TEXT, None, "What ran, in the treatment."),
     ComparisonColumn("direction", _TEXT, None, "Direction of the data through the bottleneck, in the treatment."),
     ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate, in the treatment."),
     ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time without queuing, in the treatment."),
     ComparisonColumn("aqm", _TEXT, None, "Queue discipline, in the treatment."),
-    ComparisonColumn("queue_size_bdp", _REAL, "BDP", "Queue size of the treatment; null where the default applies."),
+    ComparisonColumn("queue_size_bdp", _REAL, "BDP", "Queue size of the treatment; null if the default applies."),
     ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size of the treatment, as people name it."),
     ComparisonColumn("baseline_queue_label", _TEXT, None, "Queue discipline and size of the baseline."),
     ComparisonColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
@@ -57,7 +57,7 @@ COLUMNS = (
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
-    ComparisonColumn("effect_unit", _TEXT, None, "Unit of the medians and of the effect; null where they have none."),
+    ComparisonColumn("effect_unit", _TEXT, None, "Unit of the medians and of the effect; null if they have none."),
     _required("treatment_median", _REAL, None, "Median of the runs of the treatment, in effect_unit."),
     _required("baseline_median", _REAL, None, "Median of the runs of the baseline, in effect_unit."),
     _required("estimator", _TEXT, None, "Estimator of the effect."),
@@ -114,7 +114,7 @@ class _Runs:
         return _order((*self.strata, *self.configuration.values()))
 
     def numbered(self) -> dict[int, float] | None:
-        """Return the values by repetition, or None when repetitions do not tell the runs apart."""
+        """Return the values by repetition, or None when repetitions do not distinguish the runs."""
         by_number = {
             number: value for number, value in zip(self.repetitions, self.values, strict=True) if number is not None
         }
@@ -181,7 +181,7 @@ def compare_configurations(
     ----------
     rows : iterable of mappings
         Runs: the columns of `CONFIGURATION`, `run_id`, `repetition`, those of the metric. A run without a
-        value is left out; excluded runs are for the caller to leave out.
+        value is omitted; the caller removes excluded runs.
     metric : ComparisonMetric
     factor : Factor
     baseline : str or number

@@ -87,7 +87,7 @@ def resampled_midranks(values: Reals, counts: Integers) -> Reals:
 
 
 def spearman_replicates(first: Reals, second: Reals, counts: Integers) -> Reals:
-    """Return Spearman's correlation of each resample, shape (resamples,); 0 where a resample does not vary."""
+    """Return Spearman's correlation of each resample, shape (resamples,); 0 if a resample does not vary."""
     n = first.size
     centre = (n + 1) / 2
     x, y = resampled_midranks(first, counts) - centre, resampled_midranks(second, counts) - centre

@@ -30,7 +30,7 @@ def _estimate_columns(name: str, title: str) -> tuple[ComparisonColumn, ...]:
 
 
 COLUMNS = (
-    ComparisonColumn("harm_qoe_correlation_id", _TEXT, None, "All that tells the row apart, as one text.", False),
+    ComparisonColumn("harm_qoe_correlation_id", _TEXT, None, "All that identifies the row, as one text.", False),
     ComparisonColumn("study_id", _TEXT, None, "Study.", False),
     ComparisonColumn("qoe_metric", _TEXT, None, "Quality metric.", False),
     ComparisonColumn("harm_metric", _TEXT, None, "What harm is judged by: throughput, delay, jitter or loss.", False),
@@ -38,14 +38,14 @@ COLUMNS = (
     ComparisonColumn("workload", _TEXT, None, "What ran.", False),
     ComparisonColumn("aqm", _TEXT, None, "Queue discipline.", False),
     ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size, as people name it.", False),
-    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null where runs of all rates are pooled."),
-    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time; null where runs of all rates and times are pooled."),
+    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if runs of all rates are pooled."),
+    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time; null if runs of all rates and times are pooled."),
     ComparisonColumn(
         "pooled", _TEXT, None, "What differs between the runs: flows (congestion control, start order) or links too.",
         False,
     ),
     ComparisonColumn("runs", _WHOLE, None, "Runs with both harm and score: what the correlations are over.", False),
-    ComparisonColumn("excluded_runs", _WHOLE, None, "Runs left out, with their reason in run.", False),
+    ComparisonColumn("excluded_runs", _WHOLE, None, "Excluded runs; run has the reason of each.", False),
     ComparisonColumn("runs_without_score", _WHOLE, None, "Runs of the group with harm that no score was found for.",
                      False),
     ComparisonColumn("runs_without_harm", _WHOLE, None, "Runs of the group with a score whose harm is null.", False),
@@ -93,9 +93,9 @@ def correlate_harm_and_qoe(rows: Iterable[Row], level: float = LEVEL) -> pa.Tabl
     Returns
     -------
     pyarrow.Table
-        Columns `COLUMNS`, one row a group, in their order. Runs of one study, quality metric, harm metric,
+        Columns `COLUMNS`, one row per group, in their order. Runs of one study, quality metric, harm metric,
         application, workload and queue are a group, once for each link (`pooled` flows) and once over all links.
-        A group in which no run has both is left out.
+        A group in which no run has both is omitted.
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:

@@ -25,7 +25,7 @@ class Groups:
     """Which histograms of a set each group adds up.
 
     `members` (whole numbers, shape (m,)) are those of all groups in turn, each histogram at most once; `offsets`
-    (shape (groups + 1,)) tell where each group starts.
+    (shape (groups + 1,)) give where each group starts.
     """
 
     members: npt.NDArray[np.uint32]

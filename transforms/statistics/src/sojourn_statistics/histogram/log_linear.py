@@ -5,7 +5,7 @@ into 64 bins of equal width 2^(e-6). A bin is thus at most 1/64 of its lower edg
 within 1/128 (0.79 %) of any value in it. The layout has no upper end, and counts of the same bin add up, over
 any grouping.
 
-Everything about edges is integer arithmetic, since a floating-point logarithm puts values next to a power of
+Everything about edges is integer arithmetic, because a floating-point logarithm puts values next to a power of
 two into the wrong bin and differs between engines.
 
 References

@@ -111,7 +111,7 @@ def cluster_bootstrap_mean(
 def cluster_mean_bounds(sums: Reals, sizes: Integers, level: float) -> tuple[Reals, Reals]:
     """Return the cluster-robust bounds of the mean from cluster sums and sizes along the last axis, shape (…).
 
-    The same interval as that of `cluster_mean`, from the totals of the clusters alone.
+    The same interval as that of `cluster_mean`, from only the totals of the clusters.
     """
     count = sums.shape[-1]
     total = sizes.sum(axis=-1)

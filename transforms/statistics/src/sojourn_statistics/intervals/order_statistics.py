@@ -80,7 +80,7 @@ def quantile_ranks(n: int, quantile: float = 0.5, level: float = LEVEL) -> tuple
     Returns
     -------
     (int, int, float) or None
-        Ranks from 1 to n. The number of values below the quantile is binomial, whatever the distribution of
+        Ranks from 1 to n. The number of values below the quantile is binomial for any distribution of
         the values, so each side errs with at most (1 - level) / 2 [2]_. None when n is too small for both
         sides.
     """

@@ -24,7 +24,7 @@ from sojourn_statistics.samples.arrays import Reals
 from sojourn_statistics.samples.estimate import LEVEL
 
 NEGLIGIBLE = 1e-9
-"""Order statistics less likely than this are left out: with thousands of values, nearly all of them."""
+"""Order statistics less likely than this are omitted: with thousands of values, nearly all of them."""
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ def sample(values: npt.ArrayLike, name: str = "values") -> Reals:
     Raises
     ------
     ValueError
-        When they are not one-dimensional, none, or not all finite: to leave out a missing value is a decision
+        When they are not one-dimensional, empty, or not all finite: to omit a missing value is a decision
         of the caller.
     """
     array = np.asarray(values, dtype=np.float64)

@@ -36,7 +36,7 @@ def expanded_tail(n: int, level: float) -> float:
     """Return the tail probability at which to read the percentiles of n resampled units.
 
     The plain percentile interval of few units is too narrow: it lacks the factor sqrt(n / (n - 1)) and takes
-    the normal for the t distribution. Reading it further out mends both [2]_.
+    the normal for the t distribution. Reading it further out corrects both [2]_.
     """
     t = float(stats.t.ppf(0.5 + level / 2, n - 1))
     return float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * t))

@@ -144,7 +144,7 @@ def dip_test(values: npt.ArrayLike, replication_unit: str = "run") -> Significan
     -------
     SignificanceTest
         Against the uniform distribution, the hardest unimodal one. p is interpolated in a simulated table
-        (`dip_quantiles.json`) in sqrt(n) dip, whose largest size stands for all larger n; it is given between
+        (`dip_quantiles.json`) in sqrt(n) dip, whose largest size is used for all larger n; it is given between
         the table's extremes. Refused below the table's smallest n, where no sample can look bimodal.
     """
     checked = sample(values)
@@ -226,7 +226,7 @@ def mixture(values: npt.ArrayLike) -> Mixture | str:
     -------
     Mixture, or a text with the reason why there is none
         The best of several starts, which split the ordered values at set shares: no random numbers. Standard
-        deviations are bounded below by 1 % of that of all values, since the likelihood
+        deviations are bounded below by 1 % of that of all values, because the likelihood
         has no maximum otherwise. Refused below 10 values and when all are equal.
     """
     ordered = np.sort(sample(values))

@@ -37,7 +37,7 @@ def corrected(p_values: Sequence[float | None], correction: Correction = "holm")
     Parameters
     ----------
     p_values : sequence of float or None, length k
-        None where a test was not made: it stays None and does not count towards the family.
+        None if a test was not made: it stays None and does not count towards the family.
     correction : {'holm', 'benjamini_hochberg'}
         `holm` keeps the chance of any false finding in the family at the level, under any dependence [1]_;
         `benjamini_hochberg` the expected share of false ones among the findings, for independent or

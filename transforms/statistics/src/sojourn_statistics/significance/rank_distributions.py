@@ -75,8 +75,8 @@ def _tail_rank(cdf: Reals, tail: float) -> tuple[int, float]:
 def shift_rank(m: int, n: int, level: float) -> tuple[int, float | None] | None:
     """Return the rank k of the ordered differences that bounds the shift, and the exact confidence.
 
-    The interval is the k-th smallest to the k-th largest of the m n differences. The confidence is None where
-    the normal approximation stands in for the exact distribution. None as a whole when m and n are too small.
+    The interval is the k-th smallest to the k-th largest of the m n differences. The confidence is None if
+    the normal approximation replaces the exact distribution. None as a whole when m and n are too small.
     """
     tail = (1 - level) / 2
     if m * n <= EXACT_LARGEST_PRODUCT:

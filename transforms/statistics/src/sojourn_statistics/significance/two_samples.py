@@ -250,7 +250,7 @@ def quantile_difference(
     -------
     Estimate
         In the unit of the values. Percentile interval; no random numbers, see `quantile_bootstrap`.
-        Approximate, and refused where the quantile lies among the outermost values: below 5 values a group,
+        Approximate, and refused if the quantile is among the outermost values: below 5 values a group,
         or fewer than 5 expected beyond the quantile.
     """
     x, y, level = sample(treatment, "treatment"), sample(baseline, "baseline"), level_checked(level)
