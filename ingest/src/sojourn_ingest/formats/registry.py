@@ -13,7 +13,7 @@ from sojourn_ingest.formats.connection_mapping import MARKER as CONNECTIONS
 from sojourn_ingest.formats.connection_mapping import ConnectionDescriptionFile, KnownConnections
 from sojourn_ingest.formats.connection_table import connection_tables_of
 from sojourn_ingest.formats.description_file import SUFFIXES, head_of, is_marked
-from sojourn_ingest.formats.flent import Flent
+from sojourn_ingest.formats.flent.data_file import Flent
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.ndt import Ndt5, Ndt7
 from sojourn_ingest.formats.plain_text import head_lines
