@@ -78,7 +78,7 @@ SERIES = Table(
             "sample_basis",
             STRING,
             "what a value is: samples (one measurement), polls (a state that was looked at), intervals (mean or sum "
-            "over duration_s), interpolated (set by the tool on a grid of its own), total (one value of the whole test, "
+            "over duration_s), interpolated (set by the tool on a grid of its own), total (one value of a whole test, "
             "as the tool summed it up)",
             nullable=False,
             codes=SAMPLE_BASES,

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 
 from sojourn_ingest.addresses import Pseudonymiser
 
-ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w:])")
-HARDWARE_ADDRESS = re.compile(r"(?<![\w:])[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![\w:])")
+IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
+#: Global unicast (2000::/3) and NAT64; all others are kept wherever they stand. Two colons also part words of names.
+IPV6 = re.compile(r"(?<!\w)(?:[23][0-9A-Fa-f]{3}|64:ff9b):[0-9A-Fa-f:.]*[0-9A-Fa-f](?!\w)", re.IGNORECASE)
+HARDWARE_ADDRESS = re.compile(r"(?<!\w)[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?!\w)")
 #: A domain name, in a text that may hold any: two labels or more, the last of letters.
 DOMAIN = re.compile(r"(?<![\w.-])(?:[A-Za-z0-9_](?:[\w-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?![\w-])")
 
@@ -38,14 +40,22 @@ class HostNames:
             return text
         for pattern in (*self._clients, HARDWARE_ADDRESS, DOMAIN):
             text = pattern.sub(self._key_of_name, text)
-        return ADDRESS.sub(self._key_of_address, text)
+        return IPV4.sub(self._key_of_ipv4, IPV6.sub(self._key_of_ipv6, text))
 
     def _key_of_name(self, found: re.Match[str]) -> str:
         return self._pseudonymiser.key_of_name(found[0].lower())
 
-    def _key_of_address(self, found: re.Match[str]) -> str:
-        try:
-            ipaddress.ip_address(found[0])
-        except ValueError:
-            return found[0]
-        return self._pseudonymiser.keys(found[0])[0]
+    def _key_of_ipv6(self, found: re.Match[str]) -> str:
+        # With another part of the name behind it, it is not an address as a whole; nothing of it stands.
+        return self._pseudonymiser.keys(found[0])[0] if _is_address(found[0]) else self._key_of_name(found)
+
+    def _key_of_ipv4(self, found: re.Match[str]) -> str:
+        return self._pseudonymiser.keys(found[0])[0] if _is_address(found[0]) else found[0]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
