@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,8 @@ SCHEMA = pa.schema([field for field in table(TABLE).arrow_schema() if field.name
 BATCH_ROWS = 65_536
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
+#: Beyond it sums in the marts, which are exact to a millionth, would not be.
+LARGEST = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -110,14 +111,15 @@ class SeriesRows:
 
 
 def number(value: Any) -> float | None:
-    """Return a JSON number as a finite double; None for anything else, and for what no double holds."""
+    """Return a JSON number as a double; None for anything else, and for what is larger than any measurement."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         converted = float(value)
     except OverflowError:
         return None
-    return converted if math.isfinite(converted) else None
+    # Comparisons first: NaN fails them.
+    return converted if abs(converted) < LARGEST else None
 
 
 def epoch_ns(value: Any) -> int | None:
@@ -130,11 +132,11 @@ def epoch_ns(value: Any) -> int | None:
 
 
 def scaled(value: float | None, factor: float) -> float | None:
-    """Return a value in another unit, a factor of 1 or more away; None where the product is not finite."""
+    """Return a value in another unit, a factor of 1 or more away; None where the product is larger than any."""
     if value is None or factor == 1:
         return value
     product = value * factor
-    if not math.isfinite(product):
+    if not abs(product) < LARGEST:
         return None
     # 2.07 Mbit/s are 2 070 000 bit/s, and not the double beside.
     whole = float(round(product))
