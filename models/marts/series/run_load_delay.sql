@@ -4,14 +4,31 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
--- What a tool computed of several flows would count them twice.
-delays as (
+series_values as (
     select * from {{ ref('int_run_series_value') }}
+),
+
+-- What a tool computed of several flows would count them twice.
+of_flows as (
+    select
+        *,
+        max(case when sample_basis = 'interpolated' then 0 else 1 end) over (
+            partition by study_id, run_id, measurement, series_name
+        ) as is_measured
+    from series_values
     where
         series_metric in ('rtt_ms', 'srtt_ms', 'one_way_delay_ms')
         and flow_name is not null
         and role is not null
         and phase in ('idle', 'loaded')
+),
+
+-- What a tool interpolated counts only where nothing was measured.
+delays as (
+    select * from of_flows
+    where
+        sample_basis != 'interpolated'
+        or is_measured = 0
 ),
 
 ranked as (

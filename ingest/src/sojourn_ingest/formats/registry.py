@@ -34,6 +34,10 @@ from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_o
 from sojourn_ingest.formats.synthetic_connections import SyntheticConnections
 from sojourn_ingest.formats.tc_polls import TcPolls
 from sojourn_ingest.formats.tcp_info import TcpInfo
+from sojourn_ingest.formats.tool.iperf2 import Iperf2
+from sojourn_ingest.formats.tool.iperf3 import Iperf3
+from sojourn_ingest.formats.tool.irtt import Irtt
+from sojourn_ingest.formats.tool.ping import Fping, Ping
 from sojourn_ingest.formats.web100 import SideStream
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
@@ -84,6 +88,11 @@ class Registry:
             SsText(),
             SyntheticConnections(),
             TcpInfo(),
+            Iperf3(),
+            Iperf2(),
+            Irtt(),
+            Ping(),
+            Fping(),
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,

@@ -38,6 +38,12 @@ MEASUREMENTS = {
     "queue.jsonl": "queue_log_decoded",
     "qdisc_stats.jsonl": "queue_counters",
     "ss_raw.jsonl": "tcp_polls",
+    "iperf3.json": "iperf3",
+    "iperf3_server.json": "iperf3_server",
+    "iperf2.csv": "iperf2",
+    "irtt.json": "irtt",
+    "ping.txt": "ping",
+    "fping.txt": "fping",
 }
 
 AQM_NAMES = {"bfifo": "tail-drop", "pfifo": "tail-drop", "pfifo_fast": "tail-drop"}
@@ -244,7 +250,7 @@ class RunManifest:
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-4"
+    version = "run-manifest-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
