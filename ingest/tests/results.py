@@ -54,6 +54,7 @@ def read(path: Path) -> tuple[str, Tables, Reading]:
         tables.setdefault(name, []).extend(batch.to_pylist())
     rows = tables.get("series", [])
     assert all(row["value"] is None or math.isfinite(row["value"]) for row in rows)
+    assert all(row["duration_s"] is None or 0 < row["duration_s"] < 2**33 for row in rows)
     keys = [(row["series_number"], row["sample_number"]) for row in rows]
     assert len(set(keys)) == len(keys)
     return chosen.name, tables, reading

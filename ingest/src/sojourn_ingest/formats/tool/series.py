@@ -92,7 +92,7 @@ class SeriesRows:
             "sample_number": pa.array(self._numbers, pa.int64()),
             "time_ns": pa.array([sample.time_ns for sample in self._samples], pa.int64()),
             "time_s": pa.array([sample.time_s for sample in self._samples], pa.float64()),
-            "duration_s": pa.array([sample.duration_s for sample in self._samples], pa.float64()),
+            "duration_s": pa.array([_length_s(sample.duration_s) for sample in self._samples], pa.float64()),
             "value": pa.array([sample.value for sample in self._samples], pa.float64()),
         }
         for column, attribute in (
@@ -108,6 +108,11 @@ class SeriesRows:
             columns[column] = of_series.take(series)
         self._series, self._numbers, self._samples = [], [], []
         yield TABLE, pa.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA], schema=SCHEMA)
+
+
+def _length_s(duration_s: float | None) -> float | None:
+    """Return a length that intervals have; None for what cannot be one."""
+    return duration_s if duration_s is not None and 0 < duration_s < LAST_EPOCH_S else None
 
 
 def number(value: Any) -> float | None:
