@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -210,6 +211,16 @@ def test_a_file_cut_at_any_byte_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.flent"
     for length in range(0, len(text), 7):
         path.write_bytes(text[:length])
+        assert not is_refused_or_read(path), length
+
+
+def test_a_file_whose_compressed_stream_is_cut_is_refused(tmp_path: Path) -> None:
+    stored = gzip.compress(json.dumps(document(), sort_keys=True).encode())
+    path = tmp_path / "a.flent.gz"
+    path.write_bytes(stored)
+    assert is_refused_or_read(path)
+    for length in (len(stored) - 9, len(stored) // 2, 30, 12):
+        path.write_bytes(stored[:length])
         assert not is_refused_or_read(path), length
 
 
