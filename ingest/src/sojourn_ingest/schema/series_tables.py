@@ -49,8 +49,14 @@ SERIES = Table(
             STRING,
             "name of the series as the tool has it; names and public addresses of hosts in it are replaced by keys",
             nullable=False,
+            names_hosts=True,
         ),
-        Column("flow_name", STRING, "flow or probe that the series is of; null where it is of none, such as a queue"),
+        Column(
+            "flow_name",
+            STRING,
+            "flow or probe that the series is of; null where it is of none, such as a queue",
+            names_hosts=True,
+        ),
         Column(
             "role",
             STRING,

@@ -84,6 +84,7 @@ RUN = Table(
             STRING,
             "what ran, where a study has several (call, screen_capture, bandwidth_steps, …)",
             nullable=False,
+            names_hosts=True,
         ),
         Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
         Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),

@@ -1,18 +1,18 @@
 """Names and addresses of hosts in texts that tools and people wrote, such as the names of series and titles.
 
 Public addresses and the names of clients are personal data (docs/how-to/addresses.md): each becomes its host key. A
-name without a dot, other than the client's own, tells nothing outside its network and stands.
+name without a dot, other than the client's own, tells nothing outside its network and is kept.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.forgotten import FORGOTTEN
+from sojourn_ingest.hosts_in_text import FORGOTTEN_IN_TEXT, IPV4, canonical_address
 
-IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 #: Global unicast (2000::/3) and NAT64; all others are kept wherever they stand. Two colons also part words of names.
 IPV6 = re.compile(r"(?<!\w)(?:[23][0-9A-Fa-f]{3}|64:ff9b):[0-9A-Fa-f:.]*[0-9A-Fa-f](?!\w)", re.IGNORECASE)
 HARDWARE_ADDRESS = re.compile(r"(?<!\w)[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?!\w)")
@@ -35,27 +35,25 @@ class HostNames:
         ]
 
     def replaced(self, text: str) -> str:
-        """Return the text with keys for hosts; as it is under the policy that keeps addresses."""
-        if self._pseudonymiser.policy == "keep":
-            return text
+        """Return the text with keys for hosts; under the policy that keeps addresses, only for forgotten ones."""
         for pattern in (*self._clients, HARDWARE_ADDRESS, DOMAIN):
             text = pattern.sub(self._key_of_name, text)
         return IPV4.sub(self._key_of_ipv4, IPV6.sub(self._key_of_ipv6, text))
 
     def _key_of_name(self, found: re.Match[str]) -> str:
-        return self._pseudonymiser.key_of_name(found[0].lower())
+        return self._in_place_of(found[0], self._pseudonymiser.key_of_name(found[0].lower()))
 
     def _key_of_ipv6(self, found: re.Match[str]) -> str:
         # With another part of the name behind it, it is not an address as a whole; nothing of it stands.
-        return self._pseudonymiser.keys(found[0])[0] if _is_address(found[0]) else self._key_of_name(found)
+        return self._key_of_address(found[0]) if canonical_address(found[0]) else self._key_of_name(found)
 
     def _key_of_ipv4(self, found: re.Match[str]) -> str:
-        return self._pseudonymiser.keys(found[0])[0] if _is_address(found[0]) else found[0]
+        return self._key_of_address(found[0]) if canonical_address(found[0]) else found[0]
 
+    def _key_of_address(self, address: str) -> str:
+        return self._in_place_of(address, self._pseudonymiser.keys(address)[0])
 
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+    def _in_place_of(self, host: str, key: str) -> str:
+        if key == FORGOTTEN:
+            return FORGOTTEN_IN_TEXT
+        return host if self._pseudonymiser.policy == "keep" else key
