@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent
 
 
-def require(path: Path) -> Path:
+def require(path: Path, remedy: str = "set SOJOURN_SHARED to the folder with the reference data") -> Path:
     """Return ``path``; where it is missing, fail under CI and skip elsewhere."""
     if not path.exists():
-        message = f"{path} is missing; set SOJOURN_SHARED to the folder with the reference data"
+        message = f"{path} is missing; {remedy}"
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)
@@ -42,6 +42,12 @@ def shared() -> Path:
 def testbed(shared: Path) -> Path:
     """Return the testbed runs with their independently computed figures."""
     return require(shared / "data" / "testbed")
+
+
+@pytest.fixture(scope="session")
+def flent(repository: Path) -> Path:
+    """Return flent itself, whose figures tests compare with."""
+    return require(repository / "var" / "tools" / "flent" / "bin" / "flent", "run make setup-tests")
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from typing import Any
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from qmon import simulate, write
+from tool_results import FORMS, flent_document
 
 from sojourn_ingest.synthetic.connection_files import write_world
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
@@ -42,6 +43,7 @@ def write_inputs(folder: Path, repository: Path) -> None:
         "polls": _polls,
         "connections": _connections,
         "archive": _archive,
+        "results": _results,
         "study": _study,
     }.items():
         (folder / name).mkdir(parents=True)
@@ -258,6 +260,7 @@ def flent_file() -> bytes:
         "metadata": {"DATA_FILENAME": "x", "IP_VERSION": 4},
         "raw_values": {"TCP 1": polls, "TCP 2": polls, "qdisc_stats_router": counters},
         "results": {"TCP 1::tcp_rtt": [], "TCP 2::tcp_rtt": []},
+        "version": 4,
     }
     return json.dumps(content).encode()
 
@@ -304,6 +307,15 @@ def _archive(folder: Path) -> None:
             entry = tarfile.TarInfo(str(number))
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
+
+
+# ---------------------------------------------------------------- results of measurement tools
+
+
+def _results(folder: Path) -> None:
+    for name, content in FORMS.values():
+        (folder / name).write_text(content())
+    (folder / "rates.flent").write_text(json.dumps(flent_document(), sort_keys=True))
 
 
 # ---------------------------------------------------------------- studies

@@ -170,6 +170,8 @@ def warehouse(tmp_path: Path) -> Path:
         "run_harm": {"harm_metric": "throughput", "harm_ratio": None},
         "run_flow_rate_equality": {"flow_rate_equality": None, "app_link_share_ratio": None},
         "run_packet_drop": {"drop_basis": "queue_log", "drop_ratio": None},
+        "run_load_delay": {"loaded_median_ms": None, "loaded_p95_ms": None, "median_increase_ms": None},
+        "run_load_rate": {"rate_basis": "flent_uplink_intervals", "rate_bps": None},
         "harm_qoe": {"qoe_metric": "brisque", "qoe_score": None},
     }
     with duckdb.connect(str(path)) as connection:

@@ -16,6 +16,7 @@ import pytest
 from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection import gathered_connections
+from sojourn_ingest.formats.connection.connection_format import MemberFormat
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.registry import Registry
 
@@ -48,6 +49,7 @@ def flent(flows: int) -> bytes:
         "metadata": {"DATA_FILENAME": "x"},
         "raw_values": dict.fromkeys(names, polls),
         "results": {f"{name}::tcp_rtt": [] for name in names},
+        "version": 4,
     }
     return json.dumps(content).encode()
 
@@ -65,7 +67,10 @@ def read(path: Path) -> tuple[list[pa.RecordBatch], Reading]:
     content = _native.fingerprint(str(path))
     source = Source(path=path, compression=content.compression, head=content.head, plain_bytes=content.plain_bytes)
     context, reading = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: ""), Reading()
-    return [batch for _, batch in Registry().recognise(source).read(source, context, reading)], reading
+    chosen = Registry().recognise(source)
+    # A flent file alone is a run with its series too.
+    facts = MemberFormat.read(chosen, source, context, reading) if isinstance(chosen, MemberFormat) else None
+    return [batch for _, batch in facts or chosen.read(source, context, reading)], reading
 
 
 def rows_of(batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:

@@ -11,8 +11,9 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
-from sojourn_ingest.formats.queue.flent_counters import counter_rows
 from sojourn_ingest.formats.queue.tc_polls import TcPolls, counter_row, queue_counter_batch
+from sojourn_ingest.formats.series.flent.document import FlentDocument
+from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
 
 CODEL: dict[str, Any] = {
     "kind": "codel", "handle": "b1:", "parent": "b0:1", "options": {"limit": 8, "target": 4999}, "bytes": 476,
@@ -111,7 +112,7 @@ def test_the_testbed_counters_end_with_those_of_the_validation(testbed: Path, tm
 def test_flent_files_give_the_counters_of_their_hosts(shared: Path) -> None:
     folder = shared / "data" / "public" / "tohojo__flent" / "unittests" / "test_data"
     document = json.loads(gzip.decompress((folder / "test-rrul.flent.gz").read_bytes()))
-    rows, refused = counter_rows(document)
+    rows, refused = counter_rows(FlentDocument(document))
     assert refused == 0
     queue_counter_batch(rows)
     assert {(row["device"], row["kind"]) for row in rows} == {
@@ -122,13 +123,25 @@ def test_flent_files_give_the_counters_of_their_hosts(shared: Path) -> None:
         raw = document["raw_values"][f"qdisc_stats_{host}"]
         own = [row for row in rows if row["device"].startswith(host)]
         assert len(own) == len(raw)
-        # flent keeps what was dropped since the previous poll; the counter is their sum.
-        assert own[-1]["dropped_packets"] == sum(value["dropped"] for value in raw)
+        # Before version 4 flent kept tc's own counter, which is at the end what tc listed after the test.
+        listed = json.dumps(document["metadata"]["REMOTE_METADATA"][host])
+        assert own[-1]["dropped_packets"] == raw[-1]["dropped"]
+        assert f"(dropped {raw[-1]['dropped']:.0f}," in listed
         assert max(row["codel_delay_us"] or 0 for row in own) == round(
             max(value.get("delay", 0) for value in raw) * 1000
         )
-    assert counter_rows({"raw_values": {"qdisc_stats_x": [{"t": 1.0, "sent_bytes": "many"}, {"t": 2.0}]}})[1] == 1
+    polls = [{"t": 1.0, "sent_bytes": "many"}, {"t": 2.0}]
+    assert counter_rows(FlentDocument({"version": 3, "raw_values": {"qdisc_stats_x": polls}}))[1] == 1
+
+
+@pytest.mark.parametrize(("version", "dropped"), [(3, [2, 5, 5]), (4, [2, 7, 12])])
+def test_drops_of_flent_count_from_the_start_before_version_4_and_since_the_last_poll_from_then_on(
+    version: int, dropped: list[int]
+) -> None:
+    polls = [{"t": float(time), "dropped": count} for time, count in enumerate((2, 5, 5))]
+    rows, refused = counter_rows(FlentDocument({"version": version, "raw_values": {"qdisc_stats_x": polls}}))
+    assert ([row["dropped_packets"] for row in rows], refused) == (dropped, 0)
 
 
 def test_a_flent_file_without_counters_gives_none() -> None:
-    assert counter_rows({"raw_values": {"ping": []}, "metadata": None}) == ([], 0)
+    assert counter_rows(FlentDocument({"version": 4, "raw_values": {"ping": []}, "metadata": None})) == ([], 0)

@@ -47,6 +47,7 @@ def test_sample_run(sample: Path) -> None:
     assert [row["role"] for row in tables["run_flow"]] == ["tcp", "tcp_control", "app"]
     assert {row["measurement"] for row in tables["run_source"]} == {
         "capture_before", "capture_after", "queue_log", "queue_log_decoded", "queue_counters", "tcp_polls",
+        "iperf3", "ping",
     }  # fmt: skip
 
 

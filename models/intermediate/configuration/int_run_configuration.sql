@@ -13,7 +13,7 @@ named as (
         || '/workload=' || workload
         || '/direction=' || coalesce(direction, 'none')
         || '/bandwidth_bps=' || coalesce({{ plain_text('bandwidth_bps') }}, 'none')
-        || '/rtt_ms=' || {{ plain_text('rtt_ms') }}
+        || '/rtt_ms=' || coalesce({{ plain_text('rtt_ms') }}, 'none')
         || '/aqm=' || aqm
         || '/queue_size_bdp=' || coalesce({{ plain_text('queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('queue_size_bytes') }}, 'none')

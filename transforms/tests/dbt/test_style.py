@@ -17,6 +17,7 @@ UNITS = {
     "_ms": "ms",
     "_us": "us",
     "_ns": "ns",
+    "_s": "s",
     "_bytes": "bytes",
     "_bps": "bit/s",
     "_ratio": "ratio",

@@ -27,7 +27,7 @@ from sojourn_ingest.lake.purge import (
     belongs_to_flow,
     both,
     either,
-    host_key_columns,
+    naming_columns,
     neither,
     of_flows,
     of_hosts,
@@ -66,7 +66,7 @@ def _find_in(lake: Lake, commit: Commit, host_keys: Collection[str]) -> Forgetti
     rows: Counter[str] = Counter()
     flows: set[int] = set()
     for file in commit.files:
-        names = host_key_columns(file.table)
+        names = naming_columns(file.table)
         if names:
             select = both(_of(commit, file), of_hosts(file.table, host_keys))
             wanted = FLOW_KEY if file.table == FLOW else names[0]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.hosts_in_text import naming
 from sojourn_ingest.schema import TABLES
 
 HOST_KEY_SUFFIX = "_host_key"
@@ -25,19 +26,35 @@ def host_key_columns(table: str) -> list[str]:
     return [column.name for column in TABLES[table].columns if column.name.endswith(HOST_KEY_SUFFIX)]
 
 
+def host_text_columns(table: str) -> list[str]:
+    """Return the columns of a table that hold texts in which host keys may stand."""
+    return [column.name for column in TABLES[table].columns if column.names_hosts]
+
+
+def naming_columns(table: str) -> list[str]:
+    """Return the columns of a table that may name hosts, as their key or within a text."""
+    return [*host_key_columns(table), *host_text_columns(table)]
+
+
 def belongs_to_flow(table: str) -> bool:
     """Return whether rows of a table belong to a flow and name no host themselves."""
     return table != FLOW and not host_key_columns(table) and FLOW_KEY in {c.name for c in TABLES[table].columns}
 
 
 def of_hosts(table: str, host_keys: Collection[str]) -> Selection:
-    """Return what selects the rows of a table that name one of the hosts."""
+    """Return what selects the rows of a table that name one of the hosts, as their key or within a text."""
     wanted = pa.array(sorted(host_keys), pa.string())
+    is_named_in = naming(host_keys)
 
     def select(rows: pa.RecordBatch | pa.Table) -> pa.Array:
         selected: pa.Array = pa.repeat(pa.scalar(False), rows.num_rows)
         for name in host_key_columns(table):
             selected = pc.or_(selected, pc.is_in(rows.column(name), wanted))
+        for name in host_text_columns(table):
+            # Texts repeat a lot; only distinct ones are looked through.
+            texts = [text for text in pc.unique(rows.column(name)).to_pylist() if text and is_named_in(text)]
+            if texts:
+                selected = pc.or_(selected, pc.is_in(rows.column(name), pa.array(texts, pa.string())))
         return selected
 
     return select

@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest import named_points
 from sojourn_ingest.forgotten import FORGOTTEN
+from sojourn_ingest.hosts_in_text import FORGOTTEN_IN_TEXT
 from sojourn_ingest.lake.commit import DataFile
 from sojourn_ingest.lake.purge import (
     FLOW,
     FLOW_KEY,
     belongs_to_flow,
-    host_key_columns,
+    naming_columns,
     of_flows,
     of_hosts,
     rewrite_without,
@@ -81,7 +82,7 @@ class FactWriter:
         self._objects: dict[str, str] = {}
         self._rows: dict[str, int] = {}
         self._finished: tuple[DataFile, ...] | None = None
-        self._forgotten = frozenset({FORGOTTEN, *forgotten})
+        self._forgotten = frozenset({FORGOTTEN, FORGOTTEN_IN_TEXT, *forgotten})
         self._forgotten_flows: set[int] = set()
         self.forgotten_rows = 0
 
@@ -141,7 +142,7 @@ class FactWriter:
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
     def _without_forgotten(self, name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
-        if not host_key_columns(name):
+        if not naming_columns(name):
             return rows
         selected = of_hosts(name, self._forgotten)(rows)
         count = pc.sum(selected).as_py() or 0

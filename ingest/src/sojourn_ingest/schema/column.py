@@ -13,7 +13,7 @@ class Column:
 
     ``unit`` is empty for counts, names and flags; otherwise it is what the name's suffix says
     (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``). ``codes`` are the only values a column
-    of codes may have.
+    of codes may have. ``names_hosts``: the texts are people's or tools' own, in which host keys stand for hosts.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Column:
     nullable: bool = True
     source: str = ""
     codes: tuple[str, ...] = ()
+    names_hosts: bool = False
 
     def arrow_field(self) -> pa.Field:
         """Return the Arrow field, with unit, meaning and source as its metadata."""

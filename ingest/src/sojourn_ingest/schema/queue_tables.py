@@ -235,6 +235,7 @@ QUEUE_COUNTER = Table(
             STRING,
             "network device as tc names it; - where the file does not say (tc was asked for one device)",
             nullable=False,
+            names_hosts=True,
         ),
         Column("kind", STRING, "kernel name of the discipline (tbf, codel, fq_codel, …)", nullable=False),
         Column(

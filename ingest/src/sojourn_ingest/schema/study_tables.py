@@ -65,7 +65,7 @@ BANDWIDTH_STEP = Table(
 
 RUN = Table(
     "run",
-    "manifest reader, study tables",
+    "manifest reader, study tables, readers of measurement tools",
     "one run of an experiment",
     ("study_id", "run_id"),
     (
@@ -84,12 +84,18 @@ RUN = Table(
             STRING,
             "what ran, where a study has several (call, screen_capture, bandwidth_steps, …)",
             nullable=False,
+            names_hosts=True,
         ),
         Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
         Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
-        Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
-        Column("aqm", STRING, "tail-drop, codel, fq_codel, or the discipline's kernel name", nullable=False),
-        Column("queue_discipline", STRING, "kernel name of the discipline", nullable=False),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing; null where the source does not say", "ms"),
+        Column(
+            "aqm",
+            STRING,
+            "tail-drop, codel, fq_codel, or the discipline's kernel name; unknown where the source does not say",
+            nullable=False,
+        ),
+        Column("queue_discipline", STRING, "kernel name of the discipline, or unknown", nullable=False),
         Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
         Column("queue_size_packets", INT64, "packet limit of the queue"),
         Column(
@@ -152,7 +158,7 @@ RUN_FLOW = Table(
 
 RUN_SOURCE = Table(
     "run_source",
-    "manifest reader",
+    "manifest reader, readers of measurement tools",
     "one measurement file of a run",
     ("study_id", "run_id", "measurement"),
     (
@@ -163,7 +169,7 @@ RUN_SOURCE = Table(
             "measurement",
             STRING,
             "capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log in another form, "
-            "used only where queue_log is not usable), queue_counters, or tcp_polls",
+            "used only where queue_log is not usable), queue_counters, tcp_polls, or the tool whose series it holds",
             nullable=False,
             codes=(
                 "capture_before",
@@ -172,6 +178,13 @@ RUN_SOURCE = Table(
                 "queue_log_decoded",
                 "queue_counters",
                 "tcp_polls",
+                "flent",
+                "iperf3",
+                "iperf3_server",
+                "iperf2",
+                "irtt",
+                "ping",
+                "fping",
             ),
         ),
         Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),

@@ -31,6 +31,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
     "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter"),
     "rtt": ("tcp_poll",),
+    "series": ("series",),
     "connection": ("connection", "connection_dataset"),
     "ingest": ("ingest_outcome",),
 }
@@ -135,7 +136,7 @@ OF_HISTORY = frozenset({"connection"})
 
 LONG: Final = frozenset(
     {"flow", "flow_interval", "packet", "packet_pair", "queue_packet", "queue_interval", "queue_counter", "tcp_poll",
-     "connection"}
+     "connection", "series"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
 in each of many files and many readers, so that they are copied once."""

@@ -25,6 +25,12 @@ MEASUREMENTS: dict[str, str] = {
     "queue.jsonl": "queue_log_decoded",
     "qdisc_stats.jsonl": "queue_counters",
     "ss_raw.jsonl": "tcp_polls",
+    "iperf3.json": "iperf3",
+    "iperf3_server.json": "iperf3_server",
+    "iperf2.csv": "iperf2",
+    "irtt.json": "irtt",
+    "ping.txt": "ping",
+    "fping.txt": "fping",
 }
 
 

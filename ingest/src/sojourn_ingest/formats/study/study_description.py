@@ -86,6 +86,13 @@ class FieldMapping(BaseModel, extra="forbid"):
         return self
 
 
+def required_columns(table_name: str) -> set[str]:
+    """Return the columns of which a study's table gives a value in every row."""
+    required = {column.name for column in TABLES[table_name].columns if not column.nullable}
+    # Who describes a study knows its RTT; results of measurement tools need not say it.
+    return required | ({"rtt_ms"} if table_name == "run" else set())
+
+
 def _check_unit(stated: str | None, column: Column) -> None:
     """Raise ValueError unless numbers in the stated unit can be converted to a column's."""
     if stated not in TEXT_UNITS:
@@ -115,7 +122,7 @@ class OutputMapping(BaseModel, extra="forbid"):
             is_number = mapping is not None and mapping.source is not None and not pa.types.is_string(column.type)
             if mapping is not None and is_number and not mapping.counts_restarts:
                 _check_unit(mapping.unit, column)
-        required = {column.name for column in TABLES[self.table].columns if not column.nullable}
+        required = required_columns(self.table)
         missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored"}
         if missing:
             raise ValueError(f"table {self.table} needs a mapping of {', '.join(sorted(missing))}")

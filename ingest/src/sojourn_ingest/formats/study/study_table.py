@@ -25,6 +25,7 @@ from sojourn_ingest.formats.study.study_description import (
     StudyDescription,
     TableMapping,
     parse_description,
+    required_columns,
     unit_factor,
 )
 from sojourn_ingest.schema import Column, table
@@ -116,6 +117,7 @@ class StudyTable(Format):
             batch = batch.filter(pc.is_in(batch.column(name), pa.array(values)))
         schema = table(output.table).arrow_schema()
         declared = {column.name: column for column in table(output.table).columns}
+        required = required_columns(output.table)
         columns: dict[str, pa.Array] = {}
         keep = pa.repeat(pa.scalar(True), batch.num_rows)
         for name, mapping in output.fields.items():
@@ -125,7 +127,7 @@ class StudyTable(Format):
             if failures:
                 reading.refuse(f"{output.table}.{name}: not convertible", failures)
                 keep = pc.and_(keep, pc.invert(failed))
-            if not schema.field(name).nullable:
+            if name in required:
                 absent = pc.and_(pc.is_null(column), pc.invert(failed))
                 reading.refuse(f"{output.table}.{name}: missing", pc.sum(absent).as_py() or 0)
                 keep = pc.and_(keep, pc.is_valid(column))

@@ -58,6 +58,42 @@ METRICS = {
         ComparisonMetric(
             "drop", "run_packet_drop", "drop_ratio", "ratio", "role", "drop_basis", "share of packets dropped"
         ),
+        ComparisonMetric(
+            "loaded_delay_median",
+            "run_load_delay",
+            "loaded_median_ms",
+            "ms",
+            "role",
+            "delay_basis",
+            "median delay under load that a measurement tool saw",
+        ),
+        ComparisonMetric(
+            "loaded_delay_p95",
+            "run_load_delay",
+            "loaded_p95_ms",
+            "ms",
+            "role",
+            "delay_basis",
+            "95th percentile of the delay under load that a measurement tool saw",
+        ),
+        ComparisonMetric(
+            "load_delay_increase",
+            "run_load_delay",
+            "median_increase_ms",
+            "ms",
+            "role",
+            "delay_basis",
+            "median delay under load minus the one before it",
+        ),
+        ComparisonMetric(
+            "load_rate",
+            "run_load_rate",
+            "rate_bps",
+            "bit/s",
+            "role",
+            "rate_basis",
+            "sum of the flows' rates that a measurement tool saw",
+        ),
         ComparisonMetric("qoe_score", "harm_qoe", "qoe_score", None, None, "qoe_metric", "quality score, by metric"),
     )
 }

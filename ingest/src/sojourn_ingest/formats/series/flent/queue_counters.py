@@ -1,14 +1,17 @@
 """Counters of queue disciplines in flent data files (series ``qdisc_stats_HOST``): queue_counter.
 
 flent polls ``tc -s qdisc`` on each host, adds up the disciplines of an interface (without the root where there are
-several), gives times in milliseconds, and turns drops and marks into the difference to the previous poll; here they are
-added up again, from the first poll on. It names neither discipline nor handle: the kind is what the fields show.
+several), gives times in milliseconds, and from file version 4 on turns drops and marks into what came since the poll
+before; those are added up again here, from the first poll on. Before version 4 they are tc's own counters. It names
+neither discipline nor handle: the kind is what the fields show.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+from sojourn_ingest.formats.series.flent.document import FlentDocument
 
 PREFIX = "qdisc_stats_"
 
@@ -29,19 +32,20 @@ COUNTERS = {
     "new_flow_count": "new_flow_count",
 }
 SINCE_LAST_POLL = {"dropped_packets": "dropped", "ecn_marked_packets": "ecn_mark"}
+FIRST_VERSION_SINCE_LAST_POLL = 4
 TIMES_MS = {"codel_delay_us": "delay", "codel_drop_next_us": "drop_next"}
 
 
-def counter_rows(document: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
+def counter_rows(document: FlentDocument) -> tuple[list[dict[str, Any]], int]:
     """Return the rows of queue_counter of a flent document, without provenance, and how many polls were refused."""
-    raw, metadata = (document.get(name) for name in ("raw_values", "metadata"))
-    raw = raw if isinstance(raw, dict) else {}
-    interfaces = _interfaces(metadata if isinstance(metadata, dict) else {})
+    raw = document.raw
+    interfaces = _interfaces(document.metadata)
+    is_cumulative = document.version < FIRST_VERSION_SINCE_LAST_POLL
     rows: list[dict[str, Any]] = []
     refused = 0
     for name in sorted(raw):
         polls = raw[name]
-        if not name.startswith(PREFIX) or "::" in name or not isinstance(polls, list):
+        if not name.startswith(PREFIX) or "::" in name:
             continue
         host = name.removeprefix(PREFIX)
         device = f"{host}:{interfaces[host]}" if host in interfaces else host
@@ -52,7 +56,7 @@ def counter_rows(document: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
         totals = dict.fromkeys(SINCE_LAST_POLL, 0)
         for poll_index, row in enumerate(sorted(good, key=lambda row: row["poll_start_ns"])):
             for column in SINCE_LAST_POLL:
-                if row[column] is not None:
+                if row[column] is not None and not is_cumulative:
                     totals[column] += row[column]
                     row[column] = totals[column]
             rows.append(row | {"poll_index": poll_index, "device": device, "kind": kind})
@@ -67,8 +71,8 @@ def _interfaces(metadata: dict[str, Any]) -> dict[str, str]:
     return dict(zip(hosts, interfaces, strict=False)) if len(hosts) == len(interfaces) else {}
 
 
-def _row(poll: Any) -> dict[str, Any] | None:
-    if not isinstance(poll, dict) or not _is_number(poll.get("t")) or not 0 <= poll["t"] < 2**33:
+def _row(poll: dict[str, Any]) -> dict[str, Any] | None:
+    if not _is_number(poll.get("t")) or not 0 <= poll["t"] < 2**33:
         return None
     row: dict[str, Any] = {
         # Whole microseconds first: a double holds today's epoch to a quarter of a microsecond, not to a nanosecond.

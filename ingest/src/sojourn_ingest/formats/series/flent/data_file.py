@@ -1,0 +1,158 @@
+"""Flent data files: every series, the run that they are of, smoothed RTT of TCP flows, counters of queue disciplines.
+
+flent polls the smoothed RTT from ss (series ``…::tcp_rtt``), the counters from tc (series ``qdisc_stats_…``).
+
+A data file names hosts, not the ends of its flows, so its connections have no client.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from sojourn_ingest.formats.connection.connection_format import (
+    TABLE as CONNECTION,
+)
+from sojourn_ingest.formats.connection.connection_format import (
+    Basis,
+    ConnectionRows,
+    Found,
+    MemberFormat,
+    RawRows,
+)
+from sojourn_ingest.formats.content.json_document import count, parse_object, read_text
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.queue.tc_polls import queue_counter_batch
+from sojourn_ingest.formats.series.flent.configuration import flent_run
+from sojourn_ingest.formats.series.flent.document import FlentDocument
+from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
+from sojourn_ingest.formats.series.flent.series import mean_of, samples_of, series_of
+from sojourn_ingest.formats.series.host_names import HostNames
+from sojourn_ingest.formats.series.run_rows import run_rows
+from sojourn_ingest.formats.series.series_rows import SeriesRows, total
+
+START = re.compile(rb'^\s*\{\s*"(metadata|raw_values|results|version|x_values)"\s*:')
+MARKS = (b'"DATA_FILENAME"', b'"FLENT_VERSION"', b'"NETPERF_WRAPPER_VERSION"', b'"SERIES_META"')
+#: Metadata that name the machine that ran flent.
+CLIENT = ("LOCAL_HOST", "LOCAL_BIND")
+SERIES = "::tcp_rtt"
+FILE = "flent data file"
+
+
+class Flent(MemberFormat):
+    """One flent data file."""
+
+    name = "flent"
+    version = "flent-3"
+    basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content begins like a data file; its keys mostly stand in the order of the alphabet."""
+        return START.match(source.head) is not None and any(mark in source.head for mark in MARKS)
+
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield what a member of an archive holds of connections and queues.
+
+        A member is no run, since an archive is one source: its series are left out.
+        """
+        document = FlentDocument(parse_object(read_text(source, FILE), FILE))
+        counters, rows = self._counters(document, reading), self._connections(document, reading)
+        if not rows and not counters:
+            raise InputError(
+                "no_tcp_rtt",
+                "flent data file without polls of tcp_rtt or of queue disciplines; flent records them when it runs "
+                "with --socket-stats, or with the test parameter qdisc_stats_interfaces",
+            )
+        if counters:
+            yield "queue_counter", queue_counter_batch(counters)
+        if rows:
+            yield RawRows(self.basis, rows)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the run, its series, the connections with polls of their smoothed RTT, and the queues' counters.
+
+        Raises
+        ------
+        InputError
+            ``no_series`` where the file has no value at all.
+        """
+        document = FlentDocument(parse_object(read_text(source, FILE), FILE))
+        hosts = HostNames(context.pseudonymiser, [document.text(name) for name in CLIENT])
+        counters, rows = self._counters(document, reading), self._connections(document, reading)
+        for row in counters:
+            row["device"] = hosts.replaced(row["device"])
+        series_rows = SeriesRows()
+        reading.records_read += len(document.results)
+        for series in series_of(document, hosts):
+            samples, wrong = [], 0
+            for sample in samples_of(document, series):
+                if sample is None:
+                    wrong += 1
+                else:
+                    samples.append(sample)
+            reading.refuse("series_value: not a number", wrong)
+            if not samples:
+                reading.refuse("series_without_values")
+            else:
+                yield from series_rows.add(series_rows.begin(series.kind), samples)
+            mean = total(mean_of(document, series))
+            if mean:
+                yield from series_rows.add(series_rows.begin(replace(series.kind, sample_basis="total")), mean)
+        if not (series_rows.samples or rows or counters):
+            raise InputError("no_series", "flent data file without a value; the test ended before it measured anything")
+        yield from series_rows.finish()
+        kinds = {str(row["kind"]) for row in counters}
+        yield from run_rows(flent_run(document, hosts, kinds, source.plain_name), source, context)
+        if counters:
+            yield "queue_counter", queue_counter_batch(counters)
+        if rows:
+            yield CONNECTION, ConnectionRows(context, reading).complete(RawRows(self.basis, rows))
+
+    def _counters(self, document: FlentDocument, reading: Reading) -> list[dict[str, Any]]:
+        counters, refused = counter_rows(document)
+        reading.records_read += len(counters)
+        reading.refuse("malformed_queue_poll", refused)
+        return counters
+
+    def _connections(self, document: FlentDocument, reading: Reading) -> list[dict[str, object]]:
+        """Return one row for each flow with polls of its smoothed RTT; a flow without any is refused."""
+        ip_version = count(document.metadata.get("IP_VERSION"))
+        rows: list[dict[str, object]] = []
+        flows = [name.removesuffix(SERIES) for name in document.results if name.endswith(SERIES)]
+        for flow in flows:
+            polls = [poll for poll in map(_poll, document.raw.get(flow, ())) if poll is not None]
+            reading.records_read += 1
+            if not polls:
+                # A flow that ended before the first poll, or a file without raw values, whose results are interpolated.
+                reading.refuse("no_raw_polls")
+                continue
+            times = [time for time, _ in polls]
+            rtts = [rtt_us for _, rtt_us in polls if rtt_us > 0]
+            rows.append(
+                {
+                    "connection_number": len(rows),
+                    "start_ns": round(min(times) * 1e9),
+                    "duration_ms": (max(times) - min(times)) * 1e3,
+                    "ip_version": ip_version if ip_version in (4, 6) else None,
+                    "rtt_samples": len(rtts),
+                    "rtt_min_us": min(rtts, default=None),
+                    "rtt_avg_us": sum(rtts) / len(rtts) if rtts else None,
+                    "rtt_max_us": max(rtts, default=None),
+                }
+            )
+        return rows
+
+
+def _poll(value: Any) -> tuple[float, int] | None:
+    """Return time (s, UTC epoch) and smoothed RTT (us) of one raw value; None where it is of another series."""
+    if not isinstance(value, dict):
+        return None
+    time, rtt_ms = value.get("t"), value.get("tcp_rtt")
+    if not isinstance(time, (int, float)) or not isinstance(rtt_ms, (int, float)):
+        return None
+    # Comparisons first: a whole number may be larger than any double. NaN fails them.
+    if not (0 <= time < 2**33 and 0 <= rtt_ms < 2**33):
+        return None
+    return float(time), round(rtt_ms * 1000)

@@ -1,0 +1,255 @@
+"""Results of iperf3 as JSON (``-J``) and as lines of JSON (``--json-stream``), of a client and of a server.
+
+Times are the start that the result states, in whole seconds before iperf3 3.18, and what passed since the data began.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from sojourn_ingest.formats.content.json_document import parse_object, read_text
+from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.series.host_names import HostNames
+from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
+from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number, scaled
+from sojourn_ingest.formats.series.setting import setting_of
+
+FILE = "iperf3 result"
+START = re.compile(rb'^\s*\{\s*"(?:title|extra_data|start)"\s*:')
+VERSION = re.compile(rb'"version"\s*:\s*"iperf 3')
+EVENT = re.compile(rb'^\s*\{\s*"event"\s*:\s*"start"')
+MAX_LINE_BYTES = 16 * 2**20
+
+#: Key of a stream in an interval: metric, basis, and factor (or a divisor, where negative) to the metric's unit.
+OF_INTERVAL: dict[str, tuple[str, str, float]] = {
+    "bits_per_second": ("rate_bps", "intervals", 1),
+    "retransmits": ("retransmitted_packets", "intervals", 1),
+    "packets": ("sent_packets", "intervals", 1),
+    "lost_packets": ("lost_packets", "intervals", 1),
+    "snd_cwnd": ("cwnd_bytes", "polls", 1),
+    # The kernel's smoothed RTT (tcpi_rtt), in microseconds.
+    "rtt": ("srtt_ms", "polls", -1000),
+    "rttvar": ("rttvar_ms", "polls", -1000),
+    # RFC 3550's running estimate.
+    "jitter_ms": ("jitter_ms", "polls", 1),
+}
+OF_END: dict[str, tuple[str, float]] = {
+    "bits_per_second": ("rate_bps", 1),
+    "retransmits": ("retransmitted_packets", 1),
+    "packets": ("sent_packets", 1),
+    "lost_packets": ("lost_packets", 1),
+    "min_rtt": ("srtt_ms", -1000),
+    "mean_rtt": ("srtt_ms", -1000),
+    "max_rtt": ("srtt_ms", -1000),
+    "jitter_ms": ("jitter_ms", 1),
+}
+SUMS = ("sum_sent", "sum_received", "sum_sent_bidir_reverse", "sum_received_bidir_reverse", "sum")
+ALGORITHM = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
+
+
+class Iperf3(Format):
+    """One result of iperf3."""
+
+    name = "iperf3"
+    holds_addresses = True
+    version = "iperf3-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content begins like a result, or like the first line of a stream of events."""
+        begins = START.match(source.head) or EVENT.match(source.head)
+        return begins is not None and VERSION.search(source.head) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the run and its series; of a stream of events that was cut, what came before.
+
+        Raises
+        ------
+        InputError
+            ``no_series`` where the test measured nothing, as after a failed connection.
+        """
+        result = _Result(context, reading)
+        events = _events(source, reading) if EVENT.match(source.head) else _events_of_document(source)
+        for event, data in events:
+            if not isinstance(data, dict):
+                reading.refuse(f"{event}: not an object")
+            elif event == "start":
+                result.start(data)
+            elif event == "interval":
+                yield from result.interval(data)
+            elif event == "end":
+                yield from result.end(data)
+        if not result.rows.samples:
+            message = "iperf3 measured nothing: the test failed before its first interval"
+            raise reading.fault or InputError("no_series", message)
+        yield from result.rows.finish()
+        yield from run_rows(result.run(source), source, context)
+
+
+class _Result:
+    def __init__(self, context: Context, reading: Reading) -> None:
+        self.rows = SeriesRows()
+        self._reading = reading
+        self._hosts = HostNames(context.pseudonymiser)
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._title = ""
+        self._is_udp = False
+        self._is_server = False
+        self._is_reverse = False
+        self._is_bidirectional = False
+        self._streams = 1
+        self._start_s: float | None = None
+        self._algorithm: str | None = None
+
+    def start(self, data: dict[str, Any]) -> None:
+        """Take note of what the test is."""
+        titles = (data.get("title"), data.get("extra_data"))
+        self._title = self._hosts.replaced(" ".join(title for title in titles if isinstance(title, str)))
+        test = data.get("test_start")
+        test = test if isinstance(test, dict) else {}
+        self._is_udp = test.get("protocol") == "UDP"
+        self._is_server = "accepted_connection" in data and "connecting_to" not in data
+        self._is_reverse = bool(test.get("reverse"))
+        self._is_bidirectional = bool(test.get("bidir"))
+        streams = number(test.get("num_streams"))
+        self._streams = int(streams) if streams is not None and 1 <= streams <= 1024 else 1
+        stamp = data.get("timestamp")
+        stamp = stamp if isinstance(stamp, dict) else {}
+        millis = number(stamp.get("timemillisecs"))
+        self._start_s = number(stamp.get("timesecs")) if millis is None else millis / 1000
+
+    def interval(self, data: dict[str, Any]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the values of one interval."""
+        streams = data.get("streams")
+        if not isinstance(streams, list):
+            self._reading.refuse("interval without streams")
+            return
+        for stream in streams:
+            if not isinstance(stream, dict):
+                self._reading.refuse("interval: not an object")
+                continue
+            self._reading.records_read += 1
+            if stream.get("omitted") is True:
+                # Of the seconds that the test was told to leave out (-O).
+                self._reading.refuse("omitted_interval")
+                continue
+            end_s, seconds = number(stream.get("end")), number(stream.get("seconds"))
+            if end_s is None or seconds is None or end_s < 0 or seconds <= 0:
+                self._reading.refuse("interval without its times")
+                continue
+            time_ns = None if self._start_s is None else epoch_ns(self._start_s + end_s)
+            for key, (metric, basis, factor) in OF_INTERVAL.items():
+                if key not in stream:
+                    continue
+                value = _value(stream[key], factor)
+                if value is None:
+                    self._reading.refuse(f"{key}: not a number")
+                    continue
+                duration = seconds if basis == "intervals" else None
+                sample = Sample(value, time_ns, end_s, duration)
+                yield from self._add(_name(stream), key, metric, basis, self._direction(stream), [sample])
+
+    def end(self, data: dict[str, Any]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield what the tool summed up of each stream and of all."""
+        algorithm = data.get("sender_tcp_congestion")
+        if isinstance(algorithm, str) and ALGORITHM.match(algorithm):
+            self._algorithm = algorithm.lower()
+        streams = data.get("streams")
+        for stream in streams if isinstance(streams, list) else ():
+            for side, totals in stream.items() if isinstance(stream, dict) else ():
+                if isinstance(totals, dict):
+                    flow = _name(totals)
+                    yield from self._totals(f"end {flow} {side}", flow, totals, self._direction(totals))
+        for name in SUMS:
+            totals = data.get(name)
+            if isinstance(totals, dict):
+                yield from self._totals(f"end {name}", None, totals, self._direction(totals))
+
+    def run(self, source: Source) -> ToolRun:
+        """Return the run that the result is of."""
+        setting = setting_of(self._title, source.plain_name)
+        setting.congestion_control = setting.congestion_control or self._algorithm
+        way = None if self._is_bidirectional else self._direction({})
+        parts = ["iperf3_udp" if self._is_udp else "iperf3_tcp"]
+        parts += [f"streams={self._streams}"] if self._streams > 1 else []
+        parts += ["bidir"] if self._is_bidirectional else []
+        return ToolRun(
+            measurement="iperf3_server" if self._is_server else "iperf3",
+            workload=" ".join(parts),
+            setting=setting,
+            direction=way,
+            application="udp" if self._is_udp else None,
+            start_ns=epoch_ns(self._start_s),
+        )
+
+    def _direction(self, stream: dict[str, Any]) -> str | None:
+        """Return the way of the data: from 3.7 on a stream says whether this side sends, before the options do."""
+        sends = stream.get("sender")
+        if not isinstance(sends, bool):
+            if self._is_bidirectional:
+                return None
+            sends = self._is_reverse if self._is_server else not self._is_reverse
+        return "uplink" if sends != self._is_server else "downlink"
+
+    def _totals(
+        self, name: str, flow: str | None, totals: dict[str, Any], direction: str | None
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        seconds = number(totals.get("seconds"))
+        for key, (metric, factor) in OF_END.items():
+            value = _value(totals.get(key), factor)
+            if value is not None:
+                yield from self._add(name, key, metric, "total", direction, [Sample(value, duration_s=seconds)], flow)
+
+    def _add(
+        self, name: str, key: str, metric: str, basis: str, direction: str | None, samples: list[Sample],
+        flow: str | None = "",
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:  # fmt: skip
+        found = self._numbers.get((name, key))
+        if found is None:
+            role = "app" if self._is_udp else "tcp"
+            kind = SeriesKind(
+                f"{name} {key}", metric, basis, flow=name if flow == "" else flow, role=role, direction=direction
+            )
+            found = self._numbers[(name, key)] = self.rows.begin(kind)
+        yield from self.rows.add(found, samples)
+
+
+def _name(stream: dict[str, Any]) -> str:
+    socket = stream.get("socket")
+    return f"stream {socket}" if isinstance(socket, int) and not isinstance(socket, bool) else "stream"
+
+
+def _value(stored: Any, factor: float) -> float | None:
+    value = number(stored)
+    if value is None or value < 0:
+        return None
+    return value / -factor if factor < 0 else scaled(value, factor)
+
+
+def _events_of_document(source: Source) -> Iterator[tuple[str, Any]]:
+    document = parse_object(read_text(source, FILE), FILE)
+    start = document.get("start")
+    if isinstance(start, dict):
+        yield "start", {name: document[name] for name in ("title", "extra_data") if name in document} | start
+    intervals = document.get("intervals")
+    for interval in intervals if isinstance(intervals, list) else ():
+        yield "interval", interval
+    yield "end", document.get("end")
+
+
+def _events(source: Source, reading: Reading) -> Iterator[tuple[str, Any]]:
+    """Yield the events of a stream, line by line; the first damaged line ends it, and is the reading's fault."""
+    offset = 0
+    try:
+        with open_plain(source) as handle:
+            while line := handle.readline(MAX_LINE_BYTES):
+                event = parse_object(line, f"{FILE}: line at byte {offset}") if line.strip() else {}
+                if isinstance(event.get("event"), str):
+                    yield event["event"], event.get("data")
+                offset += len(line)
+    except InputError as error:
+        reading.fault = InputError(error.reason, error.message, offset)

@@ -1,0 +1,119 @@
+"""One small result of each measurement tool, with hosts that no fact may name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+START_S = 1_700_000_000
+
+
+def iperf3(**more: Any) -> dict[str, Any]:
+    """Return a TCP result of two intervals, as a client writes it."""
+    stream = {
+        "socket": 5, "start": 0, "end": 1.0, "seconds": 1.0, "bytes": 1_250_000, "bits_per_second": 10_000_000.0,
+        "retransmits": 3, "snd_cwnd": 14_480, "rtt": 20_500, "rttvar": 400, "omitted": False, "sender": True,
+    }  # fmt: skip
+    total = stream | {"end": 2.0, "seconds": 2.0, "bits_per_second": 9e6, "min_rtt": 20_000, "mean_rtt": 20_250}
+    return {
+        "start": {
+            "connected": [{"socket": 5, "local_host": "8.8.8.8", "local_port": 1, "remote_host": "9.9.9.9"}],
+            "version": "iperf 3.12", "system_info": "Linux annas-laptop", "connecting_to": {"host": "a.example.org"},
+            "timestamp": {"timesecs": START_S}, "test_start": {"protocol": "TCP", "num_streams": 1, "reverse": 0},
+        },
+        "intervals": [
+            {"streams": [stream], "sum": stream},
+            {"streams": [stream | {"start": 1.0, "end": 2.0, "bits_per_second": 8_000_000.0}], "sum": {}},
+        ],
+        "end": {
+            "streams": [{"sender": total, "receiver": total}], "sum_sent": total, "sum_received": total,
+            "sender_tcp_congestion": "cubic",
+        },
+    } | more  # fmt: skip
+
+
+def irtt() -> dict[str, Any]:
+    """Return a result of three round trips, the second lost on its way up."""
+    trips = [
+        {
+            "seqno": n, "lost": "false", "delay": {"rtt": 2_000_000 + n, "send": -4_000_000 + n, "receive": 6_000_000},
+            "timestamps": {"client": {"send": {"wall": START_S * 10**9 + n * 10**7}}},
+        }
+        for n in range(3)
+    ]  # fmt: skip
+    trips[1] |= {"lost": "true_up", "delay": {}}
+    return {
+        "version": {"irtt": "0.9.0", "protocol": 1, "json_format": 1}, "system_info": {"hostname": "annas-laptop"},
+        "config": {"local_address": "8.8.8.8:50421"}, "stats": {"rtt": {"min": 2_000_000, "max": 2_000_002}},
+        "round_trips": trips,
+    }  # fmt: skip
+
+
+IPUTILS = """PING a.example.org (8.8.8.8) 56(84) bytes of data.
+[1700000000.500000] 64 bytes from a.example.org (8.8.8.8): icmp_seq=1 ttl=57 time=10.5 ms
+[1700000001.500000] 64 bytes from a.example.org (8.8.8.8): icmp_seq=2 ttl=57 time=11 ms
+[1700000001.600000] 64 bytes from a.example.org (8.8.8.8): icmp_seq=2 ttl=57 time=11 ms (DUP!)
+[1700000004.500000] 64 bytes from a.example.org (8.8.8.8): icmp_seq=5 ttl=57 time=12.0 ms
+[1700000004.600000] 64 bytes from a.example.org (8.8.8.8): icmp_seq=3 ttl=57 time=2000 ms
+From 192.168.1.1 icmp_seq=6 Destination Host Unreachable
+
+--- a.example.org ping statistics ---
+6 packets transmitted, 4 received, +1 duplicates, 33% packet loss, time 5006ms
+rtt min/avg/max/mdev = 10.500/508.375/2000.000/0.626 ms
+"""
+BSD = """PING 8.8.8.8 (8.8.8.8): 56 data bytes
+64 bytes from 8.8.8.8: icmp_seq=0 ttl=117 time=12.345 ms
+Request timeout for icmp_seq 1
+64 bytes from 8.8.8.8: icmp_seq=2 ttl=117 time=13.000 ms
+
+--- 8.8.8.8 ping statistics ---
+3 packets transmitted, 2 packets received, 33.3% packet loss
+round-trip min/avg/max/stddev = 12.345/12.672/13.000/0.328 ms
+"""
+FPING = """[1700000000.50000] 8.8.8.8 : [0], 64 bytes, 0.059 ms (0.059 avg, 0% loss)
+[1700000000.60000] a.example.org : [0], 64 bytes, 5.1 ms (5.1 avg, 0% loss)
+[1700000001.50000] 8.8.8.8 : [1], timed out (0.059 avg, 50% loss)
+
+8.8.8.8 : xmt/rcv/%loss = 2/1/50%, min/avg/max = 0.059/0.059/0.059
+"""
+IPERF2 = """20231114221320,8.8.8.8,40000,9.9.9.9,5001,3,0.0-1.0,1250000,10000000
+20231114221321,8.8.8.8,40000,9.9.9.9,5001,3,1.0-2.0,1000000,8000000
+20231114221321,8.8.8.8,40000,9.9.9.9,5001,3,0.0-2.0,2250000,9000000
+"""
+IPERF2_UDP = "20231114221320,8.8.8.8,40000,9.9.9.9,5001,3,0.0-1.0,125000,1000000,0.25,2,90,2.222,0\n"
+
+#: One of each form, with its format.
+FORMS: dict[str, tuple[str, Callable[[], str]]] = {
+    "iperf3": ("iperf3.json", lambda: json.dumps(iperf3())),
+    "irtt": ("irtt.json", lambda: json.dumps(irtt())),
+    "ping": ("ping.txt", lambda: IPUTILS),
+    "fping": ("fping.txt", lambda: FPING),
+    "iperf2": ("iperf2.csv", lambda: IPERF2),
+}
+
+
+def flent_document(**more: Any) -> dict[str, Any]:
+    """Return a small data file: a ping from the start on, an upload from 5 s on."""
+    pings = [{"seq": n, "t": START_S + n, "val": 20.0 + n} for n in range(10)]
+    rates = [{"dur": 1.0, "t": START_S + 5 + n, "val": 2.07} for n in range(3)]
+    polls = [{"t": START_S + 5.5, "tcp_rtt": 25.5, "tcp_cwnd": 10}]
+    return {
+        "metadata": {
+            "DATA_FILENAME": "tcp_upload-2023-11-14T221320.000000.a.flent.gz", "NAME": "tcp_upload", "IP_VERSION": 4,
+            "HOST": "server.example.org", "LOCAL_HOST": "annas-laptop", "T0": "2023-11-14T22:13:20.000000Z",
+            "TITLE": "qdisc:fq_codel rtt:20ms rate:10Mbit/2Mbit rep:3 ecn:on",
+            "SYSCTLS": {"net.ipv4.tcp_congestion_control": "cubic"},
+            "SERIES_META": {
+                "Ping (ms) ICMP": {"UNITS": "ms", "MEAN_VALUE": 24.5}, "TCP upload": {"UNITS": "Mbits/s"},
+                "TCP upload avg": {"UNITS": "Mbits/s", "COMPUTED_LATE": False},
+            },
+        },
+        "raw_values": {"Ping (ms) ICMP": pings, "TCP upload": rates + polls, "TCP upload avg": []},
+        "results": {
+            "Ping (ms) ICMP": [20.0, 24.0], "TCP upload": [None, 2.07], "TCP upload avg": [None, 2.07],
+            "TCP upload::tcp_rtt": [None, 25.5],
+        },
+        "version": 4,
+        "x_values": [0.0, 4.0],
+    } | more  # fmt: skip

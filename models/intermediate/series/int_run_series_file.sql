@@ -1,0 +1,20 @@
+-- What came before the damage of a file stands: a series has no window that it would have to fill.
+with
+
+run_sources as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        status in ('ok', 'partial')
+        and measurement in ('flent', 'iperf3', 'iperf3_server', 'iperf2', 'irtt', 'ping', 'fping')
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        measurement,
+        measurement_hash as source_hash
+    from run_sources
+)
+
+select * from final

@@ -1,0 +1,72 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+rates as (
+    select * from {{ ref('int_run_series_value') }}
+    where
+        series_metric = 'rate_bps'
+        and flow_name is not null
+        and role is not null
+        and sample_basis in ('intervals', 'samples', 'interpolated')
+        and value is not null
+),
+
+-- A flow's rate over the intervals that its tool reported: each counts by its length, where it has one.
+flow_rates as (
+    select
+        study_id,
+        run_id,
+        role,
+        measurement || '_' || coalesce(flow_direction, 'both') || '_' || sample_basis as rate_basis,
+        flow_name,
+        coalesce(
+            cast(sum(cast(value * duration_s as decimal(38, 6))) as double)
+            / nullif(cast(sum(cast(duration_s as decimal(38, 6))) as double), 0),
+            cast(sum(cast(value as decimal(38, 6))) as double) / count(*)
+        ) as rate_bps
+    from rates
+    group by study_id, run_id, role, measurement, flow_direction, sample_basis, flow_name
+),
+
+summarised as (
+    select
+        study_id,
+        run_id,
+        role,
+        rate_basis,
+        count(*) as flows,
+        cast(sum(cast(rate_bps as decimal(38, 6))) as double) as rate_bps,
+        min(rate_bps) as flow_min_rate_bps,
+        max(rate_bps) as flow_max_rate_bps,
+        cast(sum(cast(rate_bps / 1000 as decimal(38, 6))) as double) as rate_kbps_sum,
+        cast(sum(cast(rate_bps / 1000 * (rate_bps / 1000) as decimal(38, 6))) as double) as rate_kbps_square_sum
+    from flow_rates
+    group by study_id, run_id, role, rate_basis
+),
+
+final as (
+    select
+        summarised.study_id,
+        summarised.run_id,
+        summarised.role,
+        summarised.rate_basis,
+        {{ run_dimensions('runs') }},
+        summarised.flows,
+        summarised.rate_bps,
+        summarised.flow_min_rate_bps,
+        summarised.flow_max_rate_bps,
+        case
+            when summarised.flows > 1
+                then summarised.rate_kbps_sum * summarised.rate_kbps_sum / nullif(summarised.flows * summarised.rate_kbps_square_sum, 0)
+        end as jain_index
+    from summarised
+    inner join runs
+        on
+            summarised.study_id = runs.study_id
+            and summarised.run_id = runs.run_id
+)
+
+select * from final

@@ -1,0 +1,83 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+series_values as (
+    select * from {{ ref('int_run_series_value') }}
+),
+
+ranked as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, measurement, series_number, phase
+            order by case when value is null then 1 else 0 end, value
+        ) as value_rank,
+        count(value) over (partition by study_id, run_id, measurement, series_number, phase) as answered
+    from series_values
+),
+
+summarised as (
+    select
+        study_id,
+        run_id,
+        measurement,
+        series_number,
+        phase,
+        min(series_name) as series_name,
+        min(flow_name) as flow_name,
+        min(role) as role,
+        min(flow_direction) as flow_direction,
+        min(series_metric) as series_metric,
+        min(unit) as unit,
+        min(sample_basis) as sample_basis,
+        count(value) as samples,
+        count(*) - count(value) as unanswered_samples,
+        min(time_s) as first_s,
+        max(time_s) as last_s,
+        -- Exact sums, so that threads do not change the last digit.
+        cast(sum(cast(value as decimal(38, 6))) as double) / nullif(count(value), 0) as value_mean,
+        min(value) as value_min,
+        max(case when value_rank = {{ quantile_rank(500, 'answered') }} then value end) as value_median,
+        max(case when value_rank = {{ quantile_rank(950, 'answered') }} then value end) as value_p95,
+        max(case when value_rank = {{ quantile_rank(990, 'answered') }} then value end) as value_p99,
+        max(value) as value_max
+    from ranked
+    group by study_id, run_id, measurement, series_number, phase
+),
+
+final as (
+    select
+        summarised.study_id,
+        summarised.run_id,
+        summarised.measurement,
+        summarised.series_number,
+        summarised.phase,
+        {{ run_dimensions('runs') }},
+        summarised.series_name,
+        summarised.flow_name,
+        summarised.role,
+        summarised.flow_direction,
+        summarised.series_metric,
+        summarised.unit,
+        summarised.sample_basis,
+        summarised.samples,
+        summarised.unanswered_samples,
+        summarised.first_s,
+        summarised.last_s,
+        summarised.value_mean,
+        summarised.value_min,
+        summarised.value_median,
+        summarised.value_p95,
+        summarised.value_p99,
+        summarised.value_max
+    from summarised
+    inner join runs
+        on
+            summarised.study_id = runs.study_id
+            and summarised.run_id = runs.run_id
+)
+
+select * from final

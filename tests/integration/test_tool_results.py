@@ -1,0 +1,113 @@
+"""A folder of flent files, ingested, built and served: their queue settings are compared without a manifest."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+
+from .conftest import SOJOURN, Service, serving
+
+pytestmark = pytest.mark.integration
+
+START_S = 1_700_000_000.0
+REPETITIONS = 6
+#: Delay under load by queue, in ms: what is planted.
+LOADED_MS = {"pfifo": 120.0, "fq_codel": 25.0}
+IDLE_MS = 20.0
+LOAD_START_S, LOAD_END_S = 5.0, 25.0
+
+
+def pings(queue: str, repetition: int) -> list[tuple[float, float]]:
+    """Return times (s) and round trips (ms) of one run: five a second, the load's between 5 and 25 s."""
+    times = [n / 5 for n in range(150)]
+    return [
+        (time, (LOADED_MS[queue] if LOAD_START_S <= time <= LOAD_END_S else IDLE_MS) + repetition + n % 7 / 10)
+        for n, time in enumerate(times)
+    ]
+
+
+def flent_file(queue: str, repetition: int) -> bytes:
+    """Return one data file."""
+    rates = [{"t": START_S + LOAD_START_S + second + 1, "dur": 1.0, "val": 9.5} for second in range(20)]
+    probes = [{"seq": n, "t": START_S + t, "val": rtt} for n, (t, rtt) in enumerate(pings(queue, repetition))]
+    document = {
+        "metadata": {
+            "DATA_FILENAME": "a.flent.gz", "NAME": "tcp_upload", "T0": "2023-11-14T22:13:20.000000Z",
+            "TITLE": f"qdisc:{queue} rtt:20ms rate:50Mbit/10Mbit rep:{repetition} cc:cubic",
+            "SERIES_META": {"Ping (ms) ICMP": {"UNITS": "ms"}, "TCP upload": {"UNITS": "Mbits/s"}},
+        },
+        "raw_values": {"Ping (ms) ICMP": probes, "TCP upload": rates},
+        "results": {"Ping (ms) ICMP": [20.0], "TCP upload": [9.5]},
+        "version": 4,
+        "x_values": [0.0],
+    }  # fmt: skip
+    return gzip.compress(json.dumps(document, sort_keys=True).encode(), mtime=0)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service over twelve flent files of two queues."""
+    folder = tmp_path_factory.mktemp("results")
+    link = folder / "my-link"
+    link.mkdir()
+    for queue in LOADED_MS:
+        for repetition in range(1, REPETITIONS + 1):
+            (link / f"{queue}-{repetition}.flent.gz").write_bytes(flent_file(queue, repetition))
+    var = folder / "var"
+    for arguments in (["ingest", str(link)], ["build"]):
+        done = subprocess.run([SOJOURN, *arguments, "--var", str(var)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+    with serving(var) as running:
+        yield running
+
+
+def test_each_file_is_a_run_with_the_setting_of_its_title(results: Service) -> None:
+    runs = results.rows("run")
+    assert len(runs) == 2 * REPETITIONS
+    assert {(run["study_id"], run["workload"], run["aqm"], run["bandwidth_bps"], run["rtt_ms"]) for run in runs} == {
+        ("my-link", "tcp_upload", aqm, 10_000_000, 20.0) for aqm in ("tail-drop", "fq_codel")
+    }
+    assert sorted(run["run_number"] for run in runs) == sorted([*range(1, REPETITIONS + 1)] * 2)
+
+
+def test_delay_before_and_under_load_is_what_was_planted(results: Service) -> None:
+    by_run = {(row["aqm"], row["repetition"]): row for row in results.rows("run_load_delay")}
+    assert len(by_run) == 2 * REPETITIONS
+    for queue, aqm in (("pfifo", "tail-drop"), ("fq_codel", "fq_codel")):
+        for repetition in range(1, REPETITIONS + 1):
+            row = by_run[aqm, repetition]
+            loaded = [rtt for time, rtt in pings(queue, repetition) if LOAD_START_S <= time <= LOAD_END_S]
+            idle = [rtt for time, rtt in pings(queue, repetition) if time < LOAD_START_S]
+            assert (row["loaded_samples"], row["idle_samples"]) == (len(loaded), len(idle))
+            assert row["loaded_mean_ms"] == pytest.approx(sum(loaded) / len(loaded), abs=1e-6)
+            assert row["loaded_median_ms"] == sorted(loaded)[(len(loaded) + 1) // 2 - 1]
+            assert row["loaded_max_ms"] == max(loaded)
+    rates = results.rows("run_load_rate")
+    assert {(row["rate_bps"], row["flows"], row["rate_basis"]) for row in rates} == {
+        (9_500_000.0, 1, "flent_uplink_intervals")
+    }
+
+
+def test_queue_settings_are_compared_with_an_interval(results: Service) -> None:
+    answer = results.client.get(
+        "/v1/comparisons/loaded_delay_median", params={"factor": "aqm", "baseline": "tail-drop"}
+    ).json()
+    (row,) = answer["rows"]
+    assert (row["treatment"], row["treatment_n"], row["baseline_n"]) == ("fq_codel", REPETITIONS, REPETITIONS)
+    planted = {
+        queue: median(
+            sorted(rtt for time, rtt in pings(queue, n) if LOAD_START_S <= time <= LOAD_END_S)[50]
+            for n in range(1, REPETITIONS + 1)
+        )
+        for queue in LOADED_MS
+    }
+    assert row["effect"] == pytest.approx(planted["fq_codel"] - planted["pfifo"], abs=0.2)
+    assert row["effect_lower"] <= row["effect"] <= row["effect_upper"] < 0
+    # The mart holds the same comparison.
+    (published,) = results.rows("comparison", metric="loaded_delay_median")
+    assert published["effect"] == row["effect"]
