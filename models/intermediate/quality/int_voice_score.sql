@@ -167,7 +167,7 @@ final as (
     select
         with_mos.*,
         class_ranges.quality_class,
-        unplayed_ratio > 0.2 or burst_ratio > 2 as is_extrapolated
+        with_mos.unplayed_ratio > 0.2 or with_mos.burst_ratio > 2 as is_extrapolated
     from with_mos
     left join class_ranges
         on

@@ -12,7 +12,16 @@ from sojourn_transforms.quality import delay, playout, video, voice, web
 
 @pytest.mark.parametrize(
     ("one_way_delay_ms", "impairment"),
-    [(150, 0.164), (200, 3.044), (250, 8.917), (300, 14.761), (400, 24.070), (500, 30.636), (1000, 43.790), (3000, 48.956)],
+    [
+        (150, 0.164),
+        (200, 3.044),
+        (250, 8.917),
+        (300, 14.761),
+        (400, 24.070),
+        (500, 30.636),
+        (1000, 43.790),
+        (3000, 48.956),
+    ],
 )
 def test_impairment_by_delay(one_way_delay_ms: float, impairment: float) -> None:
     assert round(float(voice.delay_impairment(one_way_delay_ms)), 3) == impairment

@@ -58,8 +58,8 @@ def burst_ratio(packets: int, unplayed_packets: int, loss_runs: int) -> float:
     Returns
     -------
     float
-        (unplayed / runs) (1 - unplayed / packets), at least 1; 1 where nothing or everything is missing, since runs then say
-        nothing of how losses cluster.
+        (unplayed / runs) (1 - unplayed / packets), at least 1; 1 where nothing or everything is missing, since
+        runs then say nothing of how losses cluster.
 
     Notes
     -----
@@ -71,15 +71,15 @@ def burst_ratio(packets: int, unplayed_packets: int, loss_runs: int) -> float:
 
 
 def playout(delay_ms: NDArray[np.float64], span: NDArray[np.int64], *, buffer_ms: float = 60.0) -> Playout:
-    """What a receiver with a jitter buffer plays.
+    """Play a stream out as a receiver with a jitter buffer does.
 
     Parameters
     ----------
     delay_ms
         One-way delay of each packet in the order of sending, shape (n,), in ms; not a number where it was lost.
     span
-        Number of the span of time (ten seconds) that each packet was sent in, shape (n,). The buffer sits on the least delay of
-        each span: it follows the path's delay that often.
+        Number of the span of time (one second) that each packet was sent in, shape (n,). The buffer sits on the least
+        delay of each span: it follows the path's delay that often.
     buffer_ms
         A packet that comes later than the span's least delay by more than this is discarded. 60 ms by default: ours.
 

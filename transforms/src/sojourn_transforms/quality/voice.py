@@ -100,9 +100,9 @@ def effective_equipment_impairment(
 
     Notes
     -----
-    ITU-T G.107 §7.5, values of codecs in G.113 Appendix I. The Recommendation gives Ppl up to 20 % and BurstR from 1 to 2 as
-    the range of its parameters: what lies beyond is extrapolated. That losses which are spread more evenly than random ones
-    (BurstR below 1) count as random is ours.
+    ITU-T G.107 §7.5, values of codecs in G.113 Appendix I. The Recommendation gives Ppl up to 20 % and BurstR from 1
+    to 2 as the range of its parameters: what lies beyond is extrapolated. That losses which are spread more evenly than
+    random ones (BurstR below 1) count as random is ours.
     """
     loss = np.asarray(loss_ratio, dtype=np.float64)
     if np.any((loss < 0) | (loss > 1)):
@@ -128,7 +128,8 @@ def mos_of_rating(rating: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    ITU-T G.107 Annex B. Between R = 0 and 6.5 its polynomial falls a little below 1, which is not on the scale: it is 1 there.
+    ITU-T G.107 Annex B. Between R = 0 and 6.5 its polynomial falls a little below 1, which is not on the scale: it is 1
+    there.
     """
     value = np.clip(np.asarray(rating, dtype=np.float64), 0, 100)
     mos = 1 + 0.035 * value + value * (value - 60) * (100 - value) * 7e-6
@@ -188,7 +189,7 @@ def pesq_of_mos_lqo(mos_lqo: ArrayLike, band: SpeechBand = SpeechBand.NARROW) ->
 
 
 def rating_of_pesq(pesq: ArrayLike) -> FloatArray:
-    """Listening quality on the scale of R, z1 of IMC'14.
+    """Return the listening quality on the scale of R, z1 of IMC'14.
 
     Parameters
     ----------
@@ -207,7 +208,8 @@ def rating_of_pesq(pesq: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    L. Sun and E. Ifeachor, IEEE Transactions on Multimedia 8(4), 2006; reference [41] of IMC'14. Fitted to MOS from 1 to 4.5.
+    L. Sun and E. Ifeachor, IEEE Transactions on Multimedia 8(4), 2006; reference [41] of IMC'14. Fitted to
+    MOS from 1 to 4.5.
     """
     score = _pesq(pesq)
     return np.asarray(np.clip(((3.026 * score - 25.314) * score + 87.06) * score - 57.336, 0, 100), dtype=np.float64)
@@ -235,7 +237,8 @@ def call_rating(pesq: ArrayLike, one_way_delay_ms: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    The paper names P.862.2 for the last step, whose input is not a rating of 0 to 100; G.107 Annex B fits the range and is taken.
+    The paper names P.862.2 for the last step, whose input is not a rating of 0 to 100; G.107 Annex B fits the range
+    and is taken.
     """
     return np.asarray(np.maximum(0, rating_of_pesq(pesq) - delay_impairment(one_way_delay_ms)), dtype=np.float64)
 

@@ -43,7 +43,8 @@ def mos_of_page_load_time(page_load_time_ms: ArrayLike, least_ms: float, worst_m
 
     Notes
     -----
-    IMC'14 §9, after ITU-T G.1030 Annex A: opinion is logarithmic in the time. Of people who load one page of text and pictures.
+    IMC'14 §9, after ITU-T G.1030 Annex A: opinion is logarithmic in the time. Of people who load one page of
+    text and pictures.
     """
     time = np.asarray(page_load_time_ms, dtype=np.float64)
     if np.any(~(time > 0)):
@@ -76,7 +77,8 @@ def round_trip_share(
     Returns
     -------
     numpy.ndarray
-        round_trips RTT / PLT. A load is dominated by its round trips from 0.5 on (ours), below it by losses and the rate.
+        round_trips RTT / PLT. A load is dominated by its round trips from 0.5 on (ours), below it by losses
+        and the rate.
     """
     time = np.asarray(page_load_time_ms, dtype=np.float64)
     return np.asarray(round_trips * np.asarray(rtt_ms, dtype=np.float64) / time, dtype=np.float64)
