@@ -7,7 +7,7 @@ voice as (
 ),
 
 given_scores as (
-    select * from {{ ref('int_qoe_score_of_run') }}
+    select * from {{ ref('int_qoe_item') }}
 ),
 
 class_ranges as (
@@ -40,7 +40,7 @@ clips as (
     select
         given_scores.study_id,
         given_scores.run_id,
-        given_scores.scored as item,
+        given_scores.item,
         class_ranges.qoe_model_id,
         'scores' as score_basis,
         given_scores.qoe_score as score,
@@ -60,7 +60,7 @@ loads as (
     select
         given_scores.study_id,
         given_scores.run_id,
-        given_scores.scored as item,
+        given_scores.item,
         given_scores.qoe_score as page_load_time_ms,
         runs.start_order = 'solo' as is_solo,
         runs.application,

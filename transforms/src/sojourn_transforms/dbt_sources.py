@@ -27,6 +27,8 @@ STAGING_FILE: Final = Path("staging/_lake__models.yml")
 RENAMED: Final[dict[tuple[str, str], str]] = {
     ("qoe_score", "metric"): "qoe_metric",
     ("qoe_score", "score"): "qoe_score",
+    ("tool_score", "metric"): "qoe_metric",
+    ("tool_score", "score"): "qoe_score",
 }
 
 #: Columns of the lake that name a row of another table: (table, column) to the staging model that has it.
@@ -38,7 +40,7 @@ PARENTS: Final[dict[tuple[str, str], str]] = {
 }
 
 #: Tables in which several sources may give the same row, such as half a study and later the whole of it.
-GIVEN_ONCE: Final = ("run_measurement", "qoe_score")
+GIVEN_ONCE: Final = ("run_measurement",)
 
 #: Tables whose rows about one run belong together: staging keeps those of every source apart, and
 #: ``int_run_description_choice`` chooses the source, once for all of them.
@@ -119,7 +121,7 @@ OF_HISTORY = frozenset({"connection"})
 
 LONG: Final = frozenset(
     {"flow", "flow_interval", "packet", "packet_pair", "queue_packet", "queue_interval", "queue_counter", "tcp_poll",
-     "connection"}
+     "tool_score", "connection"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
 in each of many files and many readers, so that they are copied once."""

@@ -17,6 +17,7 @@ from sojourn_ingest.formats.flent import Flent
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.ndt import Ndt5, Ndt7
 from sojourn_ingest.formats.plain_text import head_lines
+from sojourn_ingest.formats.quality import QUALITY_FORMATS
 from sojourn_ingest.formats.queue_log import QueueLog
 from sojourn_ingest.formats.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue_log_table import (
@@ -84,6 +85,7 @@ class Registry:
             SsText(),
             SyntheticConnections(),
             TcpInfo(),
+            *QUALITY_FORMATS,
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,

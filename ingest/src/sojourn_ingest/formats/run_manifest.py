@@ -38,6 +38,13 @@ MEASUREMENTS = {
     "queue.jsonl": "queue_log_decoded",
     "qdisc_stats.jsonl": "queue_counters",
     "ss_raw.jsonl": "tcp_polls",
+    "vmaf.json": "frame_vmaf",
+    "vmaf.xml": "frame_vmaf",
+    "vmaf.csv": "frame_vmaf",
+    "ssim.log": "frame_ssim",
+    "psnr.log": "frame_psnr",
+    "page_loads.har": "page_loads",
+    "page_loads.jsonl": "page_loads",
 }
 
 AQM_NAMES = {"bfifo": "tail-drop", "pfifo": "tail-drop", "pfifo_fast": "tail-drop"}
@@ -244,7 +251,7 @@ class RunManifest:
 
     name = "run_manifest"
     holds_addresses = True
-    version = "run-manifest-4"
+    version = "run-manifest-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""

@@ -6,12 +6,19 @@ declarations by tests, so a column that changes here changes everywhere or fails
 
 from __future__ import annotations
 
-from sojourn_ingest.schema import capture_tables, connection_tables, outcome_tables, queue_tables, study_tables
+from sojourn_ingest.schema import (
+    capture_tables,
+    connection_tables,
+    outcome_tables,
+    quality_tables,
+    queue_tables,
+    study_tables,
+)
 from sojourn_ingest.schema.column import Table
 
 TABLES: dict[str, Table] = {
     declared.name: declared
-    for family in (study_tables, capture_tables, queue_tables, connection_tables, outcome_tables)
+    for family in (study_tables, quality_tables, capture_tables, queue_tables, connection_tables, outcome_tables)
     for declared in family.TABLES
 }
 
