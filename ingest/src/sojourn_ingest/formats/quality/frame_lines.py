@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -164,6 +163,7 @@ def scores_of_frame(number: int, values: dict[str, str]) -> list[Score]:
 
 
 def _fields(line: bytes) -> list[str]:
-    """Return the fields of a line of CSV; libvmaf ends each with a comma, which starts no field."""
-    fields = next(csv.reader([line.decode("utf-8", "replace").strip()]), [])
+    """Return the fields of a line of CSV; libvmaf quotes none and ends each with a comma, which starts no field."""
+    text = line.decode("utf-8", "replace").strip()
+    fields = text.split(",") if text else []
     return fields[:-1] if fields and not fields[-1] else fields
