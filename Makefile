@@ -24,8 +24,20 @@ DAYS_OF_CONNECTIONS := $(if $(filter full,$(SCALE)),120,28)
 ROWS_OF_CONNECTIONS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
 # Rows of the CSV that make bench-connection-files reads at the end; 0 for none.
 ROWS_OF_FILES := $(or $(ROWS),80000000)
+# Packets of each capture, events of each log: what bench-capture and bench-queue generate, where not their own default.
+PACKETS ?=
+EVENTS ?=
+# Readers of bench-connection-files read this part of their inputs: PART=100 is a hundredth.
+PART ?= 1
+# Studies that bench-coverage simulates for each cell of its tables.
+STUDIES ?= 10000
+# What bench-models generates.
+RUNS ?= 100000
+FLOWS ?= 10000000
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
+# Processes of pytest; 0 runs tests in one process, as a debugger wants it.
+WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
 # A small made-up world of connections, which the sample has none of; labelled synthetic wherever it shows.
@@ -36,6 +48,9 @@ SOJOURN := .venv/bin/sojourn
 # uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
 # What Spark needs is installed once it was asked for, and then kept.
 EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-packages/pyspark)),--extra spark)
+TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests
+# A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they tell what to make cheaper.
+PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
 QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))
@@ -43,13 +58,20 @@ export SOJOURN_SHARED := $(abspath $(SHARED))
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo
-	@echo "  DATA='FOLDER …'    folders to ingest beside the sample, without spaces in their names (make run, make build)"
-	@echo "  ENGINE=spark       the second engine instead of DuckDB (make run, make build)"
-	@echo "  VAR=FOLDER         where everything generated goes (default: var)"
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  \033[36m%-24s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\n\033[1m%s\033[0m\n' 'Settings, such as make run DATA=FOLDER'
+	@printf '  \033[36m%-24s\033[0m %s\n' \
+		"DATA='FOLDER ...'" 'folders to ingest beside the sample, without spaces in their names (run, build)' \
+		'ENGINE=spark' 'Spark instead of DuckDB (run, build)' \
+		'VAR=FOLDER' 'where everything generated goes (default: var)' \
+		'API_PORT, SUPERSET_PORT' 'ports of the servers (run; default: 8000, 8088)' \
+		'SHARED=FOLDER' 'reference data that tests and benchmarks read (default: ../shared)' \
+		'WORKERS=N' 'pytest processes (test-unit, test-integration; default: 2)' \
+		'ROWS=N, SCALE=full, ...' 'size of a benchmark, by the name in its brackets (bench-…)'
 
-##@ use
+##@ Use
 
 .PHONY: run
 run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset on :8088, until Ctrl-C
@@ -63,7 +85,7 @@ build: setup ## The same without the servers
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 
-##@ set up
+##@ Set up
 
 .PHONY: setup
 setup: ## Check the tools, build the decoder, install the Python environment
@@ -88,73 +110,62 @@ setup-dashboards: ## Install Superset's environment
 setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chromium and tshark, from Debian's packages
 	@infra/setup/debian-packages.sh chromium tshark
 
-##@ develop
+##@ Test
 
+# Cheap stages come first, so that a failure shows early. Each stage can be called alone after make setup-tests.
 .PHONY: test
-test: setup-tests lint test-unit test-integration test-browser ## Everything CI runs
+test: setup-tests lint test-rust test-fuzz-smoke test-unit test-integration test-browser ## Everything CI runs, stage by stage
 
 .PHONY: lint
-lint: ## Formatting, types, SQL style, import directions
+lint: ## Formatting, types, import directions, Rust lints, SQL style
 	@echo "==> lint"
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
+	@cargo fmt --check --manifest-path native/Cargo.toml --all
+	@.venv/bin/lint-imports
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy
-	@.venv/bin/lint-imports
-	@cargo fmt --check --manifest-path native/Cargo.toml --all
 	@cargo clippy --release --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
 	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
 
-.PHONY: test-unit
-test-unit: ## Fast tests: Rust, Python packages, Superset adapter
-	@echo "==> unit tests"
+.PHONY: test-rust
+test-rust: ## Tests of the Rust crates
+	@echo "==> Rust tests"
 	@cargo test --release --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-native
+
+.PHONY: test-fuzz-smoke
+test-fuzz-smoke: ## Every fuzz target for 5 seconds, from its seeds and regressions
+	@echo "==> fuzz targets, 5 s each"
 	@native/fuzz/run.sh 5
-	@.venv/bin/pytest -q -m "not integration and not browser" ingest/tests transforms/tests api/tests
+
+.PHONY: test-unit
+test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
+	@echo "==> unit tests"
+	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser" $(TESTS_OF_PACKAGES) tests/repository
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
-	@.venv/bin/pytest -q -m "integration and not long" ingest/tests transforms/tests api/tests tests/integration
+	@.venv/bin/pytest $(PYTEST) -m "integration and not long" $(TESTS_OF_PACKAGES) tests/integration
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
 
-.PHONY: test-long
-test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, and its like
-	@.venv/bin/pytest -q -m long ingest/tests transforms/tests api/tests tests/integration
-	@echo "==> planted truth of 10 million connections"
-	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/test_connection_marts_truth.py
-
 .PHONY: test-browser
-test-browser: ## The dashboard in a real browser; saves the screenshot of the README
+test-browser: ## The dashboards in a real browser, over the build of test-integration; saves the screenshot of the README
 	@echo "==> browser tests"
 	@.venv/bin/python tests/browser/with_servers.py
+
+.PHONY: test-long
+test-long: setup-tests ## What make test leaves out: a Spark worker killed in the middle of a build, 10 million connections
+	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
+	@echo "==> planted truth of 10 million connections"
+	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets
 	@native/fuzz/run.sh $(SECONDS_EACH)
 
-.PHONY: bench-capture
-bench-capture: setup ## Decoder against tcptrace, NFStream and tshark, on captures generated here (10 minutes, 9 GB)
-	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
-	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
-	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python
-
-.PHONY: bench-queue
-bench-queue: setup ## Queue logs of 10 million events into Parquet, binary and text (10 minutes, 2 GB of disk)
-	@.venv/bin/python benchmarks/queue_log_speed.py
-
-.PHONY: bench-connections
-bench-connections: setup ## Connections in the wild against plain SQL, Polars and pandas: ROWS (100 million), or SCALE=full (430 million)
-	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
-	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
-	@.venv/bin/python benchmarks/connection_mart_speed.py --var $(SOJOURN_VAR)/bench-connections \
-		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
-
-.PHONY: bench-connection-files
-bench-connection-files: setup ## Speed and peak memory of every reader of connections, look-ups, pseudonyms, a CSV of ROWS (80 million, 5 GB of disk)
-	@mkdir -p $(SOJOURN_VAR)
-	@.venv/bin/python benchmarks/connection_reader_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR)
+##@ Develop
 
 .PHONY: format
 format: ## Format Python, Rust and SQL
@@ -164,9 +175,11 @@ format: ## Format Python, Rust and SQL
 	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
 
 .PHONY: docs
-docs: ## Write the generated parts of the documentation anew
-	@.venv/bin/python -m sojourn_transforms.dbt_sources models
-	@.venv/bin/python -m sojourn_transforms.documentation
+docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation
+	@.venv/bin/python -m sojourn_transforms.dbt.staging models
+	@.venv/bin/python -m sojourn_transforms.dbt.columns models
+	@.venv/bin/python -m sojourn_transforms.dbt.documentation
+	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
 
 .PHONY: figures
 figures: setup ## Run the notebooks over the reference data; writes docs/figures
@@ -180,22 +193,50 @@ validation: setup ## Hold the testbed's runs against figures computed without So
 	@.venv/bin/python -m sojourn_transforms.validation_report \
 		$(SOJOURN_VAR)/validation $(SOJOURN_SHARED)/data/testbed/validation.csv docs/validation.md
 
-.PHONY: bench-coverage
-bench-coverage: ## Simulate how often the intervals contain the truth; writes the tables of docs/statistics.md
-	@nice -n 10 .venv/bin/python benchmarks/coverage.py docs/statistics.md
-
-.PHONY: bench-spark
-bench-spark: setup-spark ## The same counting job on DuckDB and on Spark, ROWS (50000000) rows (3 GB of disk)
-	@.venv/bin/python benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
-
-.PHONY: bench-models
-bench-models: setup ## Build time and peak memory: the reference data, and 10 million generated flows in 100,000 runs
-	@.venv/bin/python benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models
-
 .PHONY: screenshot
-screenshot: test-browser ## Take the README's picture of the dashboard anew
+screenshot: test-browser ## Take the README's picture of the dashboard
 	@mkdir -p docs/images
 	@dashboards/.venv/bin/python infra/setup/crop.py var/screenshots/aqm-comparison.png docs/images/aqm-comparison.png
+
+##@ Benchmarks: each prints tables and writes benchmarks/results/NAME/
+
+.PHONY: bench-capture
+bench-capture: setup ## Captures: decoder against tcptrace, NFStream and tshark (10 minutes, 9 GB of memory; PACKETS)
+	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
+	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
+	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python \
+		$(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 )))
+
+.PHONY: bench-queue
+bench-queue: setup ## Queue logs of 10 million events (EVENTS), binary and text (10 minutes, 2 GB of disk)
+	@.venv/bin/python benchmarks/queue_log_speed.py $(if $(EVENTS),--events $(EVENTS))
+
+.PHONY: bench-models
+bench-models: setup ## Builds: the reference data, and 10 million generated flows (FLOWS) in 100,000 runs (RUNS)
+	@.venv/bin/python benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models \
+		--runs $(RUNS) --flows $(FLOWS)
+
+.PHONY: bench-connection-files
+bench-connection-files: setup ## Every reader of connections (PART), look-ups, pseudonyms, a CSV of 80 million rows (ROWS; 5 GB of disk)
+	@mkdir -p $(SOJOURN_VAR)
+	@.venv/bin/python benchmarks/connection_reader_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR) --part $(PART)
+
+.PHONY: bench-connections
+bench-connections: setup ## Connections in the wild against plain SQL, Polars, pandas: 100 million (ROWS), or SCALE=full (430 million)
+	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/polars
+	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
+	@.venv/bin/python benchmarks/connection_mart_speed.py --var $(SOJOURN_VAR)/bench-connections \
+		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+
+.PHONY: bench-spark
+bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)
+	@.venv/bin/python benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
+
+.PHONY: bench-coverage
+bench-coverage: setup ## How often intervals contain the truth, by simulation (STUDIES); writes the tables of docs/statistics.md
+	@nice -n 10 .venv/bin/python benchmarks/coverage.py docs/statistics.md --studies $(STUDIES)
+
+##@ Clean
 
 .PHONY: clean
 clean: ## Remove lake, warehouse, snapshots, Superset's own data, logs (says what; YES=1 removes)

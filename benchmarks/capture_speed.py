@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from raw_results import Results
 
 SNAP_BYTES = 96
 TSHARK_PACKETS = 1_000_000
@@ -148,7 +148,7 @@ SOJOURN = """
 import sys, tempfile
 from pathlib import Path
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats.capture import Capture
+from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.formats.interface import Context, Reading, Source
 from sojourn_ingest.lake.writer import FactWriter
 context = Context(Pseudonymiser(b"key"), lambda path: "")
@@ -192,27 +192,30 @@ def best(command: list[str], repetitions: int) -> Cost:
 
 
 def main() -> None:
-    """Measure, and print a table in Markdown."""
+    """Measure, print tables in Markdown, and keep the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nfstream-python", required=True, help="Python of an environment that has NFStream")
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--long-packets", type=int, default=LONG_PACKETS, help="packets of the long connections")
+    parser.add_argument("--short-flows", type=int, default=SHORT_FLOWS, help="short connections, of 4 packets each")
     options = parser.parse_args()
     for tool in ("tcptrace", "tshark"):
         if shutil.which(tool) is None:
             raise SystemExit(f"{tool} is missing; install the Debian package {tool}")
     with tempfile.TemporaryDirectory(prefix="sojourn-benchmark-") as name:
-        _measure(Path(name), options.nfstream_python, options.repetitions)
+        _measure(Path(name), options)
 
 
-def _measure(folder: Path, nfstream_python: str, repetitions: int) -> None:
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
-    )
-    for title, write in (("2 million packets of 32 connections", long_flows), ("1 million short flows", short_flows)):
+def _measure(folder: Path, options: argparse.Namespace) -> None:
+    results = Results("capture")
+    for title, write, size in (
+        (f"packets of {LONG_FLOWS} long connections", long_flows, options.long_packets),
+        (f"packets of {options.short_flows:,} short connections", short_flows, options.short_flows),
+    ):
         capture, part, tiny = folder / "whole.pcap", folder / "part.pcap", folder / "tiny.pcap"
         # In a process of its own: a child begins with the peak memory of the process that starts it.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            packets = pool.apply(write, (capture,))
+            packets = pool.apply(write, (capture, size))
         part_packets = first_packets(capture, part, TSHARK_PACKETS)
         first_packets(capture, tiny, 1)
         commands = {
@@ -222,24 +225,24 @@ def _measure(folder: Path, nfstream_python: str, repetitions: int) -> None:
                 packets,
             ),
             "tcptrace": (lambda path: ["tcptrace", "-lrn", str(path)], capture, packets),
-            "nfstream": (lambda path: [nfstream_python, "-c", NFSTREAM, str(path)], capture, packets),
+            "nfstream": (lambda path: [options.nfstream_python, "-c", NFSTREAM, str(path)], capture, packets),
             "tshark": (lambda path: ["tshark", "-q", "-n", "-z", "conv,tcp", "-r", str(path)], part, part_packets),
         }
-        print(f"\n{title}: {packets:,} packets, {capture.stat().st_size / 2**20:.0f} MiB\n")
-        print("| tool | packets | CPU s | of it to start | ns a packet | times Sojourn | peak MB |")
-        print("|---|---|---|---|---|---|---|")
+        table = results.table(
+            f"{packets:,} {title}, {capture.stat().st_size / 2**20:.0f} MiB",
+            {
+                "tool": "", "packets": ",", "CPU s": ".2f", "of it to start": ".2f", "ns a packet": ".0f",
+                "times Sojourn": ".1f", "peak MB": ".0f",
+            },
+        )  # fmt: skip
         own_ns = None
         for tool, (command, path, count) in commands.items():
-            rounds = repetitions if tool == "sojourn" or (tool == "tcptrace" and write is long_flows) else 1
+            rounds = options.repetitions if tool == "sojourn" or (tool == "tcptrace" and write is long_flows) else 1
             start = best(command(tiny), rounds)
             cost = best(command(path), rounds)
             each_ns = (cost.cpu_s - start.cpu_s) / count * 1e9
             own_ns = own_ns or each_ns
-            print(
-                f"| {tool} | {count:,} | {cost.cpu_s:.2f} | {start.cpu_s:.2f} | {each_ns:.0f} | "
-                f"{each_ns / own_ns:.1f} | {cost.peak_mb:.0f} |",
-                flush=True,
-            )
+            table.row(tool, count, cost.cpu_s, start.cpu_s, each_ns, each_ns / own_ns, cost.peak_mb)
 
 
 if __name__ == "__main__":

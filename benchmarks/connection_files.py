@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sojourn_ingest.formats.web100 import USED
+from sojourn_ingest.formats.connection.web100 import USED
 
 SEED = 7
 POLLS_OF_NDT7 = 33

@@ -1,9 +1,9 @@
 """How long connections in the wild take: ingest, marts, and the plainest SQL for the same figures in the same run.
 
 ``python benchmarks/connection_mart_speed.py --var FOLDER --rows N`` generates a world, labelled synthetic, and
-prints the tables of docs/performance.md. Each step is a process of its own, whose seconds, CPU seconds and peak memory
-are told. Of the marts, what dbt needs to start is told apart, and so are its tests. Groupings are measured by what
-the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
+prints tables and keeps them (raw_results). Each step is a process of its own, whose seconds, CPU seconds and peak
+memory are told. Of the marts, what dbt needs to start is told apart, and so are its tests. Groupings are measured by
+what the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from itertools import combinations
 from pathlib import Path
 
 import duckdb
+from raw_results import Results
 
-from sojourn_api.filters import Filters
-from sojourn_api.histogram_metrics import metric_of
+from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.queries.distribution_points import described
-from sojourn_api.queries.distributions import dataset_for, distribution_query, grouped_histograms
+from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.requests.distributions import DistributionParameters, distribution_request
+from sojourn_api.requests.query_string import Asked
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.synthetic.connection_rows import rows_of_day
-from sojourn_transforms.snapshot import CURRENT
+from sojourn_snapshot.pointer import CURRENT
 from sojourn_transforms.warehouse import register_lake
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SOJOURN = str(Path(sys.executable).parent / "sojourn")
 PANDAS_BYTES_A_ROW, POLARS_BYTES_A_ROW = 400, 200
 """What they may need at most; they are left out where that is not there."""
@@ -155,7 +157,7 @@ print(len(cube), len(hosts))
 MARTS = """
 import sys
 from pathlib import Path
-from sojourn_transforms.dbt_build import run_dbt
+from sojourn_transforms.dbt.invocation import run_dbt
 run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
     full_refresh=sys.argv[4] == 'full', select=sys.argv[5], tests=sys.argv[6] == 'tests')
 """
@@ -163,7 +165,7 @@ PUBLISH = """
 import json, sys
 from pathlib import Path
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt_build import manifest_path
+from sojourn_transforms.dbt.invocation import manifest_path
 from sojourn_transforms.snapshot import publish
 from sojourn_transforms.warehouse import date_fingerprints
 warehouse, dbt, snapshots = map(Path, sys.argv[1:4])
@@ -184,11 +186,6 @@ class Measured:
     seconds: float
     cpu_seconds: float
     peak_mb: int
-
-    def row(self, name: str, per_second_of: int = 0) -> str:
-        """Return a row of a table."""
-        rate = f"{per_second_of / self.seconds:,.0f}" if per_second_of else ""
-        return f"| {name} | {self.seconds:.1f} | {self.cpu_seconds:.1f} | {self.peak_mb:,} | {rate} |"
 
 
 def measured(command: Sequence[str]) -> Measured:
@@ -234,15 +231,15 @@ class Grouping:
 
 def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
     """Measure a grouping, from its query to six quantiles of each group, as a request does it without HTTP."""
-    metric, runner = metric_of("connection_queuing_delay"), QueryRunner(600, 1)
-    items = [("group", group)] if group else []
-    dataset = dataset_for(metric, snapshot.catalogue, items, ("group",))
-    query = distribution_query(metric, dataset, items, Filters((), frozenset()))
+    metric, runner = METRICS["connection_queuing_delay"], QueryRunner(600, 1)
+    asked = Asked(f"/v1/distributions/{metric.name}", (("group", group),) if group else (), None)
+    request = distribution_request(metric, snapshot.catalogue, DistributionParameters(group=group or None), asked)
+    dataset = request.dataset
     taken, cpu, groups = [], [], 0
     for _ in range(runs):
         started, started_cpu = time.perf_counter(), time.process_time()
-        _, histograms, grouped = grouped_histograms(runner, snapshot, query)
-        described(histograms, grouped, query.statistic, sys.maxsize)
+        _, histograms, grouped = grouped_histograms(runner, snapshot, request)
+        described(histograms, grouped, request.statistic, request.arguments, sys.maxsize)
         taken.append(1000 * (time.perf_counter() - started))
         cpu.append(1000 * (time.process_time() - started_cpu))
         groups = len(grouped)
@@ -252,38 +249,41 @@ def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
     )  # fmt: skip
 
 
-def print_groupings(folder: Path, threads: int = 1) -> None:
-    """Print what some groupings take, rows read each time and histograms held, and the slowest of all groupings."""
+def measure_groupings(results: Results, folder: Path, threads: int = 1) -> None:
+    """Measure what some groupings take, rows read each time and histograms held, and the slowest of all groupings."""
     read = Snapshot.open(folder, Settings(api_threads=threads, api_cells_bytes=0))
     started = time.perf_counter()
     held = Snapshot.open(folder, Settings(api_threads=threads))
     opened = time.perf_counter() - started
-    print("| grouping | of | rows | groups | read: CPU ms | held: CPU ms | least ms | median ms |")
-    print("|---|---|---|---|---|---|---|---|")
+    columns = {"groups": ",", "CPU ms": ".0f", "least ms": ".0f", "median ms": ".0f"}
+    table = results.table(
+        "Groupings, rows read each time against histograms held",
+        {"grouping": "", "of": "", "rows": ",", "read: CPU ms": ".0f", **columns},
+    )
     for group in GROUPINGS:
         before, after = grouping(read, group, 3), grouping(held, group, 7)
-        print(
-            f"| {group.replace(',', ', ')} | {after.of} | {after.rows:,} | {after.groups:,} | {before.cpu_ms:.0f} "
-            f"| {after.cpu_ms:.0f} | {after.least_ms:.0f} | {after.median_ms:.0f} |"
-        )
+        table.row(
+            group.replace(",", ", "), after.of, after.rows, before.cpu_ms,
+            after.groups, after.cpu_ms, after.least_ms, after.median_ms,
+        )  # fmt: skip
     every = [
-        grouping(held, ",".join((*when, *columns)), 5)
+        grouping(held, ",".join((*when, *classes)), 5)
         for when in ((), ("start_month",), ("start_date",))
         for size in range(len(CLASSES) + 1)
-        for columns in combinations(CLASSES, size)
+        for classes in combinations(CLASSES, size)
     ]
     slowest = sorted(every, key=lambda one: one.cpu_ms, reverse=True)
     quick = [sum(found < GOAL_MS for found in of) for of in zip(*((o.cpu_ms, o.least_ms) for o in every), strict=True)]
-    print(f"\nOf all {len(every)} groupings {quick[0]} took less than {GOAL_MS} ms of CPU time, ")
-    print(f"{quick[1]} of them by the clock in the best of five runs.")
-    print(f"The snapshot took {opened:.1f} s to open. The slowest:\n")
-    print("| grouping | groups | CPU ms | least ms | median ms |\n|---|---|---|---|---|")
+    results.note(
+        f"Of all {len(every)} groupings {quick[0]} took less than {GOAL_MS} ms of CPU time, {quick[1]} of them by the "
+        f"clock in the best of five runs. The snapshot took {opened:.1f} s to open."
+    )
+    table = results.table("The slowest groupings", {"grouping": "", **columns})
     for one in slowest[:10]:
-        name = one.group.replace(",", ", ")
-        print(f"| {name} | {one.groups:,} | {one.cpu_ms:.0f} | {one.least_ms:.0f} | {one.median_ms:.0f} |")
+        table.row(one.group.replace(",", ", "), one.groups, one.cpu_ms, one.least_ms, one.median_ms)
     read.close()
     held.close()
-    print_answers(folder.parent)
+    measure_answers(results, folder.parent)
 
 
 @contextmanager
@@ -318,13 +318,14 @@ def cpu_ms_of(process: int) -> float:
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def print_answers(snapshots: Path, runs: int = 20) -> None:
-    """Print what answers over HTTP take: CPU time of the service, and least time from request to last byte."""
-    print(f"\n| answer over HTTP, CPU / least ms | {' | '.join(ANSWERS)} |\n|---{'|---' * len(ANSWERS)}|")
+def measure_answers(results: Results, snapshots: Path, runs: int = 20) -> None:
+    """Measure what answers over HTTP take: CPU time of the service, and least time from request to last byte."""
+    table = results.table(
+        "Answers over HTTP", {"grouping": "", "answer": "", "CPU ms": ".0f", "least ms": ".0f", "KiB": ",.0f"}
+    )
     with served(snapshots) as (connection, process):
         for group in GROUPINGS:
-            cells = []
-            for query in ANSWERS.values():
+            for answer, query in ANSWERS.items():
                 taken, content, before = [], b"", cpu_ms_of(process)
                 for _ in range(runs):
                     started = time.perf_counter()
@@ -335,12 +336,11 @@ def print_answers(snapshots: Path, runs: int = 20) -> None:
                     if response.status != 200:
                         raise SystemExit(content.decode())
                 cpu = (cpu_ms_of(process) - before) / runs
-                cells.append(f"{cpu:.0f} / {min(taken):.0f} ({len(content) // 1024:,} KiB)")
-            print(f"| {group.replace(',', ', ')} | {' | '.join(cells)} |")
+                table.row(group.replace(",", ", "), answer, cpu, min(taken), len(content) / 1024)
 
 
 def main() -> None:
-    """Measure, and print the tables."""
+    """Measure, print tables in Markdown, and keep the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--var", type=Path, required=True, help="folder to work in, removed afterwards")
     parser.add_argument("--rows", type=int, default=100_000_000)
@@ -367,13 +367,18 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     newest = max(world.iterdir())
     newest.rename(last / newest.name)
     last_rows = rows_of_day(rows, days, days - 1)
-    print(f"{rows:,} synthetic connections over {days} days, {rows / generated.seconds:,.0f} generated a second\n")
-    print("| step | seconds | CPU seconds | peak MB | rows a second |\n|---|---|---|---|---|", flush=True)
+    results = Results("connections")
+    results.note(
+        f"{rows:,} synthetic connections over {days} days, {rows / generated.seconds:,.0f} generated a second."
+    )
+    steps = results.table(
+        "Steps", {"step": "", "seconds": ".1f", "CPU seconds": ".1f", "peak MB": ",", "rows a second": ",.0f"}
+    )
 
     home, warehouse, plain = var / "var", var / "warehouse.duckdb", var / "plain.duckdb"
 
     def say(name: str, found: Measured, of: int = 0) -> Measured:
-        print(found.row(name, of), flush=True)
+        steps.row(name, found.seconds, found.cpu_seconds, found.peak_mb, of / found.seconds if of else None)
         return found
 
     def dbt(mode: str, select: str = OF_MARTS, tests: str = "no tests") -> Measured:
@@ -408,21 +413,23 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     plain.unlink()
     smaller = "a smaller cube and the hosts of a day"
     if polars is None:
-        print("| Polars | not given | | | |")
+        steps.row("Polars, not given", None, None, None, None)
     elif available_bytes() < POLARS_BYTES_A_ROW * rows:
-        print("| Polars | not enough memory | | | |")
+        steps.row("Polars, not enough memory", None, None, None, None)
     else:
         say(f"Polars, {smaller}", python(POLARS, lake, interpreter=polars), rows)
     if available_bytes() < PANDAS_BYTES_A_ROW * rows:
-        print("| pandas | not enough memory | | | |")
+        steps.row("pandas, not enough memory", None, None, None, None)
     else:
         say(f"pandas, {smaller}", python(PANDAS, home / "lake" / "data" / "connection"), rows)
-    print(f"\nAll marts took {built.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), ")
-    print(f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, and with the tests ")
-    print(f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}.\n")
-    print_groupings(var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
+    results.note(
+        f"All marts took {built.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), "
+        f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, and with the tests "
+        f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}."
+    )
+    measure_groupings(results, var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
     of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
-    print(f"\nLake {of_lake // 2**20:,} MiB, warehouse {warehouse_bytes // 2**20:,} MiB.")
+    results.note(f"Lake {of_lake // 2**20:,} MiB, warehouse {warehouse_bytes // 2**20:,} MiB.")
 
 
 if __name__ == "__main__":

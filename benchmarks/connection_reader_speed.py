@@ -1,7 +1,7 @@
 """Speed and memory of reading connections: every reader, look-ups, pseudonyms, a large CSV into the lake.
 
 Run with the number of rows of the CSV (0: the readers alone), and the folder to work in; what it writes there is
-removed at the end:
+removed at the end. With ``--part 100`` each reader reads a hundredth, to see that everything works::
 
     .venv/bin/python benchmarks/connection_reader_speed.py 10000000 /tmp
 
@@ -12,8 +12,8 @@ rate is by the difference, so that the time to start is in none.
 
 from __future__ import annotations
 
+import argparse
 import ipaddress
-import os
 import random
 import resource
 import shutil
@@ -28,11 +28,10 @@ from pathlib import Path
 
 import connection_files as made_up
 import pyarrow as pa
-import pyarrow.csv as pa_csv
+from raw_results import Results, Table
 
-from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.enrichment import Enrichment
+from sojourn_ingest.enrichment import Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.text_columns import text_buffers
 
@@ -72,32 +71,29 @@ def _prefix_csv(path: Path, prefixes: int) -> None:
             file.write(f"{network},{numbers.randrange(1, 400_000)},{numbers.choice(('DE', 'US', 'JP'))}\n")
 
 
-def _rate(what: str, rows: int, seconds: float) -> None:
-    print(f"{what}: {rows / seconds / 1e6:.2f} million/s ({rows:,} in {seconds:.2f} s of one core)")
+def _rate(steps: Table, what: str, rows: int, seconds: float) -> None:
+    steps.row(what, rows, seconds, rows / seconds / 1e6)
 
 
-def _look_ups(prefixes: Path) -> None:
+def _look_ups(steps: Table, prefixes: Path) -> None:
     numbers = random.Random(8)
     addresses = pa.array([str(ipaddress.IPv4Address(numbers.getrandbits(32))) for _ in range(LOOK_UPS)])
     started = time.process_time()
-    table = pa_csv.read_csv(prefixes)
-    native = _native.PrefixTable(
-        table.column("prefix").to_pylist(), table.column("asn").to_pylist(), table.column("country").to_pylist()
-    )
-    print(f"prefix table of {len(native):,} prefixes: made in {time.process_time() - started:.1f} s")
+    table = PrefixList.load(prefixes).table
+    _rate(steps, "prefix table, made of prefixes", len(table), time.process_time() - started)
     for what, key_policy, tables in (
-        ("longest-prefix match alone", "keep", [native]),
+        ("longest-prefix match alone", "keep", [table]),
         ("pseudonyms alone", "pseudonymise", []),
-        ("both", "pseudonymise", [native]),
+        ("both", "pseudonymise", [table]),
     ):
         resolver = Pseudonymiser(b"key", "keep" if key_policy == "keep" else "pseudonymise").resolver(tables)
         started = time.process_time()
         resolver.resolve(*text_buffers(addresses))
-        _rate(what, LOOK_UPS, time.process_time() - started)
+        _rate(steps, what, LOOK_UPS, time.process_time() - started)
     names = pa.array([f"host-{n}.adsl.example.net" if n % 4 == 0 else None for n in range(LOOK_UPS)])
     started = time.process_time()
     bundled_rules().technology(names, pa.repeat(pa.scalar(7), LOOK_UPS))
-    _rate("access rules, a quarter of the rows with a name of its own", LOOK_UPS, time.process_time() - started)
+    _rate(steps, "access rules, a quarter of the rows with a name of its own", LOOK_UPS, time.process_time() - started)
 
 
 @dataclass(frozen=True)
@@ -117,17 +113,17 @@ def _ingest(data: Path, lake: Path, prefixes: Path) -> Ingested:
     return Ingested(float(done[0]), float(done[1]), int(done[2]), int(done[3]), int(done[4]))
 
 
-def _csv(rows: int, folder: Path, prefixes: Path) -> None:
+def _csv(results: Results, steps: Table, rows: int, folder: Path, prefixes: Path) -> None:
     data = folder / "data"
     data.mkdir()
     made_up.write_table(data, rows, "csv")
     size = (data / "connections.csv").stat().st_size
     took = _ingest(data, folder / "lake", prefixes)
     lake = sum(file.stat().st_size for file in (folder / "lake").rglob("*.parquet"))
-    _rate(f"CSV of {size / 1e9:.2f} GB into the lake", rows, took.cpu_s)
-    print(
-        f"  {size / took.cpu_s / 1e6:.0f} MB/s; {took.wall_s:.0f} s passed; lake {lake / 1e9:.2f} GB; memory at most "
-        f"{took.peak_mib} MiB, of which {took.before_mib} MiB were there before it began (Python, Arrow, prefix table)"
+    _rate(steps, f"CSV of {size / 1e9:.2f} GB into the lake", rows, took.cpu_s)
+    results.note(
+        f"CSV: {size / took.cpu_s / 1e6:.0f} MB/s; {took.wall_s:.0f} s passed; lake {lake / 1e9:.2f} GB; memory at "
+        f"most {took.peak_mib} MiB, of which {took.before_mib} MiB were there before it began (Python, Arrow, prefixes)"
     )
 
 
@@ -157,16 +153,21 @@ READERS = (
 )
 
 
-def _readers(folder: Path) -> None:
+def _readers(results: Results, folder: Path, part: int) -> None:
     prefixes = folder / "fewer-prefixes.csv"
     _prefix_csv(prefixes, PREFIXES_OF_READERS)
-    print(f"made-up inputs; load {os.getloadavg()[0]:.1f}; {PREFIXES_OF_READERS:,} prefixes")
-    print("| input | MB | CPU s | a second and core | MB/s | peak MiB | before it began | peak MiB of a tenth |")
-    print("|---|---|---|---|---|---|---|---|")
+    table = results.table(
+        f"Readers, over made-up inputs, with {PREFIXES_OF_READERS:,} prefixes",
+        {
+            "input": "", "MB": ".0f", "CPU s": ".1f", "a second and core": ",.0f", "of": "", "MB/s": ".1f",
+            "peak MiB": ",", "before it began": ",", "peak MiB of a tenth": ",",
+        },
+    )  # fmt: skip
     for reader in READERS:
         took: list[Ingested] = []
         sizes: list[int] = []
-        for count in (reader.count // 10, reader.count):
+        whole = max(reader.count // part, 10)
+        for count in (whole // 10, whole):
             data, lake = folder / "data", folder / "lake"
             data.mkdir()
             reader.write(data, count)
@@ -175,29 +176,37 @@ def _readers(folder: Path) -> None:
             shutil.rmtree(data)
             shutil.rmtree(lake)
         seconds = took[1].cpu_s - took[0].cpu_s
-        count = (reader.count - reader.count // 10) * reader.each
-        rate = f"{count / seconds:,.0f} {reader.unit}"
-        speed = f"{(sizes[1] - sizes[0]) / seconds / 1e6:.1f}"
-        memory = f"{took[1].peak_mib} | {took[1].before_mib} | {took[0].peak_mib}"
-        print(
-            f"| {reader.name} | {sizes[1] / 1e6:.0f} | {took[1].cpu_s:.1f} | {rate} | {speed} | {memory} |", flush=True
-        )
+        count = (whole - whole // 10) * reader.each
+        speed = (sizes[1] - sizes[0]) / seconds / 1e6
+        table.row(
+            reader.name, sizes[1] / 1e6, took[1].cpu_s, count / seconds, reader.unit, speed,
+            took[1].peak_mib, took[1].before_mib, took[0].peak_mib,
+        )  # fmt: skip
 
 
-def _main(rows: int, base: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=base) as name:
+def main() -> None:
+    """Measure, print tables in Markdown, and keep the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", type=int, help="rows of the large CSV; 0 for none, and no look-ups")
+    parser.add_argument("base", type=Path, help="folder to work in")
+    parser.add_argument("--part", type=int, default=1, help="readers read this part of their inputs, such as 100")
+    options = parser.parse_args()
+    results = Results("connection-files")
+    with tempfile.TemporaryDirectory(dir=options.base) as name:
         folder = Path(name)
-        _readers(folder)
-        if rows:
+        _readers(results, folder, options.part)
+        if options.rows:
             prefixes = folder / "prefixes.csv"
             _prefix_csv(prefixes, PREFIXES)
-            _look_ups(prefixes)
-            _csv(rows, folder, prefixes)
-    print(
-        f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB; "
-        f"fingerprint {Enrichment().fingerprint}"
-    )
+            steps = results.table(
+                "Steps, by processor time of one core",
+                {"step": "", "rows": ",", "CPU s": ".2f", "million a second and core": ".2f"},
+            )
+            _look_ups(steps, prefixes)
+            _csv(results, steps, options.rows, folder, prefixes)
+    mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    results.note(f"This process: {mib} MiB; fingerprint of the look-ups {Enrichment().fingerprint}.")
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), Path(sys.argv[2]))
+    main()

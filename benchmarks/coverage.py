@@ -1,6 +1,7 @@
 """How often the 95 % intervals contain the truth, over simulated studies of planted worlds.
 
-``python benchmarks/coverage.py docs/statistics.md`` writes the tables between their marks.
+``python benchmarks/coverage.py docs/statistics.md`` writes the tables between their
+marks, and keeps them below ``benchmarks/results/coverage``.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from sojourn_transforms.statistics import histogram
-from sojourn_transforms.statistics.cluster import cluster_mean_bootstrap_bounds, cluster_mean_bounds
-from sojourn_transforms.statistics.correlation import spearman_replicates
-from sojourn_transforms.statistics.intervals import mean_bounds, quantile_ranks
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS, corrected
-from sojourn_transforms.statistics.paired import paired_shift_bounds
-from sojourn_transforms.statistics.proportions import proportion, rate_ratio
-from sojourn_transforms.statistics.quantile_bootstrap import quantile_difference_bounds
-from sojourn_transforms.statistics.rank_distributions import EXACT_LARGEST_PRODUCT, mann_whitney_cdf
-from sojourn_transforms.statistics.resampling import RESAMPLES, percentile_bounds, resample_counts
-from sojourn_transforms.statistics.samples import Reals
-from sojourn_transforms.statistics.several_samples import dunn
-from sojourn_transforms.statistics.two_samples import dominance_bounds, shift_bounds
+from sojourn_statistics.correlation.coefficients import spearman_replicates
+from sojourn_statistics.histogram import log_linear
+from sojourn_statistics.intervals.cluster import cluster_mean_bootstrap_bounds, cluster_mean_bounds
+from sojourn_statistics.intervals.order_statistics import mean_bounds, quantile_ranks
+from sojourn_statistics.intervals.proportions import proportion, rate_ratio
+from sojourn_statistics.intervals.quantile_bootstrap import quantile_difference_bounds
+from sojourn_statistics.samples.arrays import Reals
+from sojourn_statistics.samples.resampling import RESAMPLES, percentile_bounds, resample_counts
+from sojourn_statistics.significance.multiplicity import CORRECTIONS, corrected
+from sojourn_statistics.significance.paired import paired_shift_bounds
+from sojourn_statistics.significance.rank_distributions import EXACT_LARGEST_PRODUCT, mann_whitney_cdf
+from sojourn_statistics.significance.several_samples import dunn
+from sojourn_statistics.significance.two_samples import dominance_bounds, shift_bounds
 
 BEGIN, END = "<!-- coverage: written by make bench-coverage -->", "<!-- coverage: end -->"
 STUDIES = 10_000
@@ -135,9 +136,9 @@ def of_histogram_median(world: World, n: int, random: np.random.Generator, studi
     if ranks is None:
         return None
     microseconds = np.maximum(np.floor(1000 * world.draw(random, (studies, n))), 0).astype(np.int64)
-    bins = np.sort(histogram.bin_index(microseconds), axis=-1)
-    lower = histogram.bin_lower_us(bins[:, ranks[0] - 1]).astype(float)
-    upper = histogram.bin_upper_us(bins[:, ranks[1] - 1]).astype(float) - 1
+    bins = np.sort(log_linear.bin_index(microseconds), axis=-1)
+    lower = log_linear.bin_lower_us(bins[:, ranks[0] - 1]).astype(float)
+    upper = log_linear.bin_upper_us(bins[:, ranks[1] - 1]).astype(float) - 1
     return within((lower, upper), math.floor(1000 * float(world.ppf(np.array(0.5)))))
 
 
@@ -360,12 +361,17 @@ def report(studies: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Write the tables into a document, between the marks."""
+    """Write the tables into a document, between the marks, and keep them."""
+    # Found beside this script; tests load the simulation without it.
+    from raw_results import Results
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("document", type=Path)
     parser.add_argument("--studies", type=int, default=STUDIES)
     arguments = parser.parse_args()
+    results = Results("coverage")
     tables = "\n".join(report(arguments.studies))
+    results.markdown("Coverage of intervals and families of tests", tables)
     before, begin, rest = arguments.document.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -1,7 +1,7 @@
 """How long the models take: over the sample with the reference data, and over a generated lake of many flows.
 
 ``python benchmarks/model_speed.py --shared FOLDER`` prints seconds, CPU seconds and peak memory, and what
-took longest: the tables of docs/performance.md. Each build is a process of its own, `sojourn build` as anyone runs it.
+took longest, and keeps them (raw_results). Each build is a process of its own, `sojourn build` as anyone runs it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from raw_results import Results, Table
 from synthetic_lake import generate
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SOJOURN = Path(sys.executable).parent / "sojourn"
 INPUTS = (
     ROOT / "ingest" / "sample" / "runs",
@@ -73,9 +74,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.flows >= 2 * arguments.runs > 0:
         parser.error("a run has two flows at least: give --flows twice --runs or more")
-    print(
-        "| lake | seconds | of them dbt | CPU seconds | peak MB | load |\n| --- | --- | --- | --- | --- | --- |",
-        flush=True,
+    results = Results("models")
+    builds = results.table(
+        "Builds",
+        {"lake": "", "seconds": ".0f", "of them dbt": ".0f", "CPU seconds": ".0f", "peak MB": ",", "load": ".1f"},
     )
     shutil.rmtree(arguments.var, ignore_errors=True)
     try:
@@ -83,24 +85,20 @@ def main() -> None:
             inputs = [str(arguments.shared / path) for path in INPUTS]
             studies = arguments.var / "studies"
             subprocess.run([SOJOURN, "ingest", *inputs, "--var", str(studies)], check=True, stdout=subprocess.DEVNULL)
-            _print("sample, testbed and TMA'23", measured_build(studies))
+            _add(builds, "sample, testbed and TMA'23", measured_build(studies))
         generated = arguments.var / "generated"
         generate(generated / "lake", arguments.runs, arguments.flows)
         measured = measured_build(generated)
-        _print(f"generated: {arguments.flows:,} flows in {arguments.runs:,} runs", measured)
-        print(f"\n| of the generated lake, the slowest {SLOWEST} | seconds |\n| --- | --- |")
+        _add(builds, f"generated: {arguments.flows:,} flows in {arguments.runs:,} runs", measured)
+        slowest = results.table(f"The slowest {SLOWEST} of the generated lake", {"node": "", "seconds": ".1f"})
         for seconds, name in measured.slowest:
-            print(f"| {name} | {seconds:.1f} |")
+            slowest.row(name, seconds)
     finally:
         shutil.rmtree(arguments.var, ignore_errors=True)
 
 
-def _print(name: str, measured: Measured) -> None:
-    print(
-        f"| {name} | {measured.wall:.0f} | {measured.dbt:.0f} | {measured.cpu:.0f} | {measured.peak_mb:,} "
-        f"| {measured.load:.1f} |",
-        flush=True,
-    )
+def _add(table: Table, name: str, measured: Measured) -> None:
+    table.row(name, measured.wall, measured.dbt, measured.cpu, measured.peak_mb, measured.load)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The same counting job on DuckDB, on Spark in one process, and on one and two workers of a standalone cluster.
 
 The job is what dominates a build over many connections: the log-linear histogram of queuing delay by data set, AS
-and day, over the lake table ``connection``, here made of synthetic rows. Every engine has two cores. Prints, as
-Markdown for docs/performance.md, the table, what dominates, and Spark's plan::
+and day, over the lake table ``connection``, here made of synthetic rows. Every engine has two cores. Prints
+the table, what dominates, and Spark's plan, and keeps them::
 
     python benchmarks/spark_speed.py --rows 50000000
 """
@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from raw_results import Results
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 #: AS numbers and delays are skewed as measured ones are: a few networks have most connections, most delays are short.
 SYNTHETIC = """
     select
@@ -244,40 +245,40 @@ def main() -> None:
         with _cluster(folder / "cluster", workers, cores) as cluster:
             results[f"Spark, {name}"] = child(f"workers{workers}", cluster.master_url, cluster.process_ids)
         check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
-    print_results(options.rows, counted, results, (folder / "local.plan").read_text())
+    keep(options.rows, counted, results, (folder / "local.plan").read_text())
     shutil.rmtree(rows)
 
 
-def print_results(rows: int, counted: int, results: dict[str, dict[str, Any]], plan: str) -> None:
-    """Print the Markdown."""
-    load = f"load of the machine at the end {os.getloadavg()[0]:.1f}"
-    print(f"{rows:,} rows into {counted:,} bins, the same rows from every engine; {load}.\n")
-    print(
-        "| engine | job | CPU with its start | against DuckDB (job, CPU) | session start | peak memory "
-        "| shuffled | spilled |"
-    )
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    base = results[DUCKDB]
-    for name, found in results.items():
-        against = f"{found['job_s'] / base['job_s']:.1f}, {found['cpu_s'] / base['cpu_s']:.1f}"
-        print(
-            f"| {name} | {found['job_s']:.1f} s | {found['cpu_s']:.1f} s | {against} "
-            f"| {found.get('session_s', 0):.1f} s | {found['memory_mib']:,.0f} MiB "
-            f"| {found.get('shuffle_bytes', 0) / 2**20:,.1f} MiB "
-            f"| {found.get('spilled_bytes', 0) / 2**20:,.1f} MiB |"
-        )
-    print(f"\nWhat dominates in {LOCAL}:\n")
-    print("| stage | tasks | running | CPU | garbage collection | read | shuffled in | shuffled out |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for stage in results[LOCAL]["stages"]:
-        print(
-            f"| {stage['name']} | {stage['tasks']} | {stage['run_s']:.1f} s | {stage['cpu_s']:.1f} s "
-            f"| {stage['gc_s']:.1f} s | {stage['read_mib']:,.1f} MiB | {stage['shuffled_in_mib']:,.1f} MiB "
-            f"| {stage['shuffled_out_mib']:,.1f} MiB |"
-        )
+def keep(rows: int, counted: int, found_by_engine: dict[str, dict[str, Any]], plan: str) -> None:
+    """Print and keep the tables."""
+    results = Results("spark")
+    engines = results.table(
+        f"{rows:,} rows into {counted:,} bins, the same rows from every engine",
+        {
+            "engine": "", "job s": ".1f", "CPU s with its start": ".1f", "job against DuckDB": ".1f",
+            "CPU against DuckDB": ".1f", "session start s": ".1f", "peak MiB": ",.0f", "shuffled MiB": ",.1f",
+            "spilled MiB": ",.1f",
+        },
+    )  # fmt: skip
+    base = found_by_engine[DUCKDB]
+    for name, found in found_by_engine.items():
+        engines.row(
+            name, found["job_s"], found["cpu_s"], found["job_s"] / base["job_s"], found["cpu_s"] / base["cpu_s"],
+            found.get("session_s", 0.0), found["memory_mib"], found.get("shuffle_bytes", 0) / 2**20,
+            found.get("spilled_bytes", 0) / 2**20,
+        )  # fmt: skip
+    stages = results.table(
+        f"What dominates in {LOCAL}",
+        {
+            "stage": "", "tasks": ",", "running s": ".1f", "CPU s": ".1f", "garbage collection s": ".1f",
+            "read MiB": ",.1f", "shuffled in MiB": ",.1f", "shuffled out MiB": ",.1f",
+        },
+    )  # fmt: skip
+    for stage in found_by_engine[LOCAL]["stages"]:
+        stages.row(*stage.values())
     final = plan.partition("== Initial Plan ==")[0].splitlines()
     operators = [re.sub(r"#\d+L?", "", line).rstrip()[:118] for line in final if line.strip(" +-:*()")]
-    print("\nThe plan:\n\n```text\n" + "\n".join(operators) + "\n```")
+    results.note("The plan:\n\n```text\n" + "\n".join(operators) + "\n```")
 
 
 if __name__ == "__main__":

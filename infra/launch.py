@@ -1,6 +1,6 @@
 """Start the API and Superset, say where they are, and stop both cleanly on Ctrl-C or SIGTERM.
 
-Standard library only. Each server runs in a process group of its own, so that Ctrl-C in the terminal
+Each server runs in a process group of its own, so that Ctrl-C in the terminal
 reaches this launcher alone and it can stop them in order.
 """
 
@@ -18,6 +18,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+
+from sojourn_ingest.secrets_file import read_secrets
 
 ROOT = Path(__file__).resolve().parent.parent
 API_READY_S = 60
@@ -52,9 +54,7 @@ class Servers:
     def _read_secrets(self) -> dict[str, str]:
         sojourn = str(ROOT / ".venv/bin/sojourn")
         subprocess.run([sojourn, "secrets", "--var", str(self.var)], check=True, stdout=subprocess.DEVNULL)
-        lines = (self.var / "secrets.env").read_text(encoding="utf-8").splitlines()
-        pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
-        return {name: value for name, _, value in pairs}
+        return read_secrets(self.var / "secrets.env")
 
     def start(self) -> None:
         """Start both and return when both answer."""

@@ -18,13 +18,14 @@ from fastapi.testclient import TestClient
 
 from sojourn_api import cells
 from sojourn_api.app import create_app
-from sojourn_api.filters import parse_filters
-from sojourn_api.histogram_metrics import histogram_counts, metric_of
-from sojourn_api.queries.distributions import dataset_for, dimensions, distribution_query, grouped_histograms
+from sojourn_api.distribution_metrics import METRICS, histogram_counts
+from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.requests.distributions import DistributionParameters, distribution_request
+from sojourn_api.requests.query_string import Asked
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
-from sojourn_transforms.statistics import histogram
+from sojourn_statistics.histogram import log_linear
 
 NAME = "connection_queuing_delay_histogram"
 METRIC = "connection_queuing_delay"
@@ -48,7 +49,7 @@ SCHEMA = pa.schema(
     ]
 )
 DIMENSIONS = ("start_date", "start_month", "country", "access_technology", "ip_version", "all_null")
-ALWAYS = metric_of(METRIC).always
+ALWAYS = METRICS[METRIC].always
 # Order and comparison of text are by code point: none of it by case, accent or language.
 COUNTRIES = ("a", "B", "Z", "ä", "", "it's", "€", None)
 FILTERS = (
@@ -161,13 +162,12 @@ def test_every_grouping_is_that_of_plain_sql(snapshot: Snapshot, folder: Path, q
     filter_items = parse_qsl(query, keep_blank_values=True)
     runner = QueryRunner(30, 1)
     for group in groupings(query):
-        items = [("group", ",".join(group)), *filter_items] if group else filter_items
-        dataset = dataset_for(metric_of(METRIC), snapshot.catalogue, items, ("group",))
-        filters = parse_filters(items, dimensions(dataset), ("group",))
-        query_of = distribution_query(metric_of(METRIC), dataset, [i for i in items if i[0] == "group"], filters)
-        table, histograms, groups = grouped_histograms(runner, snapshot, query_of)
+        parameters = DistributionParameters(group=",".join(group) or None)
+        asked = Asked("", (*([("group", ",".join(group))] if group else []), *filter_items), None)
+        request = distribution_request(METRICS[METRIC], snapshot.catalogue, parameters, asked)
+        table, histograms, groups = grouped_histograms(runner, snapshot, request)
         lengths, bins, counts = histograms.merged(groups)
-        keys = [column.name for column in query_of.group]
+        keys = [column.name for column in request.group]
         rows = [tuple(row[key] for key in keys) for row in table.to_pylist()]
         found = [
             (*row, index, count)
@@ -178,6 +178,7 @@ def test_every_grouping_is_that_of_plain_sql(snapshot: Snapshot, folder: Path, q
                 strict=True,
             )
         ]
+        filters = request.selection.filters
         assert found == plain(folder, tuple(keys), filters.where, tuple(filters.parameters)), group
 
 
@@ -195,9 +196,9 @@ def test_statistics_are_those_of_each_group_alone(snapshot: Snapshot, folder: Pa
         rows = client.get(f"{url}&quantiles=0,0.5,0.07,0.999999999999,1").json()["rows"]
         expected = []
         for key, (bins, counts) in of_groups.items():
-            chosen = histogram.quantile_bins(bins, counts, quantiles)
-            middle, lower = histogram.representative_us(chosen) / 1000, histogram.bin_lower_us(chosen) / 1000
-            upper = (histogram.bin_upper_us(chosen) - 1) / 1000
+            chosen = log_linear.quantile_bins(bins, counts, quantiles)
+            middle, lower = log_linear.representative_us(chosen) / 1000, log_linear.bin_lower_us(chosen) / 1000
+            upper = (log_linear.bin_upper_us(chosen) - 1) / 1000
             expected += [
                 (*plain_key(key), sum(counts), *point) for point in zip(quantiles, middle, lower, upper, strict=True)
             ]
@@ -207,7 +208,7 @@ def test_statistics_are_those_of_each_group_alone(snapshot: Snapshot, folder: Pa
         rows = client.get(f"{url}&statistic=thresholds&thresholds_ms=500,0,0.063,0.064,10000000").json()["rows"]
         expected = []
         for key, (bins, counts) in of_groups.items():
-            share = histogram.share_above(bins, counts, thresholds_us)
+            share = log_linear.share_above(bins, counts, thresholds_us)
             points = zip(np.array(thresholds_us) / 1000, share.estimate, share.lower, share.upper, strict=True)
             expected += [(*plain_key(key), sum(counts), *point) for point in points]
         assert [tuple(row.values()) for row in rows] == expected

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 from fastapi.testclient import TestClient
 
-from sojourn_api.histogram_metrics import METRICS
+from sojourn_api.distribution_metrics import METRICS
 
 URL = "/v1/distributions/queuing_delay"
 

@@ -9,17 +9,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from sojourn_api import problems
+from sojourn_api.distribution_metrics import METRICS
+from sojourn_api.distribution_statistics import STATISTICS
 from sojourn_api.formats import MEDIA_TYPES
-from sojourn_api.histogram_metrics import METRICS
-from sojourn_api.queries.aggregation import AGGREGATES
-from sojourn_api.queries.comparisons import LEVELS
-from sojourn_api.queries.distribution_points import STATISTICS
-from sojourn_api.queries.share_comparisons import SHARE_FACTORS, SHARE_METRICS
-from sojourn_api.routers import comparisons, distributions, rows
+from sojourn_api.requests.comparisons import LEVELS
+from sojourn_api.requests.rows import AGGREGATES
 from sojourn_api.settings import Settings
-from sojourn_transforms.statistics.comparison_metrics import FACTORS
-from sojourn_transforms.statistics.comparison_metrics import METRICS as COMPARED
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS
+from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS
+from sojourn_statistics.comparison.metrics import FACTORS
+from sojourn_statistics.comparison.metrics import METRICS as COMPARED
+from sojourn_statistics.significance.multiplicity import CORRECTIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CODE = set(re.findall(r"`([^`\n]+)`", TEXT))
@@ -38,11 +37,23 @@ def test_every_documented_endpoint_exists(client: TestClient) -> None:
     assert documented - set(paths) == {"/docs", "/openapi.json"}
 
 
-@pytest.mark.parametrize(
-    "name", [p.name for p in (*rows.PARAMETERS, *distributions.PARAMETERS, *comparisons.PARAMETERS)]
-)
-def test_every_parameter_is_documented(name: str) -> None:
-    assert name in CODE
+SECTIONS = {
+    "/v1/datasets/{name}/rows": "## Rows",
+    "/v1/distributions/{metric}": "## Distributions",
+    "/v1/comparisons/{metric}": "## Comparisons",
+}
+SHARED = ("format", "excluded")
+"""Documented once, with rows, to which the other sections refer."""
+
+
+@pytest.mark.parametrize("path", SECTIONS)
+def test_every_parameter_has_a_row_in_the_section_of_its_address(client: TestClient, path: str) -> None:
+    parameters = client.get("/openapi.json").json()["paths"][path]["get"]["parameters"]
+    names = {parameter["name"] for parameter in parameters if parameter["in"] == "query"} - {"filters"}
+    section = TEXT.partition(f"\n{SECTIONS[path]}\n")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    referred = set(re.findall(r"`(\w+)`", section.partition(" as above")[0].rpartition("Parameters:")[2]))
+    assert names - listed - referred == set()
 
 
 def test_every_problem_setting_format_and_function_is_documented() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -21,19 +20,14 @@ def test_most_rows_of_a_response(serve: Any) -> None:
 
 
 def test_a_slow_query_is_stopped(serve: Any, publish: Any, many: Any) -> None:
-    folder = publish(many)
-    slow = "/v1/datasets/many/rows?group=id&aggregate=sum:x,mean:x,median:x,q95:x,q05:x&order=-mean_x"
-    started = time.monotonic()
-    assert serve(folder=folder, api_query_seconds=60).get(slow + "&limit=1").status_code == 200
-    whole = time.monotonic() - started
-    limit = whole / 10
-    client = serve(folder=folder, api_query_seconds=limit)
+    slow = "/v1/datasets/many/rows?group=id&aggregate=sum:x,mean:x,median:x,q95:x,q05:x&order=-mean_x&limit=1"
+    client = serve(folder=publish(many), api_query_seconds=0.01)
     assert client.get("/healthz").status_code == 200
-    started = time.monotonic()
     problem = client.get(slow).json()
     assert (problem["status"], problem["type"]) == (503, "urn:sojourn:problem:query-timeout")
-    assert time.monotonic() - started < whole
-    assert client.get("/v1/datasets/many/rows?aggregate=count").status_code == 200
+    # It was stopped for want of time and of nothing else, and the service goes on.
+    client.app.state.runner._seconds = 60
+    assert client.get(slow).status_code == 200
 
 
 def test_a_query_that_needs_too_much_memory_is_a_problem(serve: Any, publish: Any, many: Any) -> None:

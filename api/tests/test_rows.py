@@ -246,7 +246,7 @@ def test_damaged_cursors_are_refused(client: TestClient, cursor: str) -> None:
 
 
 def test_made_up_cursors_are_checked_like_other_input(client: TestClient) -> None:
-    from sojourn_api import cursors
+    from sojourn_api.requests import cursors
 
     path = ROWS.format("types")
     query = cursors.fingerprint(path, [])

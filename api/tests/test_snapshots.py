@@ -17,7 +17,7 @@ import pytest
 
 from sojourn_api import snapshot as snapshot_module
 from sojourn_api.settings import Settings
-from sojourn_api.snapshot import Snapshot, SnapshotError, read_pointer
+from sojourn_api.snapshot import Snapshot, SnapshotError, published_pointer
 
 ROWS = "/v1/datasets/study/rows"
 
@@ -221,7 +221,7 @@ def test_a_damaged_build_is_tried_again(publish: Any, serve: Any, build: Any, mo
 def test_a_damaged_pointer_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "CURRENT").write_text(text, encoding="latin-1")
     with pytest.raises(SnapshotError, match="CURRENT cannot be read"):
-        read_pointer(tmp_path)
+        published_pointer(tmp_path)
 
 
 @pytest.mark.parametrize("load_bytes", [0, 10**9])

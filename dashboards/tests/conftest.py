@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from contract_server import Contract, serving
 
-from sojourn_superset.client import forget_catalogue
+from sojourn_superset.catalogue_memory import forget_catalogue
 
 BIG = 2**53 + 1
 """An integer that a double cannot hold."""

@@ -68,12 +68,12 @@ def test_importing_replaces_ours_and_leaves_the_rest(tmp_path: Path, contract: C
     assert "up to date" in said
     assert "starting" not in said
 
-    (folder / "charts" / "dropped.yaml").unlink()
+    (folder / "charts" / "one" / "dropped.yaml").unlink()
     dashboard = yaml.safe_load((folder / "dashboards" / "one.yaml").read_text())
     del dashboard["position"]["dropped"]
     (folder / "dashboards" / "one.yaml").write_text(yaml.safe_dump(dashboard))
     said = command(var, folder, "import-assets", "--api", contract.url)
-    assert "removed charts/dropped" in said
+    assert "removed charts/one/dropped" in said
     assert titles("slices", "slice_name") == {"kept", "by hand"}
     assert titles("dashboards", "slug") == {"one", "by-hand"}
     placed = database.execute("SELECT slice_name FROM dashboard_slices JOIN slices ON slices.id = slice_id").fetchall()
@@ -87,7 +87,7 @@ def _write_assets(folder: Path) -> None:
     (folder / "metadata.yaml").write_text("version: 1.0.0\ntype: assets\n")
 
     def write(name: str, content: dict[str, object]) -> str:
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         uuid = assets.asset_uuid(name)
         (folder / name).write_text(yaml.safe_dump({**content, "uuid": uuid, "version": "1.0.0"}))
         return uuid
@@ -116,7 +116,7 @@ def _write_assets(folder: Path) -> None:
     }
     for number, title in enumerate(("kept", "dropped")):
         chart = write(
-            f"charts/{title}.yaml",
+            f"charts/one/{title}.yaml",
             {
                 "slice_name": title,
                 "viz_type": "big_number_total",

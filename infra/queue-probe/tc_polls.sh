@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The counters of a device's queue disciplines, over and over, for `sojourn ingest`: tc_polls.sh DEVICE [SECONDS] > qdisc_stats.jsonl
-# One JSON object a poll: times before and after in ns since the epoch, and tc's own output.
+# Poll the counters of a device's queue disciplines for `sojourn ingest`: tc_polls.sh DEVICE [SECONDS] > qdisc_stats.jsonl
+# One JSON object per poll: the times before and after it, in ns since the epoch, and the output of tc.
 set -euo pipefail
-device=${1:?device, for instance eth0}
+device=${1:?missing DEVICE; give a device such as eth0}
 pause=${2:-0.1}
 while true; do
   start=$(date +%s%N)

@@ -3,6 +3,9 @@
 set -euo pipefail
 
 missing=0
+root=$(cd "$(dirname "$0")/../.." && pwd)
+# The one place where the least version of Rust stands.
+rust=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/native/Cargo.toml")
 
 need() { # name, how to get it
   if ! command -v "$1" >/dev/null 2>&1; then
@@ -19,12 +22,12 @@ at_least() { # name, wanted, found
 }
 
 need python3 "Python 3.11 to 3.13 (Debian: apt-get install python3 python3-venv)"
-need cargo "Rust 1.88 or newer, from rustup (https://rustup.rs)"
+need cargo "Rust $rust or newer, from rustup (https://rustup.rs)"
 need cc "a C compiler, which Rust links with (Debian: apt-get install build-essential)"
 [ "$missing" = 0 ] || exit 1
 
 at_least Python 3.11 "$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
-at_least Rust 1.88 "$(cargo --version | cut -d' ' -f2)"
+at_least Rust "$rust" "$(cargo --version | cut -d' ' -f2)"
 if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
   echo "missing: Python's venv module (Debian: apt-get install python3-venv)" >&2
   missing=1

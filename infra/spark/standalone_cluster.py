@@ -66,6 +66,12 @@ class StandaloneCluster:
         """The leaders of the sessions of master and workers."""
         return tuple(process.pid for process in self._processes.values())
 
+    def worker_of(self, process_id: int) -> int:
+        """Return the number of the worker in whose session a process is; raises KeyError if it is in none."""
+        leader = os.getsid(process_id)
+        numbers = {process.pid: name for name, process in self._processes.items() if name.startswith("worker-")}
+        return int(numbers[leader].removeprefix("worker-"))
+
     def kill_worker(self, number: int) -> None:
         """Send SIGKILL to a worker, its executors and their Python processes."""
         process = self._processes.pop(f"worker-{number}")

@@ -1,6 +1,6 @@
 {#-
     What one part of a demand rule asks of a solo run, as text: `any`, the judged run's own value (`same`), or the value that the rule names.
-    A judged value that is null is asked for as `none`. A rule that selects no run asks for nothing.
+    `none` asks for a null, where the judged value is null. A rule that selects no run asks for `any`.
 -#}
 {% macro demand_rule_selection(rule, judged_value, selects='demand_rules.selects') -%}
     case

@@ -1,4 +1,4 @@
-{#- Functions that engines spell differently and compute alike. -#}
+{#- Functions that engines spell differently, with the same result. -#}
 
 {#- Date, in UTC, of a time in nanoseconds since 1970. -#}
 {% macro utc_date(time_ns) -%}
@@ -21,8 +21,8 @@
 
 
 {#-
-    63 bits of a hash of columns. Engines, and their releases, have hashes of their own: it may tell values apart, and must never be
-    part of a figure.
+    63 bits of a hash of columns. The hash differs between engines and between their releases: use it to tell values apart, and never in a
+    figure.
 -#}
 {% macro key_hash(columns) -%}
     {{ adapter.dispatch('key_hash', 'sojourn')(columns) }}

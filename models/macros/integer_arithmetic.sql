@@ -1,4 +1,4 @@
-{#- Integer arithmetic that every engine does alike: no float, no logarithm. -#}
+{#- Integer arithmetic with the same result on every engine, without floating point and logarithms. -#}
 
 {% macro integer_divide(dividend, divisor) -%}
     {{ adapter.dispatch('integer_divide', 'sojourn')(dividend, divisor) }}

@@ -16,12 +16,12 @@
     end
 {%- endmacro %}
 
-{#- How often the width of the bin was doubled that holds a value of at least 64: its binary digits less 7. -#}
+{#- How often the width was doubled, for the bin of a value of at least 64: the value's number of binary digits, less 7. -#}
 {% macro octave_of(value_us) -%}
     {{ adapter.dispatch('octave_of', 'sojourn')(value_us) }}
 {%- endmacro %}
 
-{#- DuckDB has no count of leading zeros, and a text of the digits takes four times as long as the five or six comparisons of a search. -#}
+{#- DuckDB cannot count leading zeros, and writing the digits as text takes four times as long as a search with five or six comparisons. -#}
 {% macro default__octave_of(value_us) -%}
     {{ octave_between(value_us, 0, 56) }}
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#-
-    Loads the rows of a seed on Spark. dbt-spark's own puts values into the statement as they are: an empty field became the text
-    `None`, and an apostrophe ended the text.
+    Loads the rows of a seed on Spark. dbt-spark's own macro does not escape values: an empty field would become the text `None`, and an
+    apostrophe would end the text.
 -#}
 {% macro spark__load_csv_rows(model, agate_table) %}
     {%- set column_types = model['config'].get('column_types', {}) -%}

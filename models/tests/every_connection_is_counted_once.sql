@@ -1,5 +1,5 @@
--- A build makes some days anew and leaves others, and goes on from what it holds of a month: none may be lost, or counted twice, in any
--- of the tables of a day or a month.
+-- A build counts some days again, leaves others as they are, and continues months from what it holds: in no table of days or months may a
+-- connection be lost or counted twice.
 with
 
 expected as (

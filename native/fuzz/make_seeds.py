@@ -1,4 +1,4 @@
-"""Write the seeds of the fuzz targets, from packets made here; run from this folder with any Python 3."""
+"""Write the seeds of the fuzz targets, from packets made here; run with the project's Python (``.venv/bin/python``)."""
 
 import base64
 import gzip
@@ -8,9 +8,11 @@ import socket
 import struct
 from pathlib import Path
 
+from sojourn_ingest import _native
+
 ADDRESSES = ("10.0.0.1", "10.0.0.2")
 SEEDS = Path(__file__).parent / "seeds"
-LINK_TYPES = (1, 113, 276, 101, 0, 108, 9, 51, 147)  # the order in fuzz_targets/layers.rs
+OTHER_LINK_TYPE = 147  # has no decoder; the last in the order of fuzz_targets/layers.rs
 
 
 def _ipv4(protocol: int, payload: bytes, identification: int = 1, fragment: int = 0) -> bytes:
@@ -137,26 +139,29 @@ def _ss_seeds() -> None:
     _write("ss", "damaged", f"State Recv-Q Send-Q\nESTAB 0 0 {ends} cubic rtt:nan/inf cwnd:2147483648\n".encode())
 
 
-def _link_header(link_type: int, ip: bytes) -> bytes:
+def link_header(link_type: int, ip: bytes) -> bytes:
+    """Return a header of each link type that has a decoder for an IP packet; KeyError for one that is missing here."""
     version = b"\x08\x00" if ip[0] >> 4 == 4 else b"\x86\xdd"
     ppp = b"\x00\x21" if ip[0] >> 4 == 4 else b"\x00\x57"
     return {
         1: bytes(12) + b"\x81\x00\x00\x07" + version,
         113: bytes(14) + version,
         276: version + bytes(18),
-        101: b"",
+        **dict.fromkeys((101, 12, 14, 228, 229), b""),
         0: b"\x02\0\0\0",
         108: b"\0\0\0\x02",
         9: b"\xff\x03" + ppp,
+        50: b"\xff\x03" + ppp,
+        104: b"\x0f\x00" + version,
         51: b"\x11\0\0\x01\0\x20" + ppp,
-        147: b"",
+        OTHER_LINK_TYPE: b"",
     }[link_type]
 
 
 def _pcap(order: str, link_type: int) -> bytes:
     content = struct.pack(order + "IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, link_type)
     for number, ip in enumerate(_packets()):
-        frame = _link_header(link_type, ip) + ip
+        frame = link_header(link_type, ip) + ip
         content += struct.pack(order + "IIII", 1000 + number, number, len(frame), len(frame) + 10) + frame
     return content
 
@@ -172,7 +177,7 @@ def _pcapng_blocks(order: str) -> bytes:
     content = _block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + resolution)
     content += _block(order, 1, struct.pack(order + "HHI", 101, 0, 96))
     for number, ip in enumerate(_packets()):
-        frame = _link_header(1, ip) + ip
+        frame = link_header(1, ip) + ip
         sizes = (len(frame), len(frame))
         content += _block(order, 6, struct.pack(order + "IIIII", 0, 1, number, *sizes) + frame)
         content += _block(order, 2, struct.pack(order + "HHIIII", 1, 0, 0, number, len(ip), len(ip)) + ip)
@@ -197,7 +202,7 @@ def _qmon_record(kind: int, body: bytes) -> bytes:
 def _qmon_event(number: int, ip: bytes) -> bytes:
     enqueue = number % 3 != 2
     fields = (0x10000, 10, number % 3, 0, 100, 0, 0, 0, enqueue, 0, number // 3 * 8)
-    frame = (_link_header(1, ip) + ip)[:100]
+    frame = (link_header(1, ip) + ip)[:100]
     body = struct.pack("<Q8IBQQ", 1000 + number, *fields) + struct.pack("<HBH", 1000, 16, len(frame))
     return _qmon_record(0, body + b"eth0".ljust(16, b"\0") + frame)
 
@@ -205,9 +210,10 @@ def _qmon_event(number: int, ip: bytes) -> bytes:
 def _queue_seeds() -> None:
     events = b"".join(_qmon_event(number, ip) for number, ip in enumerate(_packets()))
     ends = _qmon_record(1, b"\xff") + _qmon_record(4, b"lengths 0:9") + _qmon_record(3, b"")
-    _write("qmon", "raw", b"\0" + _qmon_record(2, b"1700000000000000000") + events + ends)
+    start = _qmon_record(2, b"1700000000000000000")
+    _write("qmon", "raw", b"\0" + start + events + ends)
     steps = b"".join(
-        bytes([number % 9, 0x40 | (number * 5 % 64), 48]) + (_link_header(1, ip) + ip)[:48]
+        bytes([number % 9, 0x40 | (number * 5 % 64), 48]) + (link_header(1, ip) + ip)[:48]
         for number, ip in enumerate(_packets())
     )
     _write("qmon", "steps", b"\1" + steps + b"\5\0\xc0")
@@ -217,17 +223,23 @@ def _queue_seeds() -> None:
         f"D 300 ff01 1514 0 0 {tail} 201 0 - 8", f"X 400 ff02 1514 5 7570 {tail} 46 45 codel_dequeue 8",
         "Lost 7 events",
     )  # fmt: skip
-    _write("queue_text", "bpftrace", b"\0" + "\n".join(lines).encode() + b"\n")
-    example = Path(__file__).parents[2] / "tests" / "golden" / "queue_perf.txt"
-    _write("queue_text", "perf", b"\1" + example.read_bytes())
     rows = (("1.5", "in", 7, 1.0, 1), ("2", "out", 7, 1.0, 0), ("3", "drop", 8, 1.5, 2), ("4", "lost", 0, 0, 0))
     objects = [
         f'{{"t": {t}, "e": "{e}", "p": {p}, "b": {b}, "q": {q}, "s": "10.0.0.1", "d": "::1", "n": "udp"}}'
         for t, e, p, b, q in rows
     ]
-    _write("queue_text", "json", b"\2" + "\n".join(objects).encode() + b"\n")
     records = [f'{t},{e},"{p}",{b},{q},10.0.0.1,10.0.0.2,17' for t, e, p, b, q in rows]
-    _write("queue_text", "csv", b"\3" + "\n".join(["t,e,p,b,q,s,d,n", *records]).encode() + b"\n")
+    contents = {
+        "bpftrace": "\n".join(lines).encode() + b"\n",
+        "qmon": start + events + ends,
+        "perf": (Path(__file__).parents[2] / "ingest" / "tests" / "golden" / "queue_perf.txt").read_bytes(),
+        "json_lines": "\n".join(objects).encode() + b"\n",
+        "csv": "\n".join(["t,e,p,b,q,s,d,n", *records]).encode() + b"\n",
+    }
+    # The order in fuzz_targets/queue_log.rs.
+    names = [*(form.name for form in _native.queue_log_forms() if not form.declared), "json_lines", "csv"]
+    for place, name in enumerate(names):
+        _write("queue_log", name, bytes([place]) + contents[name])
 
 
 def _main() -> None:
@@ -242,16 +254,17 @@ def _main() -> None:
     _write("tcp_info", "polls.jsonl.gz", gzip.compress(_tcp_info(), mtime=0))
     _write("pcap", "pcap.gz", gzip.compress(_pcap("<", 101), mtime=0))
     _write("pcap", "pcap.xz", lzma.compress(_pcap("<", 101)))
-    for place, link_type in enumerate(LINK_TYPES):
+    link_types = [*(known.number for known in _native.link_types()), OTHER_LINK_TYPE]
+    for place, link_type in enumerate(link_types):
         records = b""
         for ip in _packets():
-            frame = _link_header(link_type, ip) + ip
+            frame = link_header(link_type, ip) + ip
             records += bytes([len(frame), 5, 0]) + frame
         _write("layers", f"link_{link_type}", bytes([place]) + records)
     for name, kinds in (("delivered", (3,)), ("lost_and_unseen", (3, 3, 1, 3, 2)), ("two_files", (3, 3, 7, 3))):
         records = b""
         for number, ip in enumerate(_packets()):
-            frame = _link_header(1, ip) + ip
+            frame = link_header(1, ip) + ip
             records += bytes([kinds[number % len(kinds)] | (number % 32) << 3, len(frame), 5, number % 3]) + frame
         _write("pair", name, bytes([0, 0xFF]) + records)
 

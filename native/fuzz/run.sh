@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Fuzz the decoder: run.sh SECONDS [TARGET…]. Works with stable Rust and a C++ compiler (libFuzzer is built from its
 # crate): the coverage flags are those that cargo-fuzz passes, without a sanitizer, since the decoder has no
-# unsafe code. What is found stays in artifacts/; a fixed one belongs into regressions/.
+# unsafe code. Without a TARGET, all binaries of Cargo.toml are run. What is found stays in artifacts/; a fixed one belongs into regressions/.
 set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:?seconds for each target}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(pcap pcapng layers pair qmon queue_text tcp_info ndt ss)
+if [ ${#targets[@]} -eq 0 ]; then
+  mapfile -t targets < <(sed -n '/^\[\[bin\]\]$/,/^name = /s/^name = "\(.*\)"$/\1/p' Cargo.toml)
+fi
 RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \

@@ -19,8 +19,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, Response, sync_playwright
 
+from sojourn_client import Client
 from sojourn_superset import assets
-from sojourn_superset.client import SojournClient
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
 pytestmark = pytest.mark.browser
@@ -85,7 +85,7 @@ class Dashboard:
     """The opened dashboard, and all that the browser received for it."""
 
     page: Page
-    api: SojournClient
+    api: Client
     expected: set[str]
     notes: set[str]
     answers: list[Answer] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Dashboard:
     def grouped(self, dataset: str, group: str, aggregate: str, **filters: str) -> list[dict[str, Any]]:
         """Ask the API itself, by HTTP, for the statistic that a chart shows."""
         query = [("group", group), ("aggregate", aggregate), ("limit", "10000"), *filters.items()]
-        answer = self.api.get(f"/v1/datasets/{dataset}/rows", query)
+        answer = self.api.document(f"/v1/datasets/{dataset}/rows", query)
         assert answer["next_cursor"] is None
         return list(answer["rows"])
 
@@ -149,7 +149,7 @@ class Browser:
 
     context: BrowserContext
     superset: str
-    api: SojournClient
+    api: Client
     without_data: set[str]
 
     def open(self, name: str) -> Dashboard:
@@ -177,7 +177,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
     if not Path(chromium).is_file():
         pytest.fail(f"no browser at {chromium}: install Debian's chromium, or set SOJOURN_CHROMIUM")
-    api = SojournClient(api_url)
+    api = Client(api_url)
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             str(tmp_path_factory.mktemp("profile")),
@@ -268,7 +268,7 @@ def test_every_chart_has_drawn_marks(dashboard: Dashboard) -> None:
 
 
 def test_a_chart_without_data_says_what_to_supply(dashboard: Dashboard) -> None:
-    scores = dashboard.api.get("/v1/datasets/harm_qoe/rows", [("limit", "1"), ("start_order__ne", "solo")])
+    scores = dashboard.api.document("/v1/datasets/harm_qoe/rows", [("limit", "1"), ("start_order__ne", "solo")])
     note = dashboard.page.get_by_text("Supply a study with BRISQUE scores")
     assert (note.count() == 1) == (scores["row_count"] == 0)
     for title in dashboard.notes:
@@ -285,7 +285,7 @@ def test_nothing_complains(dashboard: Dashboard) -> None:
 
 
 def test_the_number_of_runs_is_the_apis(dashboard: Dashboard) -> None:
-    runs = dashboard.api.rows(
+    runs = dashboard.api.records(
         "run", [("start_order__ne", "solo"), ("exclusion_reason__null", "true")], select=["run_id"]
     )
     shown = dashboard.chart("Runs compared").locator(".header-line").inner_text()
@@ -295,7 +295,7 @@ def test_the_number_of_runs_is_the_apis(dashboard: Dashboard) -> None:
 def test_every_bar_of_the_median_delay_is_the_apis(dashboard: Dashboard) -> None:
     title = "Median queuing delay (ms)"
     if title in dashboard.notes:
-        assert dashboard.api.get("/v1/datasets/run_queuing_delay_quantile/rows", [("limit", "1")])["rows"] == []
+        assert dashboard.api.document("/v1/datasets/run_queuing_delay_quantile/rows", [("limit", "1")])["rows"] == []
         return
     expected = {
         (f"{row['congestion_control']}\n{row['bandwidth_bps'] / 1e6:g} Mbit/s", row["queue_label"]): row["median"]
@@ -315,7 +315,7 @@ def test_every_bar_of_the_median_delay_is_the_apis(dashboard: Dashboard) -> None
 
 def test_every_verdict_is_the_apis(dashboard: Dashboard) -> None:
     title = "What the queue discipline changes, compared with tail-drop"
-    rows = dashboard.api.rows(
+    rows = dashboard.api.records(
         "comparison", [("factor", "aqm"), ("start_order__ne", "solo")], select=["verdict", "effect"]
     )
     assert rows
@@ -326,11 +326,11 @@ def test_every_verdict_is_the_apis(dashboard: Dashboard) -> None:
 
 
 def test_every_bar_of_harm_is_the_apis_also_for_one_study(dashboard: Dashboard) -> None:
-    title = "Bandwidth harm to the application (median over runs)"
+    title = "Throughput harm to the application (median over runs)"
     assert _bars(dashboard.answer(title)) == pytest.approx(_harm(dashboard), rel=1e-12)
     assert dashboard.answer(title).filters_on("study_id") == []
 
-    studies = dashboard.api.rows("study", select=["study_id"])
+    studies = dashboard.api.records("study", select=["study_id"])
     study = studies[-1]["study_id"]
     page, before = dashboard.page, len(dashboard.answers)
     page.locator('[data-test="filter-bar"]').get_by_role("combobox").first.click()
@@ -397,7 +397,7 @@ def test_everything_on_the_wild_dashboard_is_drawn_and_said_to_be_synthetic(wild
 
 
 def test_every_share_of_hosts_in_the_wild_is_the_apis(wild: Dashboard) -> None:
-    rows = wild.api.rows("queuing_delay_share", [("period_kind", "all")])
+    rows = wild.api.records("queuing_delay_share", [("period_kind", "all")])
     assert {row["access_technology"] for row in rows} >= {"all", "adsl"}
     expected = {
         (

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,11 @@ from types import ModuleType
 
 import httpx
 import pytest
+from filelock import FileLock
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
-SERVER_READY_S = 60
+# A bound for machines that are busy; a server that ends is told at once.
+SERVER_READY_S = 300
 
 
 @dataclass
@@ -74,19 +76,36 @@ def serving(var: Path) -> Iterator[Service]:
         assert status in (0, -15), status
 
 
+def built_once(var: Path, build: Callable[[], None], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Build below ``var`` unless another process of this test run has done so; wait while one is at it."""
+    # pytest-xdist gives every process a folder of its own below one of the run.
+    of_run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        of_run = of_run.parent
+    done = of_run / f"{var.name}-is-built"
+    with FileLock(of_run / f"{var.name}.lock"):
+        if not done.exists():
+            shutil.rmtree(var, ignore_errors=True)
+            build()
+            done.touch()
+
+
 @pytest.fixture(scope="session")
-def service(repository: Path, sample: Path, tma23: Path) -> Iterator[Service]:
+def service(repository: Path, sample: Path, tma23: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Return a service over the sample and the TMA'23 tables, which no test changes: the browser test uses it too."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test")
-    shutil.rmtree(var, ignore_errors=True)
     world = var / "generated" / "connections"
-    for arguments in (
-        ["generate", "connections", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
-        ["ingest", str(sample), str(tma23), str(world), "--var", str(var)],
-        ["build", "--var", str(var)],
-    ):
-        done = subprocess.run([str(SOJOURN), *arguments], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr + done.stdout
+
+    def build() -> None:
+        for arguments in (
+            ["generate", "connections", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
+            ["ingest", str(sample), str(tma23), str(world), "--var", str(var)],
+            ["build", "--var", str(var)],
+        ):
+            done = subprocess.run([str(SOJOURN), *arguments], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr + done.stdout
+
+    built_once(var, build, tmp_path_factory)
     with serving(var) as running:
         yield running
 
@@ -104,11 +123,10 @@ def load_notebook_execution() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def studies(repository: Path, shared: Path) -> Iterator[Service]:
+def studies(repository: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Return a service over everything that the notebooks draw from; no test changes it."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test").with_name("test-studies")
-    shutil.rmtree(var, ignore_errors=True)
-    load_notebook_execution().build(var, shared)
+    built_once(var, lambda: load_notebook_execution().build(var, shared), tmp_path_factory)
     with serving(var) as running:
         yield running
 

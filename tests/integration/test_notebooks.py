@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from sojourn_api.client import ApiError, Client
+from sojourn_client import ApiError, Client
 
 from .conftest import Service, load_notebook_execution
 

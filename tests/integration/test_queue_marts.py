@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn_transforms.snapshot import current
+from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.validation_report import QUANTITIES, Snapshot, agreement, report
 
 from .conftest import SOJOURN, Service, serving
@@ -34,7 +34,7 @@ def built(var: Path, *inputs: Path) -> Path:
             [str(SOJOURN), *arguments, "--var", str(var)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr + done.stdout
-    served = current(var / "snapshots")
+    served = read_pointer(var / "snapshots")
     assert served is not None
     return var / "snapshots" / served.build_id
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_transforms.quality.video import mos_of_psnr, mos_of_ssim
-from sojourn_transforms.quality.web import ACCESS_LEAST_MS, mos_of_page_load_time
+from sojourn_statistics.quality.video import mos_of_psnr, mos_of_ssim
+from sojourn_statistics.quality.web import ACCESS_LEAST_MS, mos_of_page_load_time
 from sojourn_transforms.validation_report import Snapshot
 
 from .test_queue_marts import built

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import typer
 
+import sojourn_statistics
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
-from sojourn_transforms import statistics
+from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.build import BuildError, build, find_project, inputs_fingerprint
-from sojourn_transforms.dbt_build import DbtError, run_dbt
+from sojourn_transforms.dbt.invocation import DbtError, run_dbt
 from sojourn_transforms.engine_options import engine_of
-from sojourn_transforms.snapshot import current
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 
@@ -51,7 +51,7 @@ def test_fingerprint_follows_the_statistics(tmp_path: Path, monkeypatch: pytest.
     source = tmp_path / "statistics" / "__init__.py"
     source.parent.mkdir()
     source.write_text("LEVEL = 0.95")
-    monkeypatch.setattr(statistics, "__file__", str(source))
+    monkeypatch.setattr(sojourn_statistics, "__file__", str(source))
     lake = Lake(tmp_path / "lake")
     before = inputs_fingerprint(lake, tmp_path / "models")
     source.write_text("LEVEL = 0.9")
@@ -67,14 +67,14 @@ def test_a_failing_test_publishes_nothing_and_is_named(tmp_path: Path, repositor
     environment = {**os.environ, "SOJOURN_MODELS": str(project), "SOJOURN_VAR": str(var)}
     subprocess.run([str(SOJOURN), "ingest", str(run)], env=environment, check=True, capture_output=True)
     subprocess.run([str(SOJOURN), "build"], env=environment, check=True, capture_output=True)
-    served = current(var / "snapshots")
+    served = read_pointer(var / "snapshots")
 
     (project / "tests" / "planted_failure.sql").write_text("select 1 as planted")
     failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)
     assert failed.returncode == 1
     assert "planted_failure" in failed.stderr
     assert "nothing was published" in failed.stderr
-    assert current(var / "snapshots") == served
+    assert read_pointer(var / "snapshots") == served
 
 
 @pytest.mark.integration
@@ -86,7 +86,7 @@ def test_the_same_files_give_the_same_build_in_another_lake(tmp_path: Path, samp
         environment = {**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_ADDRESS_KEY": "one key for both"}
         for command in (["ingest", str(run)], ["build"]):
             subprocess.run([str(SOJOURN), *command], env=environment, check=True, capture_output=True)
-        builds.append(current(var / "snapshots"))
+        builds.append(read_pointer(var / "snapshots"))
     assert builds[0] is not None
     assert builds[1] is not None
     assert builds[0].build_id == builds[1].build_id
@@ -102,7 +102,7 @@ def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Pat
     with pytest.raises(DbtError, match=r"(?i)memory"):
         load_a_seed("1KB")
     load_a_seed("1GB")
-    with pytest.raises(typer.BadParameter, match="'much' is no amount of memory; give one such as 8GB"):
+    with pytest.raises(typer.BadParameter, match="'much' is not an amount of memory; expected one such as 8GB"):
         engine_of("duckdb", Paths(tmp_path), None, None, memory="much")
     with pytest.raises(typer.BadParameter, match=r"spark\.driver\.memory"):
         engine_of("spark", Paths(tmp_path), None, None, memory="8GB")

@@ -1,12 +1,12 @@
 """The comparison of two builds lists every kind of difference, and no difference where there is none."""
 
-import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sojourn_snapshot.catalogue import Catalogue, Column, Dataset, write_catalogue
 from sojourn_transforms.comparing_builds import compare_builds
 
 
@@ -15,8 +15,10 @@ def snapshot(folder: Path, **marts: pa.Table) -> Path:
     datasets = []
     for name, rows in marts.items():
         pq.write_table(rows, folder / f"{name}.parquet")
-        datasets.append({"name": name, "key": ["run_id", "role"]})
-    (folder / "catalog.json").write_text(json.dumps({"datasets": datasets}))
+        columns = tuple(Column(name=field.name, type=str(field.type)) for field in rows.schema)
+        key = ("run_id", "role")
+        datasets.append(Dataset(name=name, grain="one role", key=key, rows=rows.num_rows, columns=columns))
+    write_catalogue(folder, Catalogue(datasets=tuple(datasets)))
     return folder
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sojourn_statistics.comparison.configurations import compare, verdict
+from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS
+from sojourn_statistics.comparison.table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
 from sojourn_transforms.comparison_mart import COMPARISON, STANDARD, standard_comparisons, write_comparisons
 from sojourn_transforms.snapshot import publish
-from sojourn_transforms.statistics.comparison import compare, verdict
-from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS
-from sojourn_transforms.statistics.comparison_table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
 
 UNITS = {"_ms": "ms", "_bps": "bit/s", "_ratio": "ratio", "_bdp": "BDP"}
 

@@ -10,19 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.lake import FactWriter, Lake, Outcome
-from sojourn_ingest.schema import table
-from sojourn_transforms.comparing_builds import compare_relations, lake_relations
-from sojourn_transforms.maintenance import (
-    MaintenanceError,
+from sojourn_ingest.lake.compaction import (
+    CompactionError,
     compact,
-    expire,
     plan_compaction,
-    plan_expiry,
     sort_columns,
     write_group,
-    write_groups_here,
 )
-from sojourn_transforms.warehouse import lake_view_body
+from sojourn_ingest.lake.expiry import expire, plan_expiry
+from sojourn_ingest.lake.live_rows_sql import live_rows_sql
+from sojourn_ingest.schema import table
+from sojourn_transforms.comparing_builds import compare_relations, lake_relations
 
 PROVENANCE = ("source_hash", "decoder_version")
 DAY_NS = 86_400 * 10**9
@@ -54,20 +52,20 @@ def put(lake: Lake, path: str, content: str, *scores: float, version: str = "v1"
 
 def scores(lake: Lake) -> list[float]:
     with duckdb.connect() as connection:
-        selected = connection.sql(lake_view_body(table("qoe_score"), lake))
+        selected = connection.sql(live_rows_sql(table("qoe_score"), lake))
         return sorted(row[0] for row in selected.select("score").fetchall())
 
 
 def outcomes(lake: Lake) -> list[tuple[str, str | None]]:
     with duckdb.connect() as connection:
-        selected = connection.sql(lake_view_body(table("ingest_outcome"), lake))
+        selected = connection.sql(live_rows_sql(table("ingest_outcome"), lake))
         return sorted(selected.select("source_path, reason").fetchall())
 
 
 def compacted(lake: Lake) -> Lake:
     with lake.writing():
         plan = plan_compaction(lake)
-        compact(lake, plan, write_groups_here(lake, list(plan.groups), lambda _: None))
+        compact(lake, plan)
     return Lake(lake.root)
 
 
@@ -131,11 +129,10 @@ def test_a_compaction_killed_before_or_after_its_commit_loses_nothing(
 
     def compact_and_be_killed(method: str) -> None:
         plan = plan_compaction(lake)
-        files = write_groups_here(lake, list(plan.groups), lambda _: None)
         with monkeypatch.context() as patch:
             patch.setattr(Lake, method, killed)
             with pytest.raises(KeyboardInterrupt):
-                compact(lake, plan, files)
+                compact(lake, plan)
         found = Lake(lake.root)
         assert scores(found) == before
         assert found.fingerprint() == fingerprint
@@ -155,7 +152,7 @@ def test_rows_that_are_missing_stop_the_compaction(lake: Lake) -> None:
     path = lake.files("qoe_score")[0]
     pq.write_table(pq.read_table(path).slice(1), path)
     plan = plan_compaction(lake)
-    with pytest.raises(MaintenanceError, match="7 rows in files whose commits promise 8"):
+    with pytest.raises(CompactionError, match="7 rows in files whose commits promise 8"):
         write_group(lake.storage, next(group for group in plan.groups if group.table == "qoe_score"))
     assert not list((lake.root / "data" / "qoe_score").glob("compacted-*"))
 
@@ -174,7 +171,7 @@ def test_files_of_an_older_decoder_get_the_columns_that_are_declared_now(lake: L
 def test_a_column_that_is_never_null_cannot_be_made_up(lake: Lake) -> None:
     path = lake.files("qoe_score")[0]
     pq.write_table(pq.read_table(path).drop_columns(["metric"]), path)
-    with pytest.raises(MaintenanceError, match="ingest their sources again"):
+    with pytest.raises(CompactionError, match="ingest their sources again"):
         compacted(Lake(lake.root))
 
 
@@ -189,8 +186,8 @@ def test_retention_removes_old_rows_and_remembers_that_they_were(tmp_path: Path)
     with packed.writing():
         for item in plan:
             expire(packed, item)
-    for state in ("as it stands", "read anew", "compacted"):
-        found = {"as it stands": packed, "read anew": Lake(lake.root)}.get(state) or compacted(packed)
+    for state in ("as it stands", "read again", "compacted"):
+        found = {"as it stands": packed, "read again": Lake(lake.root)}.get(state) or compacted(packed)
         assert scores(found) == [2.0]
         assert outcomes(found) == [("/new", None), ("/old", "expired")]
         assert plan_expiry(found, ["qoe_score"], 15 * DAY_NS) == []

@@ -8,9 +8,12 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.files import mart_paths
+from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.catalogue import Mart, MartColumn, marts_in
-from sojourn_transforms.mart_files import DamagedSnapshotError, RepeatedKeyError, mart_paths
-from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current, current_build, publish
+from sojourn_transforms.mart_files import RepeatedKeyError
+from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish
 from sojourn_transforms.warehouse import date_fingerprints
 
 MART = Mart(
@@ -66,12 +69,12 @@ def test_same_rows_in_another_order_are_the_same_build(tmp_path: Path) -> None:
 
 
 def test_pointer_names_the_newest_and_the_one_before_stays(tmp_path: Path) -> None:
-    assert current(tmp_path / "snapshots") is None
+    assert read_pointer(tmp_path / "snapshots") is None
     assert current_build(tmp_path / "snapshots") is None
     first, _ = put(tmp_path, ("a", 1.0))
     second, _ = put(tmp_path, ("a", 2.0))
     assert first != second
-    published = current(tmp_path / "snapshots")
+    published = read_pointer(tmp_path / "snapshots")
     assert published is not None
     assert published.build_id == second
     assert current_build(tmp_path / "snapshots") == {"build_id": second, "engine": "duckdb"}
@@ -83,7 +86,7 @@ def test_old_snapshots_go_but_never_the_served_one(tmp_path: Path) -> None:
     left = {path.name for path in (tmp_path / "snapshots").iterdir() if path.is_dir()}
     assert left == set(builds[-SNAPSHOTS_KEPT:])
     put(tmp_path, ("a", float(SNAPSHOTS_KEPT - 1)))
-    assert (tmp_path / "snapshots" / str(current(tmp_path / "snapshots").build_id)).is_dir()  # type: ignore[union-attr]
+    assert (tmp_path / "snapshots" / str(read_pointer(tmp_path / "snapshots").build_id)).is_dir()  # type: ignore[union-attr]
 
 
 def test_a_failed_publication_leaves_the_served_build(tmp_path: Path) -> None:
@@ -91,7 +94,7 @@ def test_a_failed_publication_leaves_the_served_build(tmp_path: Path) -> None:
     missing = Mart("absent", "", "one row", ("run_id",), MART.columns)
     with pytest.raises(duckdb.CatalogException):
         publish(tmp_path / "warehouse.duckdb", "marts", [MART, missing], {}, tmp_path / "snapshots")
-    published = current(tmp_path / "snapshots")
+    published = read_pointer(tmp_path / "snapshots")
     assert published is not None
     assert published.build_id == first
     assert [path.name for path in (tmp_path / "snapshots").iterdir() if path.name.startswith(".")] == []
@@ -240,7 +243,7 @@ def test_a_mart_that_repeats_its_key_is_refused(tmp_path: Path) -> None:
     first, _ = put(tmp_path, ("a", 1.0))
     with pytest.raises(RepeatedKeyError, match=r"delay: two rows have the key {'run_id': 'b'}"):
         put(tmp_path, ("b", 1.0), ("a", 1.0), ("b", 2.0))
-    published = current(tmp_path / "snapshots")
+    published = read_pointer(tmp_path / "snapshots")
     assert published is not None
     assert published.build_id == first
 

@@ -6,12 +6,12 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.session import IngestSession, files_below
-from sojourn_transforms.spark.ingest import ReportingLake, SparkIngestSession, _try_file
+from sojourn_transforms.spark.ingest_runner import committed
+from sojourn_transforms.spark.ingest_tasks import ReportingLake, try_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
 from captures import udp_frame, write_pcap
@@ -34,13 +34,13 @@ def test_a_file_of_a_recording_of_which_another_is_gone_is_unchanged(tmp_path: P
     left = (inputs / "t.pcap").resolve()
 
     # No Spark: the task's part and the driver's part, with the report as text between them.
-    driver = SparkIngestSession(cast(Any, None), lake, KEY)
+    driver = IngestSession(lake, KEY)
     driver.prepare([left])
     task_lake = ReportingLake(lake.storage.uri, [replace(commit, files=()) for commit in lake.live()])
     task = IngestSession(task_lake, KEY)
     task.prepare([left])
-    report = json.loads(json.dumps(_try_file(task, task_lake, left)))
-    attempt = driver._committed(report)
+    report = json.loads(json.dumps(try_file(task, task_lake, left)))
+    attempt = committed(driver, report)
 
     (expected,) = IngestSession(lake, KEY).run([left], lambda _: None)
     assert (attempt.path, attempt.disposition, attempt.refused) == (left, "unchanged", 0)

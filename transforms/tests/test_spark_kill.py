@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -51,9 +52,9 @@ def environment(var: Path) -> dict[str, str]:
     }
 
 
-def start(var: Path, *arguments: str | Path) -> subprocess.Popen[str]:
+def start(var: Path, *arguments: str | Path, **settings: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(SOJOURN), *map(str, arguments)], env=environment(var), start_new_session=True,
+        [str(SOJOURN), *map(str, arguments)], env=environment(var) | settings, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -72,8 +73,16 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
         time.sleep(0.02)
 
 
-def facts_written(var: Path) -> int:
-    return sum(1 for _ in (var / "lake" / "data").rglob("*.parquet"))
+def stopped_at(file: Path, process: subprocess.Popen[str]) -> int:
+    """Wait for a process of a command to pause at its named point, and return its id."""
+    wait_until(file.exists, process)
+    return int(file.read_text())
+
+
+def end(process_id: int) -> None:
+    """Kill a process that pauses, if what it belonged to has not taken it along."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process_id, signal.SIGKILL)
 
 
 def assert_same_lake(left: Path, right: Path) -> None:
@@ -96,11 +105,15 @@ def expected(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_ingest_whose_worker_is_killed_finishes_with_every_row_once(
     cluster: object, expected: Path, sample: Path, tmp_path: Path
 ) -> None:
-    var = tmp_path / "var"
-    conf = "spark.executor.memory=700m"
-    running = start(var, "ingest", "--engine", "spark", "--master", cluster.master_url, "--spark-conf", conf, sample)
-    wait_until(lambda: facts_written(var) >= 3, running)
-    cluster.kill_worker(0)
+    var, file = tmp_path / "var", tmp_path / "stopped"
+    # The point is in the tasks, whose Python gets its environment from the executor's.
+    at_facts = {"SOJOURN_STOP_AT": "facts.written", "SOJOURN_STOP_FILE": str(file)}
+    conf = {"spark.executor.memory": "700m"} | {f"spark.executorEnv.{name}": value for name, value in at_facts.items()}
+    options = [part for name, value in conf.items() for part in ("--spark-conf", f"{name}={value}")]
+    running = start(var, "ingest", "--engine", "spark", "--master", cluster.master_url, *options, sample)
+    paused = stopped_at(file, running)
+    cluster.kill_worker(cluster.worker_of(paused))
+    end(paused)
     finish(running)
     assert_same_lake(expected, var)
 
@@ -108,12 +121,13 @@ def test_an_ingest_whose_worker_is_killed_finishes_with_every_row_once(
 def test_an_ingest_whose_driver_is_killed_is_completed_by_the_same_command(
     expected: Path, sample: Path, tmp_path: Path
 ) -> None:
-    var = tmp_path / "var"
+    var, file = tmp_path / "var", tmp_path / "stopped"
     command = ("ingest", "--engine", "spark", "--master", "local[2]", sample)
-    running = start(var, *command)
-    wait_until(lambda: facts_written(var) >= 3, running)
+    running = start(var, *command, SOJOURN_STOP_AT="commit.published:3", SOJOURN_STOP_FILE=str(file))
+    assert stopped_at(file, running) == running.pid
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
+    assert len(Lake(var / "lake").live()) == 3
     assert not (var / "snapshots").exists()
     finish(start(var, *command))
     assert_same_lake(expected, var)
@@ -130,18 +144,22 @@ def test_a_build_whose_driver_and_then_whose_worker_is_killed_gives_the_same_mar
     command = ("build", *spark, "--spark-conf", SHORT_LIVED)
     marts = var / "spark" / "warehouse" / "marts.db"
 
-    killed = start(var, *command)
-    wait_until(lambda: marts.is_dir() and len(list(marts.iterdir())) >= 1, killed)
+    file = tmp_path / "stopped"
+    killed = start(var, *command, SOJOURN_STOP_AT="mart.built", SOJOURN_STOP_FILE=str(file))
+    assert stopped_at(file, killed) == killed.pid
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate()
     assert not (var / "snapshots").exists()
     abandoned = list((var / "spark" / "local").iterdir())
     assert abandoned
 
-    running = start(var, *command)
-    wait_until(lambda: not any(folder.exists() for folder in abandoned), running)
-    wait_until(lambda: marts.is_dir() and len(list(marts.iterdir())) >= 3, running)
+    file.unlink()
+    running = start(var, *command, SOJOURN_STOP_AT="mart.built:3", SOJOURN_STOP_FILE=str(file))
+    assert stopped_at(file, running) == running.pid
+    assert not any(folder.exists() for folder in abandoned)
+    assert len(list(marts.iterdir())) >= 3
     cluster.kill_worker(1)
+    os.kill(running.pid, signal.SIGCONT)
     finish(running)
     assert_same_lake(expected, var)
     assert not list((var / "spark" / "warehouse").rglob("_temporary"))

@@ -17,19 +17,19 @@ from moto.server import ThreadedMotoServer
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import FactWriter, Lake, Outcome, open_storage
+from sojourn_ingest.lake.compaction import compact, plan_compaction
+from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import table
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
-from sojourn_transforms.dbt_build import run_dbt
-from sojourn_transforms.maintenance import compact, plan_compaction
-from sojourn_transforms.spark import ingest as spark_ingest
-from sojourn_transforms.spark.compaction import write_groups_on_spark
-from sojourn_transforms.spark.ingest import SparkIngestSession
+from sojourn_transforms.dbt.invocation import run_dbt
+from sojourn_transforms.spark import ingest_runner
+from sojourn_transforms.spark.compaction import write_groups_on
+from sojourn_transforms.spark.ingest_runner import SparkRunner
 from sojourn_transforms.spark.lake_views import lake_frame, register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
-from sojourn_transforms.warehouse import lake_view_body
 from sojourn_transforms.warehouse import register_lake as register_lake_in_duckdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
@@ -101,7 +101,7 @@ def put(lake: Lake, path: str, content: str, *scores: float, version: str = "v1"
 
 def as_duckdb(lake: Lake, name: str) -> list[str]:
     with duckdb.connect() as connection:
-        return sorted(map(str, connection.sql(lake_view_body(table(name), lake)).to_arrow_table().to_pylist()))
+        return sorted(map(str, connection.sql(live_rows_sql(table(name), lake)).to_arrow_table().to_pylist()))
 
 
 def as_spark(session: SparkSession, lake: Lake, name: str) -> list[str]:
@@ -113,7 +113,7 @@ def compacted_by_spark(session: SparkSession, location: Path | str) -> Lake:
     with lake.writing():
         plan = plan_compaction(lake)
         assert not plan.is_empty
-        compact(lake, plan, write_groups_on_spark(session, lake, list(plan.groups)))
+        compact(lake, plan, write_groups_on(session))
     return Lake(location)
 
 
@@ -183,7 +183,7 @@ def test_a_build_that_reads_while_spark_compacts_reads_on(session: SparkSession,
 
 def ingest(lake: Lake, session: SparkSession | None, *sources: Path) -> list[Attempt]:
     pseudonymiser = Pseudonymiser(b"key")
-    made = IngestSession(lake, pseudonymiser) if session is None else SparkIngestSession(session, lake, pseudonymiser)
+    made = IngestSession(lake, pseudonymiser, runner=None if session is None else SparkRunner(session))
     with lake.writing():
         attempts = made.run(files_below(sources), lambda _: None)
         lake.remove_leftovers()
@@ -246,7 +246,7 @@ def test_recordings_copies_and_damage_are_the_same_in_tasks(session: SparkSessio
 def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_ingest, "PART_BYTES", 20_000)
+    monkeypatch.setattr(ingest_runner, "PART_BYTES", 20_000)
     folder = tmp_path / "tables"
     (folder / "damaged").mkdir(parents=True)
     for path in write_tables(tmp_path / "long", 250_000):
@@ -266,7 +266,7 @@ def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
         # A part of each task, and the outcome.
         assert len(written) == 3
         assert min(written.values()) >= 4
-        patch.setattr(spark_ingest, "PART_BYTES", 2_000_000)
+        patch.setattr(ingest_runner, "PART_BYTES", 2_000_000)
         ingest(threads, None, folder)
         ingest(tasks, session, folder)
     (one,), (other,) = (
@@ -283,7 +283,7 @@ def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
 def as_rows(lake: Lake, select: str, name: str, condition: str = "true") -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         rows: list[dict[str, Any]] = (
-            connection.sql(f"{select} from ({lake_view_body(table(name), lake)}) where {condition}")
+            connection.sql(f"{select} from ({live_rows_sql(table(name), lake)}) where {condition}")
             .to_arrow_table()
             .to_pylist()
         )

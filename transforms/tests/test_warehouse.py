@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest.lake import FactWriter, Lake, Outcome
+from sojourn_ingest.lake.live_rows_sql import DUCKDB_TYPES
 from sojourn_ingest.schema import TABLES, table
-from sojourn_transforms.warehouse import DUCKDB_TYPES, register_lake
+from sojourn_transforms.warehouse import register_lake
 
 
 def put_score(lake: Lake, path: str, content: str) -> None:

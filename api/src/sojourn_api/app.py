@@ -13,9 +13,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from sojourn_api import __version__, problems
 from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
+from sojourn_api.openapi import DocumentedApp
 from sojourn_api.problems import ProblemError, problem_response
-from sojourn_api.queries.comparisons import ResultCache
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.routers import catalogue, comparisons, distributions, rows, service
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
@@ -53,7 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         yield
         store.close()
 
-    app = FastAPI(
+    app = DocumentedApp(
         title="Sojourn",
         version=__version__,
         description=DESCRIPTION,
@@ -61,6 +62,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
         redoc_url=None,
     )
+    app.examples = {
+        "/v1/datasets/{name}/rows": rows.EXAMPLES,
+        "/v1/distributions/{metric}": distributions.EXAMPLES,
+        "/v1/comparisons/{metric}": comparisons.EXAMPLES,
+    }
     app.state.settings = chosen
     app.state.store = store
     app.state.runner = runner

@@ -6,9 +6,8 @@ import re
 from functools import cached_property
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-
 from sojourn_api.problems import ProblemError, quoted
+from sojourn_snapshot import catalogue as snapshot_catalogue
 
 ValueKind = Literal["integer", "real", "decimal", "text", "boolean", "timestamp", "date", "other"]
 
@@ -37,7 +36,6 @@ _KINDS: dict[str, ValueKind] = {
     "DATE": "date",
 }
 _DECIMAL = re.compile(r"^DECIMAL\([0-9]+,[0-9]+\)$")
-_DATASET_NAME = re.compile(r"^[a-z][a-z0-9_]*$")
 
 
 def kind_of(duckdb_type: str) -> ValueKind:
@@ -52,16 +50,8 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class Column(BaseModel):
+class Column(snapshot_catalogue.Column):
     """A column of a dataset."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    name: str = Field(examples=["harm_ratio"])
-    type: str = Field(description="DuckDB type name", examples=["DOUBLE"])
-    unit: str | None = Field(default=None, examples=["ratio"])
-    description: str = Field(default="", examples=["(demand - performance) / demand; negative is a gain"])
-    nullable: bool = True
 
     @property
     def kind(self) -> ValueKind:
@@ -74,33 +64,10 @@ class Column(BaseModel):
         return identifier(self.name)
 
 
-class Dataset(BaseModel):
+class Dataset(snapshot_catalogue.Dataset):
     """A table of the build: what one row is, what identifies it, and its columns."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    name: str = Field(examples=["run_harm"])
-    description: str = ""
-    grain: str = Field(examples=["one role of one run"])
-    key: tuple[str, ...] = Field(examples=[["study_id", "run_id", "role", "harm_metric"]])
-    rows: int
     columns: tuple[Column, ...]
-
-    @field_validator("name")
-    @classmethod
-    def _is_a_file_name(cls, name: str) -> str:
-        if not _DATASET_NAME.match(name):
-            raise ValueError(f"a dataset name is lower case letters, digits and _, got {name!r}")
-        return name
-
-    @model_validator(mode="after")
-    def _key_is_columns(self) -> Dataset:
-        names = [column.name for column in self.columns]
-        if len(set(names)) != len(names):
-            raise ValueError(f"{self.name}: a column name occurs twice")
-        if not self.key or not set(self.key) <= set(names):
-            raise ValueError(f"{self.name}: the key {self.key} must be columns of the dataset")
-        return self
 
     @cached_property
     def by_name(self) -> dict[str, Column]:
@@ -113,10 +80,8 @@ class Dataset(BaseModel):
         return identifier(self.name)
 
 
-class Catalogue(BaseModel):
+class Catalogue(snapshot_catalogue.Catalogue):
     """All datasets of a build."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     datasets: tuple[Dataset, ...]
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sojourn_api.catalogue import Catalogue, Column, Dataset, identifier
-from sojourn_api.histogram_metrics import HISTOGRAM_COLUMNS
-from sojourn_transforms.statistics.histogram_set import HistogramSet
+from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS
+from sojourn_statistics.histogram.histogram_set import HistogramSet
 
 logger = logging.getLogger(__name__)
 

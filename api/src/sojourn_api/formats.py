@@ -15,7 +15,6 @@ import pyarrow.csv
 import pyarrow.parquet
 from pydantic_core import to_json
 
-from sojourn_api.parameters import Items, one_of
 from sojourn_api.problems import ProblemError, quoted
 
 MEDIA_TYPES = {
@@ -64,9 +63,8 @@ def _accepted(header: str, media_type: str) -> float:
     return best[1] if best[0] >= 0 else 0.0
 
 
-def negotiate(items: Items, accept: str | None) -> str:
-    """Return the name of the format to answer in: ``format`` wins, then Accept, then JSON."""
-    chosen = one_of(items, "format", tuple(MEDIA_TYPES))
+def negotiate(chosen: str | None, accept: str | None) -> str:
+    """Return the name of the format to answer in: the one `chosen` wins, then Accept, then JSON."""
     if chosen:
         return chosen
     if not accept:

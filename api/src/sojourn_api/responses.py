@@ -15,7 +15,6 @@ from fastapi.responses import Response
 
 from sojourn_api import __version__
 from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode, json_bytes
-from sojourn_api.parameters import Items
 
 
 @dataclass(frozen=True)
@@ -28,15 +27,10 @@ class Result:
     next_cursor: str | None = None
 
 
-def query_items(request: Request) -> Items:
-    """Return the query string of a request as names and values, in its order."""
-    return request.query_params.multi_items()
-
-
 def _etag(request: Request, *parts: str) -> str:
     # Weak, because the same result may be sent with or without compression. The version is part of it, so
     # that a service that answers differently is not taken for the old one.
-    seen = json.dumps([__version__, request.url.path, query_items(request), parts])
+    seen = json.dumps([__version__, request.url.path, request.query_params.multi_items(), parts])
     return f'W/"{hashlib.sha256(seen.encode()).hexdigest()[:32]}"'
 
 
@@ -73,7 +67,7 @@ def result(request: Request, build_id: str, format_name: str, fetch: Callable[[]
         return Response(status_code=304, headers=headers)
     fetched = fetch()
     if fetched.next_cursor:
-        items = [(name, value) for name, value in query_items(request) if name != "cursor"]
+        items = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
         following = urlencode([*items, ("cursor", fetched.next_cursor)])
         headers["X-Sojourn-Next-Cursor"] = fetched.next_cursor
         headers["Link"] = f'<?{following}>; rel="next"'

@@ -6,7 +6,6 @@ when its last request has ended.
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -17,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from pydantic import BaseModel, Field, ValidationError
 
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
-from sojourn_api.histogram_metrics import histogram_counts
+from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.settings import Settings
-from sojourn_transforms.mart_files import DamagedSnapshotError, mart_paths
+from sojourn_snapshot.catalogue import read_catalogue
+from sojourn_snapshot.documents import read_build
+from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.files import mart_paths
+from sojourn_snapshot.pointer import Pointer, read_pointer
 
 logger = logging.getLogger(__name__)
 
@@ -34,14 +36,7 @@ class SnapshotError(Exception):
     """A build that cannot be served, or no build at all."""
 
 
-class Pointer(BaseModel):
-    """What CURRENT says."""
-
-    build_id: str = Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$")
-    published_at: str
-
-
-def read_pointer(folder: Path) -> Pointer:
+def published_pointer(folder: Path) -> Pointer:
     """Return what CURRENT in the folder of the published builds says.
 
     Raises
@@ -50,11 +45,12 @@ def read_pointer(folder: Path) -> Pointer:
         When there is none, or it is damaged.
     """
     try:
-        return Pointer.model_validate_json((folder / "CURRENT").read_bytes())
-    except FileNotFoundError:
-        raise SnapshotError(f"no build published under {folder}: run `sojourn build`") from None
-    except (OSError, ValidationError) as error:
-        raise SnapshotError(f"{folder / 'CURRENT'} cannot be read: {error}") from error
+        pointer = read_pointer(folder)
+    except DamagedSnapshotError as error:
+        raise SnapshotError(str(error)) from error
+    if pointer is None:
+        raise SnapshotError(f"no build published under {folder}: run `sojourn build`")
+    return pointer
 
 
 def _literal(text: str) -> str:
@@ -102,12 +98,10 @@ class Snapshot:
             When a file is missing or damaged, or the catalogue and the Parquet files disagree.
         """
         try:
-            catalogue = Catalogue.model_validate_json((folder / "catalog.json").read_bytes())
-            build = json.loads((folder / "build.json").read_bytes())
-        except (OSError, ValueError) as error:
+            catalogue = read_catalogue(folder, Catalogue)
+            build = read_build(folder)
+        except DamagedSnapshotError as error:
             raise SnapshotError(f"build {folder.name}: {error}") from error
-        if not isinstance(build, dict) or build.get("build_id") != folder.name:
-            raise SnapshotError(f"build {folder.name}: build.json is not of this build")
         connection = duckdb.connect(
             ":memory:",
             config={
@@ -224,7 +218,7 @@ class SnapshotStore:
         SnapshotError
             When there is none, or it cannot be opened.
         """
-        pointer = read_pointer(self._folder)
+        pointer = published_pointer(self._folder)
         snapshot = self._open_snapshot(self._folder / pointer.build_id)
         with self._lock:
             self._current = _Handle(snapshot, pointer.published_at)
@@ -292,7 +286,7 @@ class SnapshotStore:
     def _due(self) -> Pointer | None:
         """Return what CURRENT says when it should be opened now."""
         try:
-            pointer = read_pointer(self._folder)
+            pointer = published_pointer(self._folder)
         except SnapshotError as error:
             self._note_fault(str(error), None)
             return None

@@ -12,23 +12,23 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from shillelagh.adapters.base import Adapter
 from shillelagh.backends.apsw.vt import type_map
+from shillelagh.exceptions import OperationalError
 from shillelagh.fields import Field, Float, IntBoolean, Order, String
 from shillelagh.filters import Filter, Operator
 from shillelagh.typing import RequestedOrder, Row
 
-from sojourn_superset.client import (
-    DEFAULT_MAX_ROWS,
-    DEFAULT_PAGE_SIZE,
-    DEFAULT_TIMEOUT_S,
-    Column,
-    SojournClient,
-    remembered_dataset,
-)
+from sojourn_client import ApiError, Client, Column
+from sojourn_superset.catalogue_memory import remembered_dataset
 from sojourn_superset.virtual_table import mend
+
+DEFAULT_PAGE_SIZE = 10_000
+DEFAULT_MAX_ROWS = 200_000
+DEFAULT_TIMEOUT_S = 60.0
 
 TABLE = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
 
@@ -211,6 +211,15 @@ def field_of(column: Column) -> Field[Any, Any]:
     return kinds[name](filters=[Equality if name == "BOOLEAN" else Conditions], order=Order.ANY, exact=False)
 
 
+@contextmanager
+def _errors_of_sql() -> Iterator[None]:
+    """Raise what the client says as the error that SQL users of the table expect (PEP 249)."""
+    try:
+        yield
+    except ApiError as error:
+        raise OperationalError(str(error)) from error
+
+
 class SojournAPI(Adapter):  # type: ignore[misc]
     """One dataset of the Sojourn API as a table.
 
@@ -219,7 +228,13 @@ class SojournAPI(Adapter):  # type: ignore[misc]
     table
         The dataset's name.
     base_url, page_size, max_rows, timeout_s
-        As in SojournClient; from the database's `engine_params.adapter_kwargs.sojourn`.
+        `url`, `page_rows`, `max_rows` and `timeout_s` of `sojourn_client.Client`; from the database's
+        `engine_params.adapter_kwargs.sojourn`.
+
+    Raises
+    ------
+    OperationalError
+        By the constructor and `get_data`, where the client raises ApiError.
     """
 
     # reads only HTTP, from the one address that the operator configured: no file of the server is in reach
@@ -249,8 +264,9 @@ class SojournAPI(Adapter):  # type: ignore[misc]
     ) -> None:
         # Not super().__init__(): it registers each instance with atexit, and Superset makes one per query.
         self.table = table
-        self.client = SojournClient(base_url, page_size, max_rows, timeout_s)
-        self.dataset = remembered_dataset(self.client, table)
+        with _errors_of_sql():
+            self.client = Client(base_url, page_rows=page_size, max_rows=max_rows, timeout_s=timeout_s)
+            self.dataset = remembered_dataset(self.client, table)
         self.columns = {column.name: field_of(column) for column in self.dataset.columns}
 
     def get_columns(self) -> dict[str, Field[Any, Any]]:
@@ -292,13 +308,14 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         # SQLite's LIMIT -1 is "no limit"; the API has no offset, so the skipped rows are read and passed over
         skip = max(offset or 0, 0)
         end = None if limit is None or limit < 0 else skip + limit
-        rows = self.client.rows(
-            self.table,
-            parameters,
-            select=select,
-            order=[f"-{name}" if way is Order.DESCENDING else name for name, way in order] if ordered else (),
-            limit=end if complete and ordered else None,
-        )
+        with _errors_of_sql():
+            rows = self.client.records(
+                self.table,
+                parameters,
+                select=select,
+                order=[f"-{name}" if way is Order.DESCENDING else name for name, way in order] if ordered else (),
+                limit=end if complete and ordered else None,
+            )
         if not complete:
             rows = [row for row in rows if all(test.check(row[name]) for name, test in conditions.items())]
         if not ordered:

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from sojourn_superset.client import Column, Dataset, SojournClient
+from sojourn_client import Client, Column, Dataset
 from sojourn_superset.instance import ASSET_MARK
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
@@ -60,7 +60,7 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
     return files
 
 
-def render(folder: Path, client: SojournClient) -> Bundle:
+def render(folder: Path, client: Client) -> Bundle:
     """Fit the assets to the build that the API serves."""
     files = read(folder)
     catalogue = {entry.name: entry for entry in client.datasets()}
@@ -71,7 +71,7 @@ def render(folder: Path, client: SojournClient) -> Bundle:
     for name, asset in _of_kind(files, "databases"):
         # a dataset's own page can be rebuilt at any time; the address is the one thing that differs per machine
         arguments = asset["extra"]["engine_params"].setdefault("adapter_kwargs", {}).setdefault("sojourn", {})
-        arguments["base_url"] = client.base_url
+        arguments["base_url"] = client.url
         _own(name, asset)
     for name, asset in _of_kind(files, "datasets"):
         entry = catalogue.get(asset["table_name"])
@@ -90,7 +90,7 @@ def render(folder: Path, client: SojournClient) -> Bundle:
             raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is none of the datasets")
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
-        if not client.rows(table, conditions, select=catalogue[table].key[:1], limit=1):
+        if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
             notes[asset["uuid"]] = f"#### {asset['slice_name']}\n\n{ours['supply'].strip()}"
@@ -100,7 +100,7 @@ def render(folder: Path, client: SojournClient) -> Bundle:
         asset["position"] = _place_notes(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
-                node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.base_url)
+                node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.url)
         _own(name, asset)
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}

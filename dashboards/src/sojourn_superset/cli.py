@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn_client import DEFAULT_URL, ApiError, Client
 from sojourn_superset import assets, instance, settings
-from sojourn_superset.client import DEFAULT_URL, ApiError, SojournClient
 
 app = typer.Typer(
     help="Superset for Sojourn: prepare it, load the dashboard, serve it.",
@@ -86,13 +86,10 @@ def say(message: str) -> None:
 
 
 def _render(api: str) -> dict[str, str]:
-    client = SojournClient(api)
-    try:
+    with Client(api) as client:
         build = client.health()
         bundle = assets.render(settings.ASSETS, client)
-    finally:
-        client.close()
-    say(f"API {client.base_url} serves build {build}")
+    say(f"API {client.url} serves build {build}")
     for title in bundle.without_data:
         say(f"no data in this build for the chart “{title}”: a note takes its place")
     return bundle.contents

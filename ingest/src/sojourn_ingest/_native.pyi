@@ -3,13 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-
-_U16 = npt.NDArray[np.uint16]
-_U32 = npt.NDArray[np.uint32]
-_U64 = npt.NDArray[np.uint64]
 
 class DecodeError(Exception):
     """A fault in an input; ``args`` is ``(message, offset)``, the byte offset in the plain content or None."""
@@ -62,7 +56,11 @@ def capture_span(path: str) -> CaptureSpan:
     """
 
 class Summary:
-    """What a finished decoder saw. ``fault`` is the first fault, or None when the input was whole."""
+    """What a finished decoder saw.
+
+    ``refused`` counts records by the names of ``refusal_reasons``; ``fault`` is the first fault, or None when the input
+    was whole.
+    """
 
     records_read: int
     refused: dict[str, int]
@@ -130,8 +128,8 @@ class PairDecoder:
 class QueueLogDecoder:
     """Iterator over ``(table, batch)`` of one queue log; tables are queue_packet, queue_interval, queue and queue_log.
 
-    ``form`` is bpftrace, qmon or perf, or table with ``declaration``, the JSON of its columns and units.
-    Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
+    ``form`` is one of ``queue_log_forms``; one that is declared needs ``declaration``, the JSON of its columns and
+    units. Construction raises as that of CaptureDecoder does, and ValueError for an unknown form.
     """
 
     def __init__(
@@ -149,6 +147,55 @@ class QueueLogDecoder:
 
 def queue_log_form(head: bytes) -> str | None:
     """Return the form of a queue log by its first bytes, of those that need no declaration; None if it is none."""
+
+class LinkType:
+    """A link type of captures that has a decoder, under one of its numbers in the registry of tcpdump."""
+
+    number: int
+    name: str
+    meaning: str
+
+def link_types() -> list[LinkType]:
+    """Return the link types that have a decoder, of each link layer first the number that files have today."""
+
+class QueueLogForm:
+    """A form of queue log.
+
+    ``run_file`` is the name of such a log in the folder of a run, without the suffix of a compression. One that is
+    ``declared`` is not recognised by its content: a description says which of its columns is what.
+    """
+
+    name: str
+    meaning: str
+    run_file: str
+    declared: bool
+
+def queue_log_forms() -> list[QueueLogForm]:
+    """Return the forms of queue logs; of several logs in the folder of a run, that of the first form counts."""
+
+class RefusalReason:
+    """Why a record of a subject is refused.
+
+    ``name`` keys the counts of ``Summary.refused``. It is a format string where it contains the field ``number``, which
+    stands for what the record holds, as in ``link_type_{number}``.
+    """
+
+    subject: str
+    name: str
+    meaning: str
+
+def refusal_reasons() -> list[RefusalReason]:
+    """Return the reasons for refusing a record, by subject."""
+
+class Decoded:
+    """A capture format, compression or protocol that is decoded, with the standard."""
+
+    kind: str
+    name: str
+    meaning: str
+
+def decoded() -> list[Decoded]:
+    """Return capture formats, compressions, link encapsulations, protocols and tunnels, by kind."""
 
 def core_version() -> str:
     """Version of the decoder core, which changes whenever decoded facts may change."""
@@ -213,30 +260,6 @@ class TcpInfoDecoder:
         """Return the connections that have ended (all of them with ``last``), with plain ``client_address``."""
     def summary(self) -> Summary:
         """Return what was seen so far, of all files."""
-
-class HistogramSet:
-    """Histograms one after another, in memory of its own: bins with their counts, divided by offsets.
-
-    Groups are ``members`` (each histogram at most once) divided by ``offsets``. Everything runs without the GIL, on so
-    many threads. Raises ValueError for offsets that do not divide what they should, unknown members, and counts that
-    together do not fit a signed 64-bit integer.
-    """
-
-    def __init__(self, offsets: _U64, bins: _U16, counts: _U64) -> None: ...
-    def __len__(self) -> int: ...
-    def quantile_bins(
-        self, members: _U32, offsets: _U64, quantiles: Sequence[tuple[int, int]], threads: int
-    ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Return ``bin_index`` of each quantile (numerator, denominator) of each group, and ``total`` of each group.
-
-        Raises ValueError for a group without counts, and for what is no ratio from 0 to 1.
-        """
-    def counts_below(
-        self, members: _U32, offsets: _U64, bins: Sequence[int], threads: int
-    ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Return how many values each group has ``below`` each bin, and ``total`` of each group."""
-    def merged(self, members: _U32, offsets: _U64, threads: int) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Return the sums: ``length`` of each group, and ``bin_index`` and ``count`` of all groups in turn."""
 
 def rfc3339_ns(offsets: memoryview, data: memoryview) -> pa.RecordBatch:
     """Return the column ``ns`` of times of RFC 3339, nanoseconds since the UTC epoch; null for what is no time."""

@@ -62,7 +62,7 @@ class Pseudonymiser:
         """
         resolved, malformed = self._resolver.resolve(*text_buffers(pa.array([text])))
         if malformed or resolved.column("host_key").null_count:
-            # The text may be personal even where it is no address, so it is not repeated here.
+            # The text may be personal even where it is not an address, so it is not repeated here.
             raise ValueError("not an IPv4 or IPv6 address")
         return resolved.column("host_key")[0].as_py(), resolved.column("prefix_key")[0].as_py()
 

@@ -2,4 +2,4 @@
 
 
 class EngineError(RuntimeError):
-    """An engine cannot be used or has failed; the message says what would mend it."""
+    """An engine cannot be used or has failed; the message says what to do."""

@@ -19,7 +19,7 @@ FORGOTTEN = "forgotten"
 
 
 class ForgottenListError(ValueError):
-    """The list of forgotten hosts cannot be read; the message says where and what to mend."""
+    """The list of forgotten hosts cannot be read; the message says where, and what was expected."""
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
 
+from dotenv.parser import parse_stream
+
 ADDRESS_KEY = "SOJOURN_ADDRESS_KEY"
 FORGET_KEY = "SOJOURN_FORGET_KEY"
+PLAIN_VALUE = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 
 GENERATORS: dict[str, Callable[[], str]] = {
     # 256 bits each: HMAC keys of the address pseudonyms and of the fingerprints of forgotten hosts, signing key of
@@ -22,11 +26,11 @@ GENERATORS: dict[str, Callable[[], str]] = {
 
 
 class SecretsError(ValueError):
-    """The secrets file cannot be read; the message says where and what to mend."""
+    """The secrets file cannot be read; the message says where, and what was expected."""
 
 
 def read_secrets(path: Path) -> dict[str, str]:
-    """Return the settings in ``path``, a file of KEY=VALUE lines; empty if there is none.
+    """Return the settings in ``path``, a file as python-dotenv reads it, without interpolation; empty if there is none.
 
     Raises
     ------
@@ -36,16 +40,24 @@ def read_secrets(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     settings: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, separator, value = line.partition("=")
-        if not separator:
-            raise SecretsError(
-                f"{path}:{number}: expected KEY=VALUE; mend the line or remove the file to have it made anew"
-            )
-        settings[name.strip()] = value.strip()
+    with path.open(encoding="utf-8") as stream:
+        for binding in parse_stream(stream):
+            if binding.error or (binding.key is not None and binding.value is None):
+                where = f"{path}:{binding.original.line}"
+                raise SecretsError(
+                    f"{where}: expected KEY=VALUE; correct the line, or remove the file to get a new one"
+                )
+            if binding.key is not None and binding.value is not None:
+                settings[binding.key] = binding.value
     return settings
+
+
+def _line(name: str, value: str) -> str:
+    """Return a line that is read as the value, which need not be quoted where it has only such characters."""
+    if PLAIN_VALUE.fullmatch(value):
+        return f"{name}={value}\n"
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{name}='{escaped}'\n"
 
 
 def ensure_secrets(path: Path) -> dict[str, str]:
@@ -58,7 +70,7 @@ def ensure_secrets(path: Path) -> dict[str, str]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     body = "# Generated at first start. Keep it: the address key makes pseudonyms comparable between ingests.\n"
-    body += "".join(f"{name}={value}\n" for name, value in settings.items())
+    body += "".join(_line(name, value) for name, value in settings.items())
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
         handle.write(body)

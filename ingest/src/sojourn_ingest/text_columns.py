@@ -20,11 +20,11 @@ def text_buffers(column: pa.Array) -> tuple[memoryview, memoryview]:
 
 
 def rfc3339_ns(column: pa.Array) -> pa.Array:
-    """Return times of RFC 3339 as nanoseconds since the UTC epoch; null for what is no time."""
+    """Return times of RFC 3339 as nanoseconds since the UTC epoch; null for what is not a time."""
     return _native.rfc3339_ns(*text_buffers(column)).column("ns")
 
 
 def rfc3339_ns_of(text: str) -> int | None:
-    """Return one time of RFC 3339 as nanoseconds since the UTC epoch; None for what is no time."""
+    """Return one time of RFC 3339 as nanoseconds since the UTC epoch; None for what is not a time."""
     found: int | None = rfc3339_ns(pa.array([text]))[0].as_py()
     return found

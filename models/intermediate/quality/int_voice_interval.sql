@@ -1,4 +1,4 @@
--- What each model's receiver plays of a stream in each of its intervals (sojourn_transforms.quality.playout).
+-- What each model's receiver plays of a stream in each of its intervals (sojourn_statistics.quality.playout).
 with
 
 packets as (

@@ -1,7 +1,7 @@
 {#-
-    The columns of the key are never null, those named nullable apart, and no two rows have the same.
-    `is_long`: of a long table only rows whose key has the hash of another row's are compared as they are: a hash takes
-    an eighth of the memory, and rows with equal keys have equal hashes.
+    No two rows have the same key, and no column of it is null, except those in `nullable`.
+    `is_long`: in a long table, keys are compared only between rows whose keys have the same hash. A hash takes an eighth of the memory, and
+    equal keys have equal hashes.
 -#}
 {% test unique_key(model, columns, nullable=[], is_long=false) %}
 {%- if is_long %}

@@ -1,4 +1,4 @@
-{#- Voice: what sojourn_transforms.quality.voice and playout compute, over columns. A test holds the two to each other. -#}
+{#- Voice: what sojourn_statistics.quality.voice and playout compute, over columns. A test holds the two to each other. -#}
 
 {% macro delay_impairment(one_way_delay_ms) -%}
     (

@@ -1,4 +1,4 @@
-{#- Web: what sojourn_transforms.quality.web computes, over columns. A test holds the two to each other. -#}
+{#- Web: what sojourn_statistics.quality.web computes, over columns. A test holds the two to each other. -#}
 
 {% macro mos_of_page_load_time(page_load_time_ms, least_ms, worst_ms) -%}
     least(

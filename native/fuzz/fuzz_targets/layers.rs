@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_decode::{CaptureDecoder, CaptureInput, CaptureOptions};
+use sojourn_decode::{CaptureDecoder, CaptureInput, CaptureOptions, link_types};
 
-/// Every link type that has a decoder, and one that has none.
-const LINK_TYPES: [u32; 9] = [1, 113, 276, 101, 0, 108, 9, 51, 147];
+/// A link type that has no decoder, beside every one that has.
+const OTHER_LINK_TYPE: u32 = 147;
 
 fuzz_target!(|input: &[u8]| {
     let Some((first, mut rest)) = input.split_first() else {
@@ -13,7 +13,11 @@ fuzz_target!(|input: &[u8]| {
     };
     let mut content = 0xa1b2_3c4d_u32.to_le_bytes().to_vec();
     content.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0]);
-    content.extend(LINK_TYPES[usize::from(*first) % LINK_TYPES.len()].to_le_bytes());
+    let place = usize::from(*first) % (link_types().len() + 1);
+    let link_type = link_types()
+        .get(place)
+        .map_or(OTHER_LINK_TYPE, |known| known.number);
+    content.extend(link_type.to_le_bytes());
     let mut records = 0;
     while let [length, beyond, delay, after @ ..] = rest {
         let (frame, next) = after.split_at(usize::from(*length).min(after.len()));

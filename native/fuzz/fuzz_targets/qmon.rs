@@ -18,7 +18,16 @@ fn event(step: u8, what: u8, time_ns: &mut u64, packet: &[u8]) -> Vec<u8> {
         .wrapping_add(u64::from(step) << (what & 31))
         .wrapping_sub(u64::from(what & 3) << 20);
     let mut body = time_ns.to_le_bytes().to_vec();
-    for field in [u32::from(what >> 6), 9, u32::from(what & 7), 0, u32::from(step), 1, 0, 0] {
+    for field in [
+        u32::from(what >> 6),
+        9,
+        u32::from(what & 7),
+        0,
+        u32::from(step),
+        1,
+        0,
+        0,
+    ] {
         body.extend(field.to_le_bytes());
     }
     body.push(what >> 3 & 1);

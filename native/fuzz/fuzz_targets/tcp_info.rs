@@ -17,9 +17,15 @@ fuzz_target!(|content: &[u8]| {
         }
         let mut rows = 0;
         while decoder.read(3) {
-            rows += decoder.take_batch(false).expect("decoded rows form a batch").num_rows() as u64;
+            rows += decoder
+                .take_batch(false)
+                .expect("decoded rows form a batch")
+                .num_rows() as u64;
         }
-        rows += decoder.take_batch(true).expect("decoded rows form a batch").num_rows() as u64;
+        rows += decoder
+            .take_batch(true)
+            .expect("decoded rows form a batch")
+            .num_rows() as u64;
         let read = decoder.summary().records_read;
         assert!(if polls { rows == read } else { rows <= read });
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::HistogramFault;
+use crate::fault::HistogramFault;
 
 /// Which histograms each group adds up: the members of all groups one after another, and where each group starts.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
-use crate::HistogramFault;
+use crate::fault::HistogramFault;
 use crate::groups::{Groups, checked_offsets};
 use crate::quantile::Quantile;
 use crate::sum::Sum;
@@ -105,7 +105,7 @@ impl HistogramSet {
     ///
     /// # Errors
     ///
-    /// [`HistogramFault::Member`] for a member that is no histogram, [`HistogramFault::Empty`] for a group without
+    /// [`HistogramFault::Member`] for a member that is not a histogram, [`HistogramFault::Empty`] for a group without
     /// counts.
     pub fn quantile_bins(
         &self,
@@ -129,7 +129,7 @@ impl HistogramSet {
     ///
     /// # Errors
     ///
-    /// [`HistogramFault::Member`] for a member that is no histogram.
+    /// [`HistogramFault::Member`] for a member that is not a histogram.
     pub fn counts_below(
         &self,
         groups: &Groups,
@@ -148,7 +148,7 @@ impl HistogramSet {
     ///
     /// # Errors
     ///
-    /// [`HistogramFault::Member`] for a member that is no histogram.
+    /// [`HistogramFault::Member`] for a member that is not a histogram.
     pub fn merged(&self, groups: &Groups, threads: usize) -> Result<MergedHistograms, HistogramFault> {
         let parts = self.each_part(
             groups,

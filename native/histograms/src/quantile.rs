@@ -1,6 +1,6 @@
 //! Quantiles as ratios of whole numbers, so that their ranks are exact.
 
-use crate::HistogramFault;
+use crate::fault::HistogramFault;
 
 /// A quantile, such as 95 of 100.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,13 @@
 //! Results of M-Lab's speed tests as rows of Python: there are few for each document, and many documents make a batch.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_decode::{NdtConnection, NdtResult, NdtVersion};
 
 /// Directions of the test, why some have no row, and the rows; nothing where the content is not one JSON object.
-type Answer<'py> = Option<(u64, Vec<&'static str>, Vec<Bound<'py, PyDict>>)>;
+type Answer<'py> = Option<(u64, Vec<Cow<'static, str>>, Vec<Bound<'py, PyDict>>)>;
 
 /// Read one result of NDT5 or NDT7.
 #[pyfunction]

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import sojourn_statistics
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
-from sojourn_transforms import __version__, statistics
+from sojourn_snapshot.catalogue import Catalogue, read_catalogue
+from sojourn_transforms import __version__
 from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.dbt.fingerprint import SettingError, models_fingerprint
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.mart_files import RepeatedKeyError
-from sojourn_transforms.models_fingerprint import SettingError, models_fingerprint
 from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"
@@ -26,7 +28,7 @@ COUNTED_ONCE = "every_connection_is_counted_once"
 
 
 class BuildError(RuntimeError):
-    """The build stopped; the message says at what, and what would mend it."""
+    """The build stopped; the message says at what, and what to do."""
 
 
 @dataclass
@@ -64,7 +66,7 @@ def find_project(start: Path | None = None) -> Path:
 def inputs_fingerprint(lake: Lake, project: Path) -> str:
     """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
     digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_fingerprint(project)}".encode())
-    for path in sorted(Path(statistics.__file__).parent.iterdir()):
+    for path in sorted(Path(sojourn_statistics.__file__).parent.rglob("*")):
         if path.suffix in (".py", ".json"):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
@@ -115,7 +117,7 @@ def _build_and_publish(
     paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str], None]
 ) -> BuildReport:
     # Importing dbt, SciPy and statsmodels takes seconds, which a build that has nothing to do must not cost.
-    from sojourn_transforms.dbt_build import DbtError, manifest_path
+    from sojourn_transforms.dbt.invocation import DbtError, manifest_path
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
@@ -125,8 +127,8 @@ def _build_and_publish(
         try:
             report = engine.build_marts(project, lake, on_step)
         except DbtError as error:
-            mend = "; `sojourn build --full` counts all connections anew" if COUNTED_ONCE in str(error) else ""
-            raise BuildError(f"{error}; nothing was published, the build before is still served{mend}") from error
+            advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
+            raise BuildError(f"{error}; nothing was published, the build before is still served{advice}") from error
         on_step("comparing configurations")
         engine.write_comparisons()
         on_step("correlating harm with quality")
@@ -150,13 +152,13 @@ def _build_and_publish(
             description,
             paths.snapshots,
             engine.date_fingerprints(),
-            engine.anew,
+            engine.is_full,
             engine.memory,
         )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, the build before is still served") from error
-    catalog = json.loads((paths.snapshots / build_id / "catalog.json").read_text(encoding="utf-8"))
-    rows = {entry["name"]: entry["rows"] for entry in catalog["datasets"]}
+    catalogue = read_catalogue(paths.snapshots / build_id, Catalogue)
+    rows = {dataset.name: dataset.rows for dataset in catalogue.datasets}
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
 
 

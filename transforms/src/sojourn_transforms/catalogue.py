@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn_snapshot.catalogue import Column, Dataset
+
 MART_LAYER = "marts"
 PERIODS = ("start_date", "start_month")
 
@@ -18,15 +20,11 @@ class MartColumn:
     description: str
     nullable: bool
 
-    def as_dict(self, type_name: str) -> dict[str, Any]:
-        """Return the column as the catalogue has it; ``type_name`` is DuckDB's name of its type."""
-        return {
-            "name": self.name,
-            "type": type_name,
-            "unit": self.unit,
-            "description": self.description,
-            "nullable": self.nullable,
-        }
+    def published(self, type_name: str) -> Column:
+        """Return the column as a snapshot's catalogue has it; ``type_name`` is DuckDB's name of its type."""
+        return Column(
+            name=self.name, type=type_name, unit=self.unit, description=self.description, nullable=self.nullable
+        )
 
 
 @dataclass(frozen=True)
@@ -44,16 +42,16 @@ class Mart:
     columns: tuple[MartColumn, ...]
     period: str | None = None
 
-    def as_dict(self, rows: int, types: dict[str, str]) -> dict[str, Any]:
-        """Return the mart as the catalogue has it; ``types`` are those of the published file, by column."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            "grain": self.grain,
-            "key": list(self.key),
-            "rows": rows,
-            "columns": [column.as_dict(types[column.name]) for column in self.columns],
-        }
+    def dataset(self, rows: int, types: dict[str, str]) -> Dataset:
+        """Return the mart as a snapshot's catalogue has it; ``types`` are those of the published file, by column."""
+        return Dataset(
+            name=self.name,
+            description=self.description,
+            grain=self.grain,
+            key=self.key,
+            rows=rows,
+            columns=tuple(column.published(types[column.name]) for column in self.columns),
+        )
 
 
 def _meta(node: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +60,13 @@ def _meta(node: dict[str, Any]) -> dict[str, Any]:
 
 def _is_required(column: dict[str, Any]) -> bool:
     return any(constraint.get("type") == "not_null" for constraint in column.get("constraints") or [])
+
+
+def mart_nodes(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the nodes of a dbt manifest that are marts."""
+    return [
+        node for node in manifest["nodes"].values() if node["resource_type"] == "model" and node["schema"] == MART_LAYER
+    ]
 
 
 def marts_in(manifest: dict[str, Any]) -> list[Mart]:
@@ -73,9 +78,7 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
         If a mart lacks its grain or its key, or has another period than a day or a month.
     """
     marts = []
-    for node in manifest["nodes"].values():
-        if node["resource_type"] != "model" or node["schema"] != MART_LAYER:
-            continue
+    for node in mart_nodes(manifest):
         meta = _meta(node)
         if not meta.get("grain") or not meta.get("key"):
             raise ValueError(f"mart {node['name']}: config.meta needs grain and key")

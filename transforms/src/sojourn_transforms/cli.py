@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from sojourn_ingest.paths import Paths
+from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_transforms.build import BuildError, build
 from sojourn_transforms.comparing_builds import compare_builds
 from sojourn_transforms.engine_options import EngineOption, MasterOption, MemoryOption, SparkConfOption, engine_of
-from sojourn_transforms.mart_files import DamagedSnapshotError
 from sojourn_transforms.spark.session import SparkError
 
 

@@ -5,19 +5,18 @@ Counts, integers, strings, flags and bins must be equal; doubles within a relati
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
-from sojourn_transforms.mart_files import mart_paths
-from sojourn_transforms.snapshot import current
-from sojourn_transforms.warehouse import lake_view_body
+from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, read_catalogue
+from sojourn_snapshot.files import mart_paths
+from sojourn_snapshot.pointer import read_pointer
 
 RELATIVE_TOLERANCE = 1e-9
 #: When an attempt was made and how long it took differ from run to run by nature.
@@ -129,8 +128,8 @@ def lake_relations(left: Lake, right: Lake) -> list[Relation]:
     return [
         Relation(
             f"lake {table.name}",
-            lake_view_body(table, left),
-            lake_view_body(table, right),
+            live_rows_sql(table, left),
+            live_rows_sql(table, right),
             table.key if "source_hash" in table.key or table.name == "ingest_outcome" else ("source_hash", *table.key),
             NOT_COMPARED.get(table.name, frozenset()),
         )
@@ -138,9 +137,8 @@ def lake_relations(left: Lake, right: Lake) -> list[Relation]:
     ]
 
 
-def _catalogue(snapshot: Path) -> dict[str, dict[str, Any]]:
-    content = json.loads((snapshot / "catalog.json").read_text(encoding="utf-8"))
-    return {entry["name"]: entry for entry in content["datasets"]}
+def _catalogue(snapshot: Path) -> dict[str, Dataset]:
+    return {dataset.name: dataset for dataset in read_catalogue(snapshot, Catalogue).datasets}
 
 
 def mart_relations(left: Path, right: Path) -> tuple[list[Relation], list[Difference]]:
@@ -156,7 +154,7 @@ def mart_relations(left: Path, right: Path) -> tuple[list[Relation], list[Differ
         return f"select * from read_parquet([{paths}])"
 
     both = [
-        Relation(f"mart {name}", statement(left, name), statement(right, name), tuple(mine[name]["key"]))
+        Relation(f"mart {name}", statement(left, name), statement(right, name), mine[name].key)
         for name in sorted(set(mine) & set(theirs))
     ]
     return both, missing
@@ -203,8 +201,8 @@ def compare_builds(left: Path, right: Path) -> Compared:
 
 
 def _snapshot(folder: Path) -> Path | None:
-    if (folder / "catalog.json").is_file():
+    if (folder / CATALOGUE).is_file():
         return folder
     snapshots = Paths(folder).snapshots
-    published = current(snapshots)
+    published = read_pointer(snapshots)
     return None if published is None else snapshots / published.build_id

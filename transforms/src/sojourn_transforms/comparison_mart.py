@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
+from sojourn_statistics.comparison.table import COLUMNS, compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
-from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
-from sojourn_transforms.statistics.comparison_table import COLUMNS, compare_configurations, schema
 
 STANDARD = (("aqm", "tail-drop"), ("congestion_control", "cubic"), ("start_order", "app_first"))
 """Factors that are compared in every build, with the baseline of each."""

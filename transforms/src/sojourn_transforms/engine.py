@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
+from sojourn_transforms.dbt.fingerprint import models_fingerprint
 from sojourn_transforms.mart_files import DateFingerprints
-from sojourn_transforms.models_fingerprint import models_fingerprint
 from sojourn_transforms.warehouse import (
     date_fingerprints,
     models_fingerprint_of,
@@ -23,7 +23,7 @@ from sojourn_transforms.warehouse import (
 )
 
 if TYPE_CHECKING:
-    from sojourn_transforms.dbt_build import DbtReport
+    from sojourn_transforms.dbt.invocation import DbtReport
 
 EngineName = Literal["duckdb", "spark"]
 OnStep = Callable[[str], None]
@@ -56,8 +56,8 @@ class Engine(Protocol):
         """Compute the mart ``comparison`` from the others; it then stands beside them in ``marts_file``."""
 
     @property
-    def anew(self) -> bool:
-        """Whether all was made anew, so that nothing of the snapshot before is to be taken over."""
+    def is_full(self) -> bool:
+        """Whether every mart was built from the start, so that nothing of the snapshot before is taken over."""
 
     def date_fingerprints(self) -> DateFingerprints:
         """Return what the rows of each day of connections follow from; none where this is not known."""
@@ -75,8 +75,8 @@ class DuckDbEngine:
         self._mark = ""
 
     @property
-    def anew(self) -> bool:
-        """Whether all was to be made anew."""
+    def is_full(self) -> bool:
+        """Whether every mart was to be built from the start."""
         return self._full
 
     @property
@@ -94,13 +94,15 @@ class DuckDbEngine:
         Only days of connections whose sources changed are counted, unless the models changed or ``full`` was asked for.
         """
         # Importing dbt takes seconds, as SciPy and statsmodels do below.
-        from sojourn_transforms.dbt_build import run_dbt
+        from sojourn_transforms.dbt.invocation import run_dbt
 
         on_step("registering the lake's files")
         register_lake(self._paths.warehouse, lake)
         warehouse, fingerprint = self._paths.warehouse, models_fingerprint(project) + _forgotten(self._paths)
-        anew = self._full or models_fingerprint_of(warehouse) != fingerprint
-        report = run_dbt(project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=anew, memory=self.memory)
+        is_full = self._full or models_fingerprint_of(warehouse) != fingerprint
+        report = run_dbt(
+            project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=is_full, memory=self.memory
+        )
         note_models_fingerprint(warehouse, fingerprint)
         self._mark = fingerprint
         return report
@@ -117,7 +119,7 @@ class DuckDbEngine:
 
 
 def _forgotten(paths: Paths) -> str:
-    """Return a fingerprint of the forgotten hosts: sources lose rows and keep their hash, so all is counted anew."""
+    """Return a fingerprint of the forgotten hosts: sources lose rows and keep their hash, so all is counted again."""
     if not paths.forgotten.exists():
         return ""
     return hashlib.sha256(paths.forgotten.read_bytes()).hexdigest()

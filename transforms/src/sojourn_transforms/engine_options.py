@@ -33,7 +33,7 @@ SparkConfOption = Annotated[
 
 
 def check_engine(engine: str) -> None:
-    """Refuse a name that is no engine.
+    """Refuse a name that is not an engine's.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def check_memory(memory: str) -> None:
         duckdb.connect(config={"memory_limit": memory}).close()
     except duckdb.Error as error:
         raise typer.BadParameter(
-            f"{memory!r} is no amount of memory; give one such as 8GB", param_hint="--memory"
+            f"{memory!r} is not an amount of memory; expected one such as 8GB", param_hint="--memory"
         ) from error
 
 
@@ -70,7 +70,7 @@ def engine_of(
 ) -> Engine:
     """Return the engine that a command line names.
 
-    ``full``: it counts all connections anew, as Spark always does. ``memory`` bounds what DuckDB takes.
+    ``full``: it counts all connections, as Spark always does. ``memory`` bounds what DuckDB takes.
 
     Raises
     ------

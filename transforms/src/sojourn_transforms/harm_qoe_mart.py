@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from sojourn_statistics.correlation.harm_qoe_table import COLUMNS, correlate_harm_and_qoe
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
-from sojourn_transforms.statistics.harm_qoe_table import COLUMNS, correlate_harm_and_qoe
 
 HARM_QOE_CORRELATION = Mart(
     name="harm_qoe_correlation",

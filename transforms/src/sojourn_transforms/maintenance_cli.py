@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,22 +14,21 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sojourn_ingest.lake import DataFile, Lake, LakeBusyError
-from sojourn_ingest.paths import Paths
-from sojourn_ingest.schema import TABLES
-from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption, check_engine
-from sojourn_transforms.maintenance import (
+from sojourn_ingest.lake import Lake, LakeBusyError
+from sojourn_ingest.lake.compaction import (
     MIB,
     SMALL_BYTES,
     TARGET_BYTES,
+    CompactionError,
     CompactionPlan,
-    MaintenanceError,
     compact,
-    expire,
     plan_compaction,
-    plan_expiry,
     write_groups_here,
 )
+from sojourn_ingest.lake.expiry import expire, plan_expiry
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.schema import TABLES
+from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption, check_engine
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 VarOption = Annotated[Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")]
@@ -110,22 +110,22 @@ def compact_command(
             plan = plan_compaction(lake, small_mib * MIB, target_mib * MIB)
             if not plan.is_empty:
                 settings = SparkSettings.from_options(master, spark_conf or []) if engine == "spark" else None
-                files = _write(paths, lake, plan, settings, lambda step: shown.update(escape(step)))
-                compact(lake, plan, files)
-    except (LakeBusyError, MaintenanceError, SparkError) as error:
+                _compact(paths, lake, plan, settings, lambda step: shown.update(escape(step)))
+    except (LakeBusyError, CompactionError, SparkError) as error:
         raise _fail(str(error)) from error
     _say_plan(out, plan, "were")
 
 
-def _write(
+def _compact(
     paths: Paths, lake: Lake, plan: CompactionPlan, spark: SparkSettings | None, on_step: Callable[[str], None]
-) -> list[DataFile]:
+) -> None:
     if spark is None:
-        return write_groups_here(lake, list(plan.groups), on_step)
-    from sojourn_transforms.spark.compaction import write_groups_on_spark
+        compact(lake, plan, partial(write_groups_here, on_step=on_step))
+        return
+    from sojourn_transforms.spark.compaction import write_groups_on
 
     with spark_session(paths, spark) as session:
-        return write_groups_on_spark(session, lake, list(plan.groups))
+        compact(lake, plan, write_groups_on(session))
 
 
 def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:

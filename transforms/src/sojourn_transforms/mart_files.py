@@ -9,11 +9,9 @@ rows in order of the names are those of the mart in order.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 
@@ -22,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.files import MartFile, has_bytes, read_files, sha256_of
 from sojourn_transforms.catalogue import Mart
 
-FILES = "files.json"
 ROW_GROUP_ROWS = 122_880
 MOST_CODES = 1000
 DateFingerprints = Mapping[date, str]
@@ -35,82 +34,6 @@ WRITER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
 
 class RepeatedKeyError(ValueError):
     """Two rows of a mart have the same key; the message says which mart and key."""
-
-
-@dataclass(frozen=True)
-class MartFile:
-    """One file of a mart, and what its bytes follow from; without a fingerprint it is never taken over."""
-
-    name: str
-    rows: int
-    bytes: int
-    sha256: str
-    fingerprint: str | None
-
-
-class DamagedSnapshotError(ValueError):
-    """A snapshot is not as its list of files says; the message names the file."""
-
-
-def read_files(snapshot: Path) -> dict[str, MartFile]:
-    """Return the files of a snapshot by name.
-
-    Raises
-    ------
-    DamagedSnapshotError
-        If its list of files is missing or cannot be read.
-    """
-    try:
-        entries = json.loads((snapshot / FILES).read_text(encoding="utf-8"))
-        return {entry["name"]: MartFile(**entry) for entry in entries}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DamagedSnapshotError(f"{snapshot / FILES} cannot be read: {error}") from error
-
-
-def mart_paths(snapshot: Path, name: str) -> list[Path]:
-    """Return the files of a mart in the order of its rows.
-
-    Raises
-    ------
-    DamagedSnapshotError
-        If one of several is missing or of another length, or is not known. A mart that is one file is returned as it
-        is.
-    """
-    folder = snapshot / f"{name}.parquet"
-    if not folder.is_dir():
-        return [folder]
-    known = read_files(snapshot)
-    listed = sorted(file for file in known if file.startswith(f"{folder.name}/"))
-    for file in listed:
-        path = snapshot / file
-        if not path.is_file() or path.stat().st_size != known[file].bytes:
-            raise DamagedSnapshotError(f"{path} is missing or not of {known[file].bytes} bytes")
-    if not listed:
-        raise DamagedSnapshotError(f"{folder} is in no list of files")
-    return [snapshot / file for file in listed]
-
-
-def is_intact(snapshot: Path) -> bool:
-    """Return whether every file of a snapshot has the bytes that were written."""
-    try:
-        files = read_files(snapshot)
-    except DamagedSnapshotError:
-        return False
-    return all(_has_bytes(snapshot / file.name, file) for file in files.values())
-
-
-def _has_bytes(path: Path, file: MartFile) -> bool:
-    return path.is_file() and path.stat().st_size == file.bytes and _sha256(path) == file.sha256
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def files_json(files: list[MartFile]) -> str:
-    """Return the content of files.json."""
-    return json.dumps([asdict(file) for file in files], indent=1, sort_keys=True) + "\n"
 
 
 def _literal(text: str) -> str:
@@ -220,7 +143,7 @@ class MartFiles:
     def _took_over(self, known: MartFile) -> bool:
         assert self._before is not None
         source, target = self._before / known.name, self._folder / known.name
-        if not _has_bytes(source, known):
+        if not has_bytes(source, known):
             return False
         try:
             os.link(source, target)
@@ -239,7 +162,7 @@ class MartFiles:
                 rows += batch.num_rows
                 last = _check_key(mart, batch, last)
                 writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
-        return MartFile(name, rows, path.stat().st_size, _sha256(path), fingerprint)
+        return MartFile(name, rows, path.stat().st_size, sha256_of(path), fingerprint)
 
 
 def _check_key(mart: Mart, batch: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch | None:

@@ -11,51 +11,34 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, write_catalogue
+from sojourn_snapshot.documents import BUILD, read_build, write_document
+from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.files import MartFile, is_intact, write_files
+from sojourn_snapshot.pointer import Pointer, read_pointer, write_pointer
 from sojourn_transforms.catalogue import Mart
-from sojourn_transforms.mart_files import FILES, DateFingerprints, MartFile, MartFiles, files_json, is_intact
+from sojourn_transforms.mart_files import DateFingerprints, MartFiles
 
-CURRENT = "CURRENT"
 BUILD_ID_DIGITS = 16
 SNAPSHOTS_KEPT = 3
 
 
-@dataclass(frozen=True)
-class Published:
-    """The pointer's content."""
-
-    build_id: str
-    published_at: str
-
-
-def current(snapshots: Path) -> Published | None:
-    """Return what is being served, or None when nothing was published yet."""
-    pointer = snapshots / CURRENT
-    if not pointer.exists():
-        return None
-    return Published(**json.loads(pointer.read_text(encoding="utf-8")))
-
-
 def current_build(snapshots: Path) -> dict[str, Any] | None:
-    """Return build.json of what is being served, or None."""
-    published = current(snapshots)
+    """Return build.json of what is being served, or None where there is none that can be read."""
+    published = read_pointer(snapshots)
     if published is None:
         return None
-    description = snapshots / published.build_id / "build.json"
-    if not description.exists():
+    try:
+        return read_build(snapshots / published.build_id)
+    except DamagedSnapshotError:
+        # What cannot be read cannot be said to be up to date: it is built and published.
         return None
-    content: dict[str, Any] = json.loads(description.read_text(encoding="utf-8"))
-    return content
-
-
-def _write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def publish(
@@ -84,9 +67,9 @@ def publish(
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
     try:
-        entries: list[dict[str, Any]] = []
+        entries: list[Dataset] = []
         files: list[MartFile] = []
-        published = current(snapshots)
+        published = read_pointer(snapshots)
         before = None if published is None or anew else snapshots / published.build_id
         with duckdb.connect(str(warehouse), read_only=True) as connection:
             if memory is not None:
@@ -97,15 +80,15 @@ def publish(
             for mart in marts:
                 of_mart = writer.write(mart)
                 files += of_mart
-                entries.append(mart.as_dict(sum(file.rows for file in of_mart), writer.types(mart)))
-        _write_json(staging / "catalog.json", {"datasets": entries})
-        (staging / FILES).write_text(files_json(files), encoding="utf-8")
+                entries.append(mart.dataset(sum(file.rows for file in of_mart), writer.types(mart)))
+        write_catalogue(staging, Catalogue(datasets=tuple(entries)))
+        write_files(staging, files)
         digest = hashlib.sha256(json.dumps(build, sort_keys=True).encode())
-        digest.update((staging / "catalog.json").read_bytes())
+        digest.update((staging / CATALOGUE).read_bytes())
         for file in sorted(files, key=lambda file: file.name):
             digest.update(f"{file.name} {file.sha256}\n".encode())
         build_id = digest.hexdigest()[:BUILD_ID_DIGITS]
-        _write_json(staging / "build.json", {"build_id": build_id, **build})
+        write_document(staging / BUILD, {"build_id": build_id, **build})
         target = snapshots / build_id
         is_new = not target.exists()
         if is_new:
@@ -115,18 +98,12 @@ def publish(
             target.replace(damaged)
             staging.replace(target)
             shutil.rmtree(damaged)
-        _point_to(snapshots, build_id)
+        published_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        write_pointer(snapshots, Pointer(build_id=build_id, published_at=published_at))
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     _remove_old(snapshots, build_id)
     return build_id, is_new
-
-
-def _point_to(snapshots: Path, build_id: str) -> None:
-    published_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    temporary = snapshots / f".{CURRENT}-{os.getpid()}"
-    _write_json(temporary, {"build_id": build_id, "published_at": published_at})
-    temporary.replace(snapshots / CURRENT)
 
 
 def _remove_old(snapshots: Path, build_id: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from sojourn_statistics.comparison import table as comparison_table
+from sojourn_statistics.correlation import harm_qoe_table
 from sojourn_transforms.catalogue import Mart
 from sojourn_transforms.comparison_mart import COMPARISON
 from sojourn_transforms.harm_qoe_mart import HARM_QOE_CORRELATION
-from sojourn_transforms.statistics import comparison_table, harm_qoe_table
 
 STATISTICS_MARTS: tuple[Mart, ...] = (COMPARISON, HARM_QOE_CORRELATION)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from sojourn_transforms.snapshot import current
+from sojourn_snapshot.pointer import read_pointer
 
 STUDY = "vca-fairness-vm-2026"
 
@@ -331,7 +331,7 @@ def main(arguments: Sequence[str]) -> int:
         print("usage: python -m sojourn_transforms.validation_report VAR VALIDATION_CSV DOCUMENT", file=sys.stderr)
         return 2
     var, validation, document = (Path(argument) for argument in arguments)
-    served = current(var / "snapshots")
+    served = read_pointer(var / "snapshots")
     if served is None:
         print(f"{var}: nothing is published there; run sojourn ingest and sojourn build first", file=sys.stderr)
         return 1

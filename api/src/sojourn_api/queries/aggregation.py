@@ -6,117 +6,62 @@ the order of its terms and a parallel scan has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from sojourn_api.catalogue import Column, Dataset, identifier
-from sojourn_api.filters import Filters
+from sojourn_api.catalogue import identifier
 from sojourn_api.formats import OutputColumn
-from sojourn_api.parameters import Items, comma_list
-from sojourn_api.problems import ProblemError, invalid_parameter, quoted
-from sojourn_api.queries.paging import Relation, orderable
-from sojourn_api.queries.rows import parse_order
-
-NUMERIC = frozenset({"integer", "real", "decimal"})
-QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
-AGGREGATES = ("count", "min", "max", "mean", "median", "sum", *(q for q in QUANTILES if q != "median"))
+from sojourn_api.problems import ProblemError
+from sojourn_api.queries.paging import Relation, total_order
+from sojourn_api.requests.rows import QUANTILES, Aggregate, RowsRequest
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """An aggregate of one column."""
-
-    function: str
-    column: Column
-
-    @property
-    def name(self) -> str:
-        """The name of the result, such as ``median_harm_ratio``."""
-        return f"{self.function}_{self.column.name}"
-
-    @property
-    def output(self) -> OutputColumn:
-        """Type and unit of the result."""
-        if self.function == "count":
-            return OutputColumn(self.name, "BIGINT", "rows")
-        if self.function in ("min", "max"):
-            return OutputColumn(self.name, self.column.type, self.column.unit)
-        if self.function == "sum" and self.column.kind == "integer":
-            return OutputColumn(self.name, "BIGINT", self.column.unit)
-        return OutputColumn(self.name, "DOUBLE", self.column.unit)
-
-    @property
-    def sql(self) -> str:
-        """The aggregate as a SQL expression."""
-        value = self.column.sql
-        if self.function in QUANTILES:
-            return f"quantile_cont(cast({value} as double), {QUANTILES[self.function]})"
-        if self.function == "sum" and self.column.kind == "integer":
-            return f"cast(sum({value}) as bigint)"
-        if self.function == "mean" and self.column.kind == "integer":
-            return f"avg({value})"
-        if self.function in ("sum", "mean"):
-            function = "sum" if self.function == "sum" else "avg"
-            return f"{function}(cast({value} as double) order by {value})"
-        return f"{self.function}({value})"
+def aggregate_output(aggregate: Aggregate) -> OutputColumn:
+    """Return name, type and unit of an aggregate, such as ``median_harm_ratio``."""
+    function, column = aggregate.function, aggregate.column
+    name = f"{function}_{column.name}"
+    if function == "count":
+        return OutputColumn(name, "BIGINT", "rows")
+    if function in ("min", "max"):
+        return OutputColumn(name, column.type, column.unit)
+    if function == "sum" and column.kind == "integer":
+        return OutputColumn(name, "BIGINT", column.unit)
+    return OutputColumn(name, "DOUBLE", column.unit)
 
 
-def _parse_aggregates(items: Items, dataset: Dataset) -> tuple[Aggregate, ...]:
-    aggregates = []
-    for part in comma_list(items, "aggregate") or ():
-        if part == "count":
-            continue  # the number of rows is in every result, as n
-        function, separator, name = part.partition(":")
-        if function not in AGGREGATES or not separator:
-            raise invalid_parameter(
-                "aggregate",
-                f"{quoted(part)} is neither count nor function:column",
-                functions=list(AGGREGATES),
-            )
-        if name not in dataset.by_name:
-            raise invalid_parameter(
-                "aggregate", f"{quoted(name)} is not a column of {dataset.name}", allowed=list(dataset.by_name)
-            )
-        column = dataset.by_name[name]
-        if function in ("min", "max"):
-            suits = column.kind != "other"
-        else:
-            suits = function == "count" or column.kind in NUMERIC
-        if not suits:
-            raise invalid_parameter("aggregate", f"{function} does not apply to {name}, which is {column.type}")
-        aggregates.append(Aggregate(function, column))
-    return tuple(aggregates)
+def aggregate_sql(aggregate: Aggregate) -> str:
+    """Return an aggregate as a SQL expression."""
+    function, value, kind = aggregate.function, aggregate.column.sql, aggregate.column.kind
+    if function in QUANTILES:
+        return f"quantile_cont(cast({value} as double), {QUANTILES[function]})"
+    if function == "sum" and kind == "integer":
+        return f"cast(sum({value}) as bigint)"
+    if function == "mean" and kind == "integer":
+        return f"avg({value})"
+    if function in ("sum", "mean"):
+        name = "sum" if function == "sum" else "avg"
+        return f"{name}(cast({value} as double) order by {value})"
+    return f"{function}({value})"
 
 
-def parse_group(items: Items, columns: Mapping[str, Column]) -> tuple[Column, ...]:
-    """Return the columns of ``group=a,b``."""
-    group = []
-    for name in comma_list(items, "group") or ():
-        if name not in columns:
-            raise invalid_parameter("group", f"{quoted(name)} is not a column to group by", allowed=list(columns))
-        column = columns[name]
-        if not orderable(column.type):
-            raise invalid_parameter("group", f"{name} is {column.type} and cannot be grouped by")
-        group.append(column)
-    return tuple(group)
-
-
-def aggregation_relation(dataset: Dataset, items: Items, filters: Filters) -> Relation:
+def aggregated_relation(request: RowsRequest) -> Relation:
     """Return the groups that a request with ``group`` or ``aggregate`` asks for.
 
     Each row has the group columns, `n` (rows of the group), and for each aggregate its value and the number
     of non-null values it is of.
+
+    Raises
+    ------
+    ProblemError
+        422, when two columns would have one name, or there is no such column to order by.
     """
-    group = parse_group(items, dataset.by_name)
-    aggregates = _parse_aggregates(items, dataset)
+    group, filters = request.group, request.selection.filters
     columns = [OutputColumn(column.name, column.type, column.unit) for column in group]
     columns.append(OutputColumn("n", "BIGINT", "rows"))
     expressions = [column.sql for column in group] + ["count(*) as n"]
-    for aggregate in aggregates:
-        counted = OutputColumn(f"{aggregate.name}_n", "BIGINT", "rows")
-        columns += [aggregate.output, counted]
+    for aggregate in request.aggregates:
+        output = aggregate_output(aggregate)
+        counted = OutputColumn(f"{output.name}_n", "BIGINT", "rows")
+        columns += [output, counted]
         expressions += [
-            f"{aggregate.sql} as {identifier(aggregate.name)}",
+            f"{aggregate_sql(aggregate)} as {identifier(output.name)}",
             f"count({aggregate.column.sql}) as {identifier(counted.name)}",
         ]
     names = [column.name for column in columns]
@@ -125,8 +70,8 @@ def aggregation_relation(dataset: Dataset, items: Items, filters: Filters) -> Re
     group_by = f"group by {', '.join(column.sql for column in group)}" if group else ""
     types = {column.name: column.type for column in columns}
     return Relation(
-        sql=f"select {', '.join(expressions)} from {dataset.sql} {filters.where} {group_by}",
+        sql=f"select {', '.join(expressions)} from {request.dataset.sql} {filters.where} {group_by}",
         parameters=filters.parameters,
         columns=tuple(columns),
-        order=parse_order(items, types, tuple(column.name for column in group)),
+        order=total_order(request.order, types, tuple(column.name for column in group)),
     )

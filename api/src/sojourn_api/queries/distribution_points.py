@@ -1,33 +1,19 @@
-"""What is told of each distribution: quantiles, CDF, PDF of the logarithm, or shares above thresholds."""
+"""The points of a statistic for all groups of a request, within the largest result that may be sent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sojourn_api.distribution_statistics import Arguments, Bins, OfOne, Points, Statistic, Totals
 from sojourn_api.problems import ProblemError
-from sojourn_transforms.statistics import histogram
-from sojourn_transforms.statistics.histogram_set import Groups, HistogramSet
-
-Points = dict[str, npt.NDArray[Any]]
-Bins = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+from sojourn_statistics.histogram.histogram_set import Groups, HistogramSet
 
 _GROUPS_AT_ONCE = 64
 """Of CDF and PDF: few, so that a result that is too large is refused before all of it is added up."""
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """What to tell of each distribution."""
-
-    name: str
-    quantiles: tuple[float, ...]
-    thresholds_us: tuple[int, ...]
-    bins_per_octave: int
+_ONE_BIN: Bins = (np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -36,24 +22,28 @@ class Described:
 
     points: Points
     lengths: npt.NDArray[np.int64]
-    totals: npt.NDArray[np.int64]
+    totals: Totals
 
 
-def described(histograms: HistogramSet, groups: Groups, statistic: Statistic, max_rows: int) -> Described:
-    """Return a statistic of groups of histograms, of which none is empty.
+def described(
+    histograms: HistogramSet, groups: Groups, statistic: Statistic, arguments: Arguments, max_rows: int
+) -> Described:
+    """Return a statistic of groups of histograms, each of which has a value.
 
     Raises
     ------
     ProblemError
         422, when there are more than `max_rows` points.
     """
-    if statistic.name in _OF_ALL:
-        points_each = len(statistic.quantiles if statistic.name == "quantiles" else statistic.thresholds_us)
-        if len(groups) * points_each > max_rows:
-            raise _too_large(max_rows)
-        points, totals = _OF_ALL[statistic.name](histograms, groups, statistic)
-        return Described(points, np.full(len(groups), points_each, dtype=np.int64), totals)
-    return _of_each(histograms, groups, statistic, max_rows)
+    if statistic.of_one is not None:
+        return _of_each(histograms, groups, statistic.of_one, arguments, max_rows)
+    assert statistic.of_all is not None
+    assert statistic.points is not None
+    points_each = statistic.points(arguments)
+    if len(groups) * points_each > max_rows:
+        raise _too_large(max_rows)
+    points, totals = statistic.of_all(histograms, groups, arguments)
+    return Described(points, np.full(len(groups), points_each, dtype=np.int64), totals)
 
 
 def _too_large(max_rows: int) -> ProblemError:
@@ -65,74 +55,16 @@ def _too_large(max_rows: int) -> ProblemError:
     )
 
 
-def _quantile_points(
-    histograms: HistogramSet, groups: Groups, statistic: Statistic
-) -> tuple[Points, npt.NDArray[np.int64]]:
-    bins, totals = histograms.quantile_bins(groups, statistic.quantiles)
-    chosen = bins.ravel()
-    # There are far fewer bins than points of many groups: each is worked out once.
-    every_bin = np.arange(int(chosen.max(initial=-1)) + 1)
-    return {
-        "quantile_ratio": np.tile(np.array(statistic.quantiles, dtype=np.float64), len(groups)),
-        "value_ms": (histogram.representative_us(every_bin) / 1000)[chosen],
-        "value_lower_ms": (histogram.bin_lower_us(every_bin) / 1000)[chosen],
-        "value_upper_ms": ((histogram.bin_upper_us(every_bin) - 1) / 1000)[chosen],
-    }, totals
-
-
-def _threshold_points(
-    histograms: HistogramSet, groups: Groups, statistic: Statistic
-) -> tuple[Points, npt.NDArray[np.int64]]:
-    thresholds = np.array(statistic.thresholds_us, dtype=np.int64)
-    share, totals = histograms.share_above(groups, thresholds)
-    return {
-        "threshold_ms": np.tile(thresholds / 1000, len(groups)),
-        "share_above_ratio": share.estimate.ravel(),
-        "share_above_lower_ratio": share.lower.ravel(),
-        "share_above_upper_ratio": share.upper.ravel(),
-    }, totals
-
-
-def _cdf_points(bins: Bins, statistic: Statistic) -> Points:
-    _, upper, counts = histogram.coarsen(*bins, statistic.bins_per_octave)
-    return {
-        "value_ms": (upper - 1) / 1000,
-        "count": counts,
-        "cdf_ratio": histogram.cdf(counts),
-    }
-
-
-def _pdf_points(bins: Bins, statistic: Statistic) -> Points:
-    lower, upper, counts = histogram.coarsen(*bins, statistic.bins_per_octave)
-    return {
-        "value_lower_ms": lower / 1000,
-        "value_upper_ms": upper / 1000,
-        "count": counts,
-        "share_ratio": counts / counts.sum(),
-        "density_per_decade": histogram.log_pdf_per_decade(lower, upper, counts),
-    }
-
-
-_OF_ALL: dict[str, Callable[[HistogramSet, Groups, Statistic], tuple[Points, npt.NDArray[np.int64]]]] = {
-    "quantiles": _quantile_points,
-    "thresholds": _threshold_points,
-}
-_OF_ONE: dict[str, Callable[[Bins, Statistic], Points]] = {"cdf": _cdf_points, "pdf": _pdf_points}
-STATISTICS = ("quantiles", "cdf", "pdf", "thresholds")
-_ONE_BIN: Bins = (np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
-
-
-def _of_each(histograms: HistogramSet, groups: Groups, statistic: Statistic, max_rows: int) -> Described:
-    tell = _OF_ONE[statistic.name]
+def _of_each(histograms: HistogramSet, groups: Groups, tell: OfOne, arguments: Arguments, max_rows: int) -> Described:
     # Without any group the points are still those of the statistic, so there is an empty example.
-    points = [{name: values[:0] for name, values in tell(_ONE_BIN, statistic).items()}]
+    points = [{name: values[:0] for name, values in tell(_ONE_BIN, arguments).items()}]
     lengths, totals = [0], []
     for start in range(0, len(groups), _GROUPS_AT_ONCE):
         of_bins, bins, counts = histograms.merged(groups.between(start, start + _GROUPS_AT_ONCE))
         ends = np.cumsum(of_bins)
         for first, end in zip(ends - of_bins, ends, strict=True):
             totals.append(counts[first:end].sum())
-            points.append(tell((bins[first:end], counts[first:end]), statistic))
+            points.append(tell((bins[first:end], counts[first:end]), arguments))
             lengths.append(len(next(iter(points[-1].values()))))
         if sum(lengths) > max_rows:
             raise _too_large(max_rows)

@@ -6,6 +6,7 @@ late page costs no more than the first.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_api.catalogue import identifier, kind_of
-from sojourn_api.filters import placeholder
 from sojourn_api.formats import OutputColumn
+from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.requests.filters import placeholder
+from sojourn_api.requests.rows import OrderBy, orderable
 from sojourn_api.snapshot import Snapshot
 
 
@@ -55,9 +58,34 @@ class Page:
     next_values: tuple[Any, ...] | None
 
 
-def orderable(duckdb_type: str) -> bool:
-    """Return whether a type has an order that a cursor can continue."""
-    return kind_of(duckdb_type) != "other"
+def total_order(asked: Sequence[OrderBy], types: Mapping[str, str], total: Sequence[str]) -> tuple[OrderTerm, ...]:
+    """Return the order that a request asks for, completed to a total one.
+
+    Parameters
+    ----------
+    asked : sequence of OrderBy
+    types : mapping of str to str
+        The columns that may be ordered by, with their DuckDB types.
+    total : sequence of str
+        Columns that identify a row; those not named in the request are added at the end.
+
+    Raises
+    ------
+    ProblemError
+        422 for a column that the result does not have or that has no order, and for one that occurs twice.
+    """
+    terms: list[OrderTerm] = []
+    for by in asked:
+        if by.name not in types:
+            allowed = [name for name, type_ in types.items() if orderable(type_)]
+            raise invalid_parameter("order", f"{quoted(by.name)} is not a column of the result", allowed=allowed)
+        if not orderable(types[by.name]):
+            raise invalid_parameter("order", f"{by.name} is {types[by.name]} and has no order")
+        if any(term.name == by.name for term in terms):
+            raise invalid_parameter("order", f"{by.name} occurs twice")
+        terms.append(OrderTerm(by.name, types[by.name], by.descending))
+    named = {term.name for term in terms}
+    return (*terms, *(OrderTerm(name, types[name]) for name in total if name not in named))
 
 
 def _after(order: tuple[OrderTerm, ...], values: tuple[Any, ...]) -> tuple[str, list[Any]]:

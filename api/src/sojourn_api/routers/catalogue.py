@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict
 
 from sojourn_api.authentication import require_key
 from sojourn_api.catalogue import Dataset
-from sojourn_api.filters import Filters
 from sojourn_api.formats import rows_of
-from sojourn_api.parameters import refuse_parameters
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.paging import fetch_page
 from sojourn_api.queries.rows import rows_relation
+from sojourn_api.requests.query_string import refuse_parameters
+from sojourn_api.requests.rows import all_rows
 from sojourn_api.responses import document
 from sojourn_api.snapshot import SnapshotStore
 
@@ -65,8 +65,8 @@ def studies(request: Request) -> Response:
         dataset = snapshot.catalogue.dataset("study")
 
         def body() -> dict[str, Any]:
-            relation = rows_relation(dataset, [], Filters((), frozenset()))
-            page = fetch_page(runner, snapshot, relation, dataset.rows, None)
+            asked = all_rows(dataset)
+            page = fetch_page(runner, snapshot, rows_relation(asked), asked.limit, None)
             return {"build_id": snapshot.build_id, "studies": rows_of(page.table)}
 
         return document(request, snapshot.build_id, body)

@@ -2,56 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import pyarrow as pa
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sojourn_api.authentication import require_key
-from sojourn_api.exclusion import LEAVE_OUT, excluded_runs
-from sojourn_api.exclusion import PARAMETER as EXCLUDED
-from sojourn_api.filters import DESCRIPTION as FILTERS
-from sojourn_api.filters import parse_filters
-from sojourn_api.formats import negotiate
-from sojourn_api.parameters import openapi_parameters, text
+from sojourn_api.openapi import WITH_FILTERS, Examples
 from sojourn_api.problems import documented
-from sojourn_api.queries.comparisons import (
-    LEVELS,
-    ComparisonQuery,
-    ResultCache,
-    comparison_query,
-    fetch_comparisons,
-    metric_of,
-)
+from sojourn_api.queries.comparisons import comparisons_output, fetch_comparisons
 from sojourn_api.queries.execution import QueryRunner
-from sojourn_api.queries.share_comparisons import (
-    SHARE_FACTORS,
-    SHARE_METRICS,
-    ShareMetric,
-    ShareQuery,
-    fetch_shares,
-    share_query,
-)
-from sojourn_api.responses import Result, documented_formats, query_items, result
-from sojourn_api.routers.rows import FORMAT
+from sojourn_api.queries.result_cache import ResultCache
+from sojourn_api.queries.share_comparisons import fetch_shares, shares_output
+from sojourn_api.requests.comparisons import ComparedMetric, ComparisonParameters, ShareRequest, comparison_request
+from sojourn_api.requests.query_string import Asked
+from sojourn_api.responses import Result, documented_formats, result
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
-from sojourn_transforms.statistics.comparison_metrics import FACTORS
-from sojourn_transforms.statistics.multiplicity import CORRECTIONS
 
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
-PARAMETERS = (
-    text("factor", "What configurations are compared by; needed.", "aqm", *FACTORS, *SHARE_FACTORS),
-    text("baseline", "The value of the factor that others are compared with; needed.", "tail-drop"),
-    text("correction", "Correction of p-values for many tests; `holm` without it.", "holm", *CORRECTIONS),
-    text("level", "Confidence of the intervals; 0.95 without it.", "0.95", *LEVELS),
-    text("margin", "Smallest difference that matters, in the metric's unit: adds a test of equivalence.", "5"),
-    text("threshold_ms", "Queuing delay in ms that shares are of, needed with a share metric.", "500"),
-    FORMAT,
-    EXCLUDED,
-)
-_NAMES = tuple(parameter.name for parameter in PARAMETERS)
-
+EXAMPLES: Examples = {
+    "harm against tail-drop": {
+        "metric": "harm",
+        "factor": "aqm",
+        "baseline": "tail-drop",
+        "correction": "holm",
+        "level": "0.95",
+        "excluded": "leave_out",
+        "format": "json",
+        "role": "app",
+    },
+    "equivalence of congestion controls": {
+        "metric": "harm",
+        "factor": "congestion_control",
+        "baseline": "cubic",
+        "margin": "0.1",
+        "correction": "benjamini_hochberg",
+        "level": "0.9",
+    },
+    "delayed connections by access technology": {
+        "metric": "connection_delay_share",
+        "factor": "access_technology",
+        "baseline": "adsl",
+        "threshold_ms": "100",
+    },
+}
 _EXAMPLE = {
     "build_id": "0f3a5c7e9b1d2f46",
     "metric": "queuing_delay_mean",
@@ -97,9 +94,11 @@ _EXAMPLE = {
             "query-memory",
         ),
     },
-    openapi_extra=openapi_parameters(PARAMETERS, FILTERS),
+    openapi_extra=WITH_FILTERS,
 )
-def comparison(request: Request, metric: str) -> Response:
+def comparison(
+    request: Request, metric: ComparedMetric, parameters: Annotated[ComparisonParameters, Query()]
+) -> Response:
     """Return effect, interval, test, corrected p-value and a plain verdict for each two configurations.
 
     Two configurations are compared when they are equal in everything but the factor. The unit of replication
@@ -111,37 +110,26 @@ def comparison(request: Request, metric: str) -> Response:
     store: SnapshotStore = request.app.state.store
     runner: QueryRunner = request.app.state.runner
     cache: ResultCache = request.app.state.comparisons
-    items = query_items(request)
-    chosen = SHARE_METRICS.get(metric) or metric_of(metric)
     with store.acquire() as served:
         snapshot = served.snapshot
-        dataset = snapshot.catalogue.dataset(chosen.dataset)
-        filters = parse_filters(items, dataset.by_name, _NAMES)
-        format_name = negotiate(items, request.headers.get("accept"))
-        filters, treatment = excluded_runs(items, dataset.by_name, filters, LEAVE_OUT)
-        query: ShareQuery | ComparisonQuery
-        if isinstance(chosen, ShareMetric):
-            query = share_query(chosen, dataset, items, filters)
-        else:
-            query = comparison_query(chosen, dataset, items, filters)
+        asked = comparison_request(metric, snapshot.catalogue, parameters, Asked.of(request))
+        output = shares_output(asked.metric) if isinstance(asked, ShareRequest) else comparisons_output(asked)
 
         def compute() -> pa.Table:
-            if isinstance(query, ShareQuery):
-                return fetch_shares(runner, snapshot, query, settings.api_max_rows)
-            return fetch_comparisons(runner, snapshot, query, settings.api_max_rows)
+            if isinstance(asked, ShareRequest):
+                return fetch_shares(runner, snapshot, asked, settings.api_max_rows)
+            return fetch_comparisons(runner, snapshot, asked, settings.api_max_rows)
 
         def fetch() -> Result:
-            # The queries of two formats are one result.
-            key = (chosen.name, tuple((name, value) for name, value in items if name != "format"))
-            table = cache.get(snapshot.build_id, key, compute)
+            table = cache.get(snapshot.build_id, asked.selection.key, compute)
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": chosen.name,
-                "dataset": dataset.name,
-                "factor": query.factor if isinstance(query, ShareQuery) else query.factor.name,
-                "baseline": query.baseline,
-                "excluded": treatment,
+                "metric": asked.metric.name,
+                "dataset": asked.dataset.name,
+                "factor": asked.factor if isinstance(asked, ShareRequest) else asked.factor.name,
+                "baseline": asked.baseline,
+                "excluded": asked.selection.excluded,
             }
-            return Result(table, query.output, envelope)
+            return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, format_name, fetch)
+        return result(request, snapshot.build_id, asked.selection.format, fetch)

@@ -2,55 +2,47 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sojourn_api.authentication import require_key
-from sojourn_api.exclusion import LEAVE_OUT, excluded_runs
-from sojourn_api.exclusion import PARAMETER as EXCLUDED
-from sojourn_api.filters import DESCRIPTION as FILTERS
-from sojourn_api.filters import parse_filters
-from sojourn_api.formats import negotiate
-from sojourn_api.histogram_metrics import metric_of
-from sojourn_api.parameters import openapi_parameters, text
+from sojourn_api.distribution_metrics import METRICS
+from sojourn_api.openapi import WITH_FILTERS, Examples
 from sojourn_api.problems import documented
-from sojourn_api.queries.distribution_points import STATISTICS
-from sojourn_api.queries.distributions import (
-    BINS_PER_OCTAVE,
-    DEFAULT_QUANTILES,
-    dataset_for,
-    dimensions,
-    distribution_query,
-    fetch_distribution,
-)
+from sojourn_api.queries.distributions import fetch_distribution
 from sojourn_api.queries.execution import QueryRunner
-from sojourn_api.responses import Result, documented_formats, query_items, result
-from sojourn_api.routers.rows import FORMAT
+from sojourn_api.requests.distributions import DistributionMetric, DistributionParameters, distribution_request
+from sojourn_api.requests.query_string import Asked
+from sojourn_api.responses import Result, documented_formats, result
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
-PARAMETERS = (
-    text("group", "Columns to group by, comma-separated; the basis of measurement is always one.", "role,aqm"),
-    text("statistic", "What to tell of each distribution; `quantiles` without it.", "cdf", *STATISTICS),
-    text(
-        "quantiles",
-        f"Decimals from 0 to 1; {', '.join(map(str, DEFAULT_QUANTILES))} without it.",
-        "0.5,0.95",
-    ),
-    text("thresholds_ms", "Thresholds in ms, needed with `statistic=thresholds`.", "100,500"),
-    text(
-        "bins_per_octave",
-        "Bins per doubling of the delay, for `cdf` and `pdf`; 64 without it.",
-        "8",
-        *BINS_PER_OCTAVE,
-    ),
-    FORMAT,
-    EXCLUDED,
-)
-_NAMES = tuple(parameter.name for parameter in PARAMETERS)
-
+EXAMPLES: Examples = {
+    "quantiles by role and queue discipline": {
+        "metric": "queuing_delay",
+        "group": "role,aqm",
+        "quantiles": "0.5,0.95",
+        "format": "json",
+    },
+    "shares above thresholds": {
+        "metric": "queuing_delay",
+        "group": "aqm",
+        "statistic": "thresholds",
+        "thresholds_ms": "100,500",
+        "excluded": "include",
+    },
+    "cumulative distribution of the application": {
+        "metric": "queuing_delay",
+        "group": "aqm",
+        "statistic": "cdf",
+        "bins_per_octave": "8",
+        "role": "app",
+    },
+}
 _EXAMPLE = {
     "build_id": "0f3a5c7e9b1d2f46",
     "metric": "queuing_delay",
@@ -94,9 +86,11 @@ _EXAMPLE = {
             "query-memory",
         ),
     },
-    openapi_extra=openapi_parameters(PARAMETERS, FILTERS),
+    openapi_extra=WITH_FILTERS,
 )
-def distribution(request: Request, metric: str) -> Response:
+def distribution(
+    request: Request, metric: DistributionMetric, parameters: Annotated[DistributionParameters, Query()]
+) -> Response:
     """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n`: packets, connections or hosts.
 
     Histogram counts are added up over the group, so every packet, connection or host weighs the same. Bins are at
@@ -105,26 +99,19 @@ def distribution(request: Request, metric: str) -> Response:
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store
     runner: QueryRunner = request.app.state.runner
-    items = query_items(request)
-    chosen = metric_of(metric)
     with store.acquire() as served:
         snapshot = served.snapshot
-        dataset = dataset_for(chosen, snapshot.catalogue, items, _NAMES)
-        columns = dimensions(dataset)
-        filters = parse_filters(items, columns, _NAMES)
-        format_name = negotiate(items, request.headers.get("accept"))
-        filters, treatment = excluded_runs(items, columns, filters, LEAVE_OUT)
-        query = distribution_query(chosen, dataset, items, filters)
+        asked = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request))
 
         def fetch() -> Result:
-            table, output = fetch_distribution(runner, snapshot, query, settings.api_max_rows)
+            table, output = fetch_distribution(runner, snapshot, asked, settings.api_max_rows)
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": chosen.name,
-                "statistic": query.statistic.name,
-                "dataset": dataset.name,
-                "excluded": treatment,
+                "metric": asked.metric.name,
+                "statistic": asked.statistic.name,
+                "dataset": asked.dataset.name,
+                "excluded": asked.selection.excluded,
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, format_name, fetch)
+        return result(request, snapshot.build_id, asked.selection.format, fetch)

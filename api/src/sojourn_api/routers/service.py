@@ -14,8 +14,8 @@ from sojourn_api import __version__
 from sojourn_api.authentication import require_key
 from sojourn_api.formats import MEDIA_TYPES, json_bytes
 from sojourn_api.metrics import Metrics
-from sojourn_api.parameters import refuse_parameters
 from sojourn_api.problems import documented
+from sojourn_api.requests.query_string import refuse_parameters
 from sojourn_api.snapshot import SnapshotError, SnapshotStore
 
 router = APIRouter(tags=["service"], dependencies=[Depends(refuse_parameters)])

@@ -53,7 +53,7 @@ def application() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; what its user can mend ends in one line."""
+    """Run the command line; what its user can correct ends in one line."""
     try:
         application()()
     except (EngineError, LakeDamagedError, SecretsError, StorageError, OSError) as error:

@@ -24,10 +24,10 @@ from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, ensure_secrets, forget_key
-from sojourn_ingest.session import Attempt, IngestSession, files_below
+from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner, files_below
 
 MESSAGES_SHOWN = 12
-#: Other packages offer other ways to run an ingest here; see sojourn_transforms.spark.ingest.
+#: Other packages offer other runners of an ingest here; see sojourn_transforms.spark.ingest.
 ENGINE_GROUP = "sojourn.ingest_engines"
 
 
@@ -152,13 +152,14 @@ def ingest(
         raise typer.Exit(1) from error
     lake = paths.open_lake()
     if dry_run:
-        session = IngestSession(lake, pseudonymiser, workers, packets=packets, enrichment=enrichment)
+        session = IngestSession(lake, pseudonymiser, packets=packets, enrichment=enrichment)
         session.prepare(files)
         _print_formats(console, session, files)
         return
-    holding = _ingest_engine(engine, paths, lake, pseudonymiser, enrichment, workers, packets, master, spark_conf or [])
+    holding = _runner(engine, paths, lake, workers, master, spark_conf or [])
     try:
-        with lake.writing(), holding as session:
+        with lake.writing(), holding as runner:
+            session = IngestSession(lake, pseudonymiser, runner=runner, packets=packets, enrichment=enrichment)
             attempts = _run(console, session, files)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {error}")
@@ -172,28 +173,18 @@ def ingest(
         raise typer.Exit(1)
 
 
-def _ingest_engine(
-    engine: str,
-    paths: Paths,
-    lake: Lake,
-    pseudonymiser: Pseudonymiser,
-    enrichment: Enrichment,
-    workers: int,
-    packets: bool,
-    master: str | None,
-    conf: list[str],
-) -> AbstractContextManager[IngestSession]:
+def _runner(
+    engine: str, paths: Paths, lake: Lake, workers: int, master: str | None, conf: list[str]
+) -> AbstractContextManager[Runner]:
     # duckdb is what the other commands call the engine of one machine.
     if engine in ("threads", "duckdb"):
-        return nullcontext(IngestSession(lake, pseudonymiser, workers, packets=packets, enrichment=enrichment))
+        return nullcontext(ThreadRunner(workers))
     known = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
     if engine not in known:
         raise typer.BadParameter(
             f"give threads or {' or '.join(sorted(known)) or 'install another'}", param_hint="--engine"
         )
-    holding: AbstractContextManager[IngestSession] = known[engine].load()(
-        paths, lake, pseudonymiser, packets=packets, enrichment=enrichment, master=master, conf=conf
-    )
+    holding: AbstractContextManager[Runner] = known[engine].load()(paths, lake, master, conf)
     return holding
 
 

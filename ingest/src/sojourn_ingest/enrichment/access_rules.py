@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sojourn_ingest.formats.validation import one_line
 from sojourn_ingest.input_error import InputError
+from sojourn_ingest.validation_message import one_line
 
 UNKNOWN = "unknown"
 

@@ -44,7 +44,7 @@ class ClientLookup:
         self._resolver = pseudonymiser.resolver([one.table for one in enrichment.prefix_lists])
 
     def columns(self, given: dict[str, pa.Array], rows: int) -> tuple[dict[str, pa.Array], pa.Array]:
-        """Return the client's columns of ``connection``, and which rows have a text that is no address.
+        """Return the client's columns of ``connection``, and which rows have a text that is not an address.
 
         ``given`` holds those of client_address, client_host, client_name, ip_version, asn, country and
         access_technology that the source has.

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from sojourn_ingest import _native
-from sojourn_ingest.formats.validation import one_line
 from sojourn_ingest.input_error import InputError
+from sojourn_ingest.validation_message import one_line
 
 MMDB_METADATA = b"\xab\xcd\xefMaxMind.com"
 MMDB_METADATA_BYTES = 128 * 1024

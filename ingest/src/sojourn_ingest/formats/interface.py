@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import pyarrow as pa
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
+from sojourn_ingest.formats.capture.rtp_hint import RtpHint
 from sojourn_ingest.input_error import InputError
 
 
@@ -74,28 +77,214 @@ class Context:
     enrichment: Enrichment = field(default_factory=Enrichment)
 
 
-__all__ = ["Context", "Facts", "Format", "InputError", "Reading", "Source"]
-
 Facts = Iterator[tuple[str, pa.RecordBatch]]
+#: Returns the hash of a file's plain content; raises OSError or InputError where it cannot be read.
+Fingerprint = Callable[[Path], str]
 
 
-class Format(Protocol):
-    """An input format. ``holds_addresses``: its facts depend on the address policy and key.
+@dataclass(frozen=True)
+class FilePart:
+    """Row groups of Parquet, or bytes of text, from ``start`` up to and without ``end``; ``first_row`` rows before."""
 
-    ``read`` yields ``(table, batch)`` with all declared columns but the provenance, and keeps ``reading``
-    up to date. It raises InputError where nothing can be read; a fault after some facts goes into
-    ``reading.fault`` and ends the iteration, so that what came before the damage is kept.
+    start: int
+    end: int
+    first_row: int | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredFiles:
+    """Files of one format beside a description that are one measurement, in the order of time.
+
+    ``is_listed``: the description names them, so that what their own names say does not count. ``hints`` is what it
+    says of the flows in them.
+    """
+
+    paths: tuple[Path, ...]
+    format: str
+    is_listed: bool
+    hints: tuple[RtpHint, ...] = ()
+
+
+class Format(ABC):
+    """An input format: what an ingest has to know of it is asked here, never by its type.
+
+    Most answers have a default, which is that of a file that stands for itself.
     """
 
     name: str
+    #: Its facts depend on the address policy and key.
     holds_addresses: bool
+    #: Its facts depend on the prefix lists and on the rules of access technology.
+    is_enriched: bool = False
+    #: Its files may be parts of one recording: see :meth:`recordings_among` and :meth:`recording`.
+    is_joined: bool = False
+    #: Its files tell of files beside them. They are read again at each ingest, since those may come or change.
+    describes_neighbours: bool = False
+    #: Its facts are runs of studies, whose descriptions they need.
+    describes_runs: bool = False
+    #: The study whose description its facts need, where the format is a table of one study.
+    described_study: str | None = None
+    #: What :meth:`pair` returns, where there is such.
+    pair_format: type[Pair] | None = None
 
     @property
+    @abstractmethod
     def version(self) -> str:
         """Version of the reader, which changes whenever its facts may change."""
 
+    @abstractmethod
     def recognises(self, source: Source) -> bool:
         """Return whether the content is of this format, from its first bytes."""
 
+    @abstractmethod
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the facts of one source."""
+        """Yield ``(table, batch)`` with all declared columns but the provenance, and keep ``reading`` up to date.
+
+        A fault after some facts goes into ``reading.fault`` and ends the iteration, so that what came before the
+        damage is kept.
+
+        Raises
+        ------
+        InputError
+            If nothing can be read.
+        """
+
+    def compatible_versions(self) -> tuple[str, ...]:
+        """Return the versions whose facts hold all that this reader gives."""
+        return (self.version,)
+
+    def is_served_by(self, version: str) -> bool:
+        """Return whether facts will do that were read at another path, where other things were declared of it.
+
+        ``version`` is that of their reader, without the fingerprint of addresses.
+        """
+        return False
+
+    def with_hints(self, hints: Sequence[RtpHint]) -> Format:
+        """Return a reader that takes what is declared of flows as known."""
+        return self
+
+    def bound_to(self, source: Source, fingerprint: Fingerprint) -> str:
+        """Return a suffix of the version for the files beside this one that its facts depend on; empty if on none."""
+        return ""
+
+    def may_be_called(self, name: str) -> bool:
+        """Return whether a file of this format may have a name, so that others need not be opened to look."""
+        return True
+
+    def declared_files(self, source: Source) -> list[DeclaredFiles]:
+        """Return what a file says of those beside it; nothing where it is not valid, which its own reading says."""
+        return []
+
+    def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
+        """Return the two measurements that a file's neighbours are together, if they are.
+
+        Raises
+        ------
+        InputError
+            If the file is not valid, or a neighbour is not the one that it lists.
+        """
+        return None
+
+    def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
+        """Return the files of this format that continue one another, by name and by content."""
+        return []
+
+    def why_not_one_recording(self, parts: Sequence[Path]) -> InputError | None:
+        """Return why files that somebody declared to be one recording cannot be, if they cannot."""
+        return None
+
+    def recording(self, parts: Sequence[Path]) -> Recording | None:
+        """Return what reads files of this format as one; None where they are never parts of a recording."""
+        return None
+
+    def splittable(self) -> SplittableFormat | None:
+        """Return this format as one whose files can be read in parts, if they can."""
+        return None
+
+
+class SplittableFormat(Format):
+    """A format whose files can be read in parts, so that several tasks share a large one."""
+
+    def splittable(self) -> SplittableFormat | None:
+        """Return this format."""
+        return self
+
+    @abstractmethod
+    def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
+        """Return the parts of a file in order, of about so many bytes each; none where it is read as a whole."""
+
+    @abstractmethod
+    def rows_in(self, source: Source, part: FilePart) -> int:
+        """Return how many rows a part of text has, up to damage: the numbers that its rows take up."""
+
+    @abstractmethod
+    def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
+        """Yield the facts of one part; a fault after rows, also those of parts before it, goes into ``reading``."""
+
+
+class Recording(Format):
+    """Several files that are read as one, in the order of time."""
+
+    parts: tuple[Path, ...]
+    #: What was read of each part; empty until :meth:`read` has ended.
+    part_readings: list[Reading]
+
+    @staticmethod
+    def path_of(parts: Sequence[Path]) -> Path:
+        """Return the name of a recording in outcomes: that of its first file, in the folder where it lies."""
+        return parts[0].with_name(f"{parts[0].name}+continued")
+
+    def recognises(self, source: Source) -> bool:
+        """Return False: a recording is found by its files' names or a declaration, never by a content."""
+        return False
+
+
+class Pair(Format):
+    """Two measurements of one thing that give facts only together."""
+
+    #: Its name in outcomes, in the folder of what declares it, where it is not known what it would be a pair of.
+    unknown_name: str
+
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """Name of the pair in outcomes."""
+
+    @property
+    @abstractmethod
+    def files(self) -> tuple[Path, ...]:
+        """All files of both."""
+
+    @property
+    @abstractmethod
+    def content_hash(self) -> str:
+        """Identity of the pair's facts."""
+
+    def recognises(self, source: Source) -> bool:
+        """Return False: a pair is found by what declares it, never by a content."""
+        return False
+
+
+def recording_hash(part_hashes: Sequence[str]) -> str:
+    """Return the identity of a recording by the content of its files; of one file it is that of the content."""
+    if len(part_hashes) == 1:
+        return part_hashes[0]
+    return hashlib.sha256("\0".join(("recording", *part_hashes)).encode()).hexdigest()
+
+
+__all__ = [
+    "Context",
+    "DeclaredFiles",
+    "Facts",
+    "FilePart",
+    "Fingerprint",
+    "Format",
+    "InputError",
+    "Pair",
+    "Reading",
+    "Recording",
+    "Source",
+    "SplittableFormat",
+    "recording_hash",
+]

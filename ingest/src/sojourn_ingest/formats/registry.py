@@ -6,36 +6,38 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sojourn_ingest.formats.archive import ConnectionArchive
-from sojourn_ingest.formats.capture import Capture
-from sojourn_ingest.formats.connection_format import MemberFormat
-from sojourn_ingest.formats.connection_mapping import MARKER as CONNECTIONS
-from sojourn_ingest.formats.connection_mapping import ConnectionDescriptionFile, KnownConnections
-from sojourn_ingest.formats.connection_table import connection_tables_of
-from sojourn_ingest.formats.description_file import SUFFIXES, head_of, is_marked
-from sojourn_ingest.formats.flent import Flent
+from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.connection.archive import ConnectionArchive
+from sojourn_ingest.formats.connection.connection_format import MemberFormat
+from sojourn_ingest.formats.connection.connection_mapping import MARKER as CONNECTIONS
+from sojourn_ingest.formats.connection.connection_mapping import ConnectionDescriptionFile, KnownConnections
+from sojourn_ingest.formats.connection.connection_table import connection_tables_of
+from sojourn_ingest.formats.connection.flent import Flent
+from sojourn_ingest.formats.connection.ndt import Ndt5, Ndt7
+from sojourn_ingest.formats.connection.ss_polls import SsPolls
+from sojourn_ingest.formats.connection.ss_text import SsText
+from sojourn_ingest.formats.connection.synthetic_connections import SyntheticConnections
+from sojourn_ingest.formats.connection.tcp_info import TcpInfo
+from sojourn_ingest.formats.connection.web100 import SideStream
+from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, is_marked
+from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Format, InputError, Source
-from sojourn_ingest.formats.ndt import Ndt5, Ndt7
-from sojourn_ingest.formats.plain_text import head_lines
-from sojourn_ingest.formats.quality import QUALITY_FORMATS
-from sojourn_ingest.formats.queue_log import QueueLog
-from sojourn_ingest.formats.queue_log_table import MARKER as QUEUE_LOG
-from sojourn_ingest.formats.queue_log_table import (
+from sojourn_ingest.formats.quality.frame_documents import FrameDocument
+from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
+from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines
+from sojourn_ingest.formats.queue.queue_log import QUEUE_LOG_FORMS, QueueLog
+from sojourn_ingest.formats.queue.queue_log_table import MARKER as QUEUE_LOG
+from sojourn_ingest.formats.queue.queue_log_table import (
     QueueLogDescription,
     QueueLogDescriptionFile,
     parse_queue_log_description,
     queue_log_tables,
 )
-from sojourn_ingest.formats.run_manifest import RunManifest
-from sojourn_ingest.formats.ss_polls import SsPolls
-from sojourn_ingest.formats.ss_text import SsText
-from sojourn_ingest.formats.study_description import MARKER as STUDY
-from sojourn_ingest.formats.study_description import StudyDescriptionFile, bundled_description_paths
-from sojourn_ingest.formats.study_table import KnownStudy, header_hint, tables_of
-from sojourn_ingest.formats.synthetic_connections import SyntheticConnections
-from sojourn_ingest.formats.tc_polls import TcPolls
-from sojourn_ingest.formats.tcp_info import TcpInfo
-from sojourn_ingest.formats.web100 import SideStream
+from sojourn_ingest.formats.queue.tc_polls import TcPolls
+from sojourn_ingest.formats.run.run_manifest import RunManifest
+from sojourn_ingest.formats.study.study_description import MARKER as STUDY
+from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
+from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
@@ -77,15 +79,18 @@ class Registry:
             StudyDescriptionFile(),
             SsPolls(),
             TcPolls(),
-            QueueLog("bpftrace"),
-            QueueLog("perf"),
-            QueueLog("qmon"),
+            *(QueueLog(form.name) for form in QUEUE_LOG_FORMS if not form.declared),
             QueueLogDescriptionFile(),
             *queue_log_tables(queue_logs),
             SsText(),
             SyntheticConnections(),
             TcpInfo(),
-            *QUALITY_FORMATS,
+            FfmpegFrameLog(),
+            VmafXml(),
+            VmafCsv(),
+            FrameDocument(),
+            HttpArchive(),
+            PageLoadLines(),
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,
@@ -95,6 +100,10 @@ class Registry:
     def study(self, study_id: str) -> KnownStudy | None:
         """Return the description of one study, if it is at hand."""
         return next((study for study in self.studies if study.description.study_id == study_id), None)
+
+    def named(self, name: str | None) -> Format | None:
+        """Return the format of a name, as commits have it; None where it is none of this ingest's."""
+        return next((known for known in self.formats if known.name == name), None)
 
     def recognise(self, source: Source) -> Format:
         """Return the format of a content.

@@ -2,9 +2,10 @@
 
 from sojourn_ingest.lake.commit import Commit, DataFile, RecordingPart
 from sojourn_ingest.lake.forget import Forgetting, find, forget
-from sojourn_ingest.lake.lake import Lake, LakeDamagedError
-from sojourn_ingest.lake.outcome import Outcome
+from sojourn_ingest.lake.lake import Lake
+from sojourn_ingest.lake.outcome import Outcome, commit_of
 from sojourn_ingest.lake.storage import LakeBusyError, Storage, StorageError, open_storage
+from sojourn_ingest.lake.stored_commits import LakeDamagedError
 from sojourn_ingest.lake.writer import FactWriter
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "RecordingPart",
     "Storage",
     "StorageError",
+    "commit_of",
     "find",
     "forget",
     "open_storage",

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from sojourn_ingest.lake.commit import Commit, DataFile, RecordingPart
 from sojourn_ingest.schema import table
 
 Status = Literal["ok", "partial", "rejected"]
@@ -47,3 +48,41 @@ class Outcome:
         """Return outcomes as a table, in the declared schema."""
         schema = table("ingest_outcome").arrow_schema()
         return pa.Table.from_pylist([outcome._row(schema.names) for outcome in outcomes], schema=schema)
+
+
+def commit_of(
+    outcome: Outcome,
+    files: tuple[DataFile, ...],
+    subject: str | None = None,
+    part_outcomes: Sequence[Outcome] = (),
+) -> Commit:
+    """Return the commit of an attempt before it is known what it replaces."""
+    return Commit(
+        source_path=outcome.source_path,
+        content_hash=outcome.content_hash,
+        decoder_version=outcome.decoder_version,
+        size_bytes=outcome.size_bytes,
+        modified_ns=outcome.modified_ns,
+        format=outcome.format,
+        status=outcome.status,
+        holds_facts=bool(files),
+        reason=outcome.reason,
+        message=outcome.message,
+        records_read=outcome.records_read,
+        files=files,
+        subject=subject,
+        duplicate_of=outcome.duplicate_of,
+        parts=tuple(
+            RecordingPart(
+                source_path=part.source_path,
+                content_hash=part.content_hash,
+                size_bytes=part.size_bytes,
+                modified_ns=part.modified_ns,
+                status=part.status,
+                reason=part.reason,
+                message=part.message,
+                records_read=part.records_read,
+            )
+            for part in part_outcomes
+        ),
+    )

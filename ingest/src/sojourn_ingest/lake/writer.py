@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest import named_points
 from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.lake.commit import DataFile
 from sojourn_ingest.lake.purge import (
@@ -220,4 +221,5 @@ class FactWriter:
         self._finished = tuple(
             DataFile(name, self._objects[name], self._rows[name], size) for name, size in sorted(sizes.items())
         )
+        named_points.reach("facts.written")
         return self._finished

@@ -1,4 +1,4 @@
-{#- Sums of what the cube serves, so they say nothing of small cells that it does not. -#}
+{#- Sums of what the cube serves, so they tell nothing about cells that it suppresses. -#}
 {%- set cell = ['access_technology', 'proximity_number', 'country', 'transfer_size_number', 'ip_version', 'bin_index'] -%}
 {%- set served = 'days_of_parts.bin_index is not null' -%}
 with

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from sojourn_ingest.lake import DataFile, Lake, open_storage
+from sojourn_ingest.lake.compaction import Group, WriteGroups, write_group
 from sojourn_ingest.lake.pack import Part
-from sojourn_transforms.maintenance import Group, write_group
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +24,12 @@ def _group(text: str) -> Group:
     return Group(told["table"], tuple(told["names"]), hidden, told["rows"], told["size_bytes"])
 
 
-def write_groups_on_spark(session: SparkSession, lake: Lake, groups: list[Group]) -> list[DataFile]:
+def write_groups_on(session: SparkSession) -> WriteGroups:
+    """Return what writes the files of a compaction in this session's tasks."""
+    return partial(_write_groups, session)
+
+
+def _write_groups(session: SparkSession, lake: Lake, groups: Sequence[Group]) -> list[DataFile]:
     """Write each group's file in a task; a task that is tried again writes under another name."""
     uri = lake.storage.uri
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
+from sojourn_statistics.comparison.table import compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparison_mart import STANDARD
-from sojourn_transforms.statistics.comparison_metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
-from sojourn_transforms.statistics.comparison_table import compare_configurations, schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

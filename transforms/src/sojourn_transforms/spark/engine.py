@@ -21,7 +21,7 @@ from sojourn_transforms.spark.session import SparkSettings, spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sojourn_transforms.dbt_build import DbtReport
+    from sojourn_transforms.dbt.invocation import DbtReport
 
 
 class SparkEngine:
@@ -59,7 +59,7 @@ class SparkEngine:
 
     def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
         """Run dbt over views of the lake's live files, and make what it built readable for DuckDB."""
-        from sojourn_transforms.dbt_build import run_dbt
+        from sojourn_transforms.dbt.invocation import run_dbt
 
         on_step("registering the lake's files")
         register_lake(self.session, lake)
@@ -76,8 +76,8 @@ class SparkEngine:
         write_comparisons(self.marts_file, standard_comparisons(self.session))
 
     @property
-    def anew(self) -> bool:
-        """Always: every build on Spark counts all anew."""
+    def is_full(self) -> bool:
+        """Always: every build on Spark counts all connections."""
         return True
 
     def date_fingerprints(self) -> DateFingerprints:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest.lake import Lake, open_storage
+from sojourn_ingest.lake.live_rows_sql import hidden_rows_sql
 from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.schema import TABLES, Table
-from sojourn_transforms.warehouse import hidden_rows_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

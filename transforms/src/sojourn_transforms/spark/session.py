@@ -25,7 +25,7 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 class SparkError(EngineError):
-    """Spark cannot be used or has failed; the message says what would mend it."""
+    """Spark cannot be used or has failed; the message says what to do."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sojourn_ingest.formats import json_document
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.frame_lines import CLIP, scores_of_frame
 from sojourn_ingest.formats.quality.scores import Score, facts_of, frame_score
 
@@ -17,7 +17,7 @@ BY_FILTER = re.compile(rb'^\s*\{\s*"(vmaf|ssim|psnr)"\s*:\s*\[\s*\{')
 FILTER_SCORE = {"vmaf": ("vmaf", "vmaf"), "ssim": ("ssim", "ssim_avg"), "psnr": ("psnr_db", "psnr_avg")}
 
 
-class FrameDocument:
+class FrameDocument(Format):
     """JSON of libvmaf, or of the tool ffmpeg-quality-metrics. Paths of clips in it are not kept."""
 
     name = "frame_document"

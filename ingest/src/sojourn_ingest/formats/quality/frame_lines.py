@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.quality.scores import VMAF_NAMES, Score, facts_of, frame_score
 
 LONGEST_LINE: Final = 65_536
@@ -54,7 +54,7 @@ def _read_lines(source: Source, reading: Reading, scores_of: Callable[[bytes], l
     return facts_of(scores())
 
 
-class FfmpegFrameLog:
+class FfmpegFrameLog(Format):
     """Stats file of ffmpeg's ``ssim`` or ``psnr`` filter: ``n:1 … All:0.97 (16.2)`` or ``n:1 … psnr_avg:38.1 …``."""
 
     name = "ffmpeg_frame_log"
@@ -87,7 +87,7 @@ def _ffmpeg_metric(line: bytes) -> str | None:
     return next((metric for metric, pattern in FFMPEG_SCORE.items() if pattern.search(line)), None)
 
 
-class VmafXml:
+class VmafXml(Format):
     """libvmaf's XML, whose frames stand one a line. It is read as lines: no entity of it is ever expanded."""
 
     name = "vmaf_xml"
@@ -113,7 +113,7 @@ class VmafXml:
         return scores_of_frame(int(frame[1]), values)
 
 
-class VmafCsv:
+class VmafCsv(Format):
     """libvmaf's CSV: a header that begins with ``Frame``, and a line per frame."""
 
     name = "vmaf_csv"

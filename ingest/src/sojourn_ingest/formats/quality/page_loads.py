@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sojourn_ingest.formats import json_document
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.quality.scores import Score, facts_of
 
 METRIC: Final = "page_load_time_ms"
@@ -38,7 +38,7 @@ def load_time_ms(value: Any, factor: float = 1.0) -> float:
     return float(value) * factor
 
 
-class HttpArchive:
+class HttpArchive(Format):
     """HAR 1.2, as browsers save it: the time of each page's load event."""
 
     name = "http_archive"
@@ -71,7 +71,7 @@ class HttpArchive:
         return facts_of(scores())
 
 
-class PageLoadLines:
+class PageLoadLines(Format):
     """One JSON object a line: curl's ``-w '%{json}'``, or PerformanceNavigationTiming."""
 
     name = "page_load_lines"

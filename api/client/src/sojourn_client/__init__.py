@@ -1,0 +1,20 @@
+"""Reads the HTTP API of Sojourn: an answer is whole, of one build, or an error.
+
+>>> from sojourn_client import Client
+>>> api = Client("http://127.0.0.1:8000")
+>>> harm = api.rows("run_harm", role="app", aqm=["codel", "fq_codel"], select=["run_id", "harm_ratio"])
+>>> harm.attrs["units"]["harm_ratio"]
+'ratio'
+
+It knows the service by HTTP only. `Client.records` and the catalogue need httpx alone, `Client.table` the extra
+``arrow``, and `Client.rows`, `Client.distribution` and `Client.comparisons`, which give data frames, the extra
+``pandas``.
+"""
+
+from sojourn_client.catalogue import Column, Dataset
+from sojourn_client.client import Client
+from sojourn_client.connection import DEFAULT_URL
+from sojourn_client.errors import ApiError, BuildChangedError
+from sojourn_client.parameters import Value
+
+__all__ = ["DEFAULT_URL", "ApiError", "BuildChangedError", "Client", "Column", "Dataset", "Value"]

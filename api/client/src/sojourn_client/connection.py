@@ -1,0 +1,124 @@
+"""One address of the API: requests, retries, and what is said when there is no answer to use."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from sojourn_client.errors import ApiError, BuildChangedError
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+JSON = "application/json"
+
+
+class Connection:
+    """GET requests to one API.
+
+    Parameters
+    ----------
+    url : str, optional
+        Where the API answers; without it SOJOURN_API_URL, else `DEFAULT_URL`.
+    key : str, optional
+        API key, where the service wants one; without it SOJOURN_API_KEY.
+    timeout_s : float
+        Seconds to wait for one response.
+    patience_s : float
+        Seconds to wait in total, for one request, where the API answers 503 and says when to come again
+        (Retry-After, RFC 9110 section 10.2.3).
+
+    Raises
+    ------
+    ApiError
+        If the address is not one of HTTP.
+    """
+
+    def __init__(self, url: str | None, key: str | None, timeout_s: float, patience_s: float) -> None:
+        self.url = (url or os.environ.get("SOJOURN_API_URL") or DEFAULT_URL).rstrip("/")
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise ApiError(f"{self.url} is not the address of an API; it starts with http:// or https://")
+        known = key or os.environ.get("SOJOURN_API_KEY")
+        headers = {"Authorization": f"Bearer {known}"} if known else {}
+        self._patience_s = patience_s
+        self._http = httpx.Client(headers=headers, timeout=timeout_s, follow_redirects=True)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._http.close()
+
+    def get(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = JSON) -> httpx.Response:
+        """Return the answer to a request, read to its end.
+
+        Raises
+        ------
+        BuildChangedError
+            If the query's cursor belongs to a build that is no longer served.
+        ApiError
+            If there is no answer, it breaks off, or it is a refusal.
+        """
+        waited_s = 0.0
+        while True:
+            response = self._once(path, query, accept)
+            pause_s = _retry_after_s(response)
+            if pause_s is None or waited_s + pause_s > self._patience_s:
+                break
+            time.sleep(pause_s)
+            waited_s += pause_s
+        if response.status_code == HTTPStatus.GONE:
+            raise BuildChangedError(f"Sojourn API: {_problem(response)}", response.status_code)
+        if response.status_code != HTTPStatus.OK:
+            raise ApiError(
+                f"Sojourn API answered {response.status_code} to {path}: {_problem(response)}", response.status_code
+            )
+        return response
+
+    def document(self, path: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+        """Return the JSON object at an address; raises as `get` does, and ApiError for what is not an object."""
+        response = self.get(path, query)
+        try:
+            body = response.json()
+        except ValueError as error:
+            raise ApiError(f"Sojourn API answered {path} with something that is not JSON: {error}") from error
+        if not isinstance(body, dict):
+            raise ApiError(f"Sojourn API answered {path} with {type(body).__name__}, not an object")
+        return body
+
+    def _once(self, path: str, query: Sequence[tuple[str, str]], accept: str) -> httpx.Response:
+        try:
+            # An empty value is a filter too, and the order of parameters is kept.
+            return self._http.get(
+                f"{self.url}{path}", params=httpx.QueryParams(list(query)), headers={"Accept": accept}
+            )
+        except httpx.HTTPError as error:
+            raise ApiError(f"Sojourn API unreachable at {self.url}: {_reason(error)}") from error
+
+
+def _retry_after_s(response: httpx.Response) -> float | None:
+    """Return after how many seconds the API wants to be asked again, or None when that would not help."""
+    text = response.headers.get("Retry-After", "")
+    if response.status_code != HTTPStatus.SERVICE_UNAVAILABLE or not (text.isascii() and text.isdigit()):
+        return None
+    return float(text)
+
+
+def _problem(response: httpx.Response) -> str:
+    """Return what the API's problem (RFC 9457) says, or what there is instead."""
+    try:
+        body = response.json()
+    except ValueError:
+        return response.text.strip()[:200] or response.reason_phrase or "no reason given"
+    detail = (body.get("detail") or body.get("title")) if isinstance(body, dict) else None
+    return str(detail or body)[:600]
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    if isinstance(error, httpx.ConnectError):
+        return "no connection (is `sojourn serve` running?)"
+    return f"the answer broke off: {error}"

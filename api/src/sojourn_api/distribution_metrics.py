@@ -1,0 +1,63 @@
+"""The metrics that have histograms, and the datasets that hold their counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HISTOGRAM_COLUMNS = frozenset({"bin_index", "bin_lower_us", "bin_upper_us", "packets", "connections", "hosts"})
+"""What a histogram consists of; all other columns say what it is of."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity with histogram datasets.
+
+    Rows that differ in one of `always` measure differently, or of something else: they are never pooled, so these
+    columns are part of every group. `datasets` hold the same counts at several grains: the one with the fewest rows
+    that has all columns of a request answers it. `otherwise` is asked for columns that none of them has.
+    """
+
+    name: str
+    quantity: str
+    count: str
+    datasets: tuple[str, ...]
+    always: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
+
+
+_OF_CONNECTIONS = ("dataset", "synthetic", "rtt_basis", "sample_basis")
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("queuing_delay", "queuing_delay", "packets", ("queuing_delay_histogram",), ("delay_basis",)),
+        Metric(
+            "connection_queuing_delay",
+            "queuing_delay",
+            "connections",
+            (
+                "connection_queuing_delay_histogram",
+                "connection_queuing_delay_month_histogram",
+                "connection_queuing_delay_month_technology_histogram",
+                "connection_queuing_delay_month_country_histogram",
+                "connection_queuing_delay_day_technology_histogram",
+                "connection_queuing_delay_day_country_histogram",
+            ),
+            ("is_upper_bound", *_OF_CONNECTIONS),
+            ("connection_queuing_delay_as_histogram",),
+        ),
+        Metric(
+            "host_maximum_queuing_delay",
+            "queuing_delay",
+            "hosts",
+            ("host_maximum_queuing_delay_histogram",),
+            ("is_upper_bound", *_OF_CONNECTIONS, "period_kind", "period"),
+        ),
+        Metric("rtt", "rtt", "connections", ("rtt_histogram",), (*_OF_CONNECTIONS, "rtt_statistic")),
+    )
+}
+
+
+def histogram_counts() -> dict[str, str]:
+    """Return the column of counts of each dataset of histograms."""
+    return {name: metric.count for metric in METRICS.values() for name in (*metric.datasets, *metric.otherwise)}

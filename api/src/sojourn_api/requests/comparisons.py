@@ -1,0 +1,139 @@
+"""Requests for comparisons: of configurations with one value a run, and of shares of connections in the wild."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from pydantic import Field
+
+from sojourn_api.catalogue import Catalogue, Dataset
+from sojourn_api.problems import invalid_parameter, quoted
+from sojourn_api.requests.filters import parse_value
+from sojourn_api.requests.query_string import Asked, MetricName, OneOf
+from sojourn_api.requests.selection import DataParameters, Selection, Text, select
+from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS, ShareMetric
+from sojourn_statistics.comparison.metrics import FACTORS, METRICS, ComparisonMetric, Factor
+from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
+
+LEVELS = ("0.9", "0.95", "0.99")
+DEFAULT_LEVEL = "0.95"
+DEFAULT_CORRECTION: Correction = "holm"
+
+ComparedMetric = Annotated[str, MetricName((*METRICS, *SHARE_METRICS))]
+
+_MARGIN = re.compile(r"^[0-9]{1,12}(\.[0-9]{1,12})?$")
+_THRESHOLD = re.compile(r"^[0-9]{1,9}(\.[0-9]{1,3})?$")
+
+
+class ComparisonParameters(DataParameters):
+    """Parameters of ``/v1/comparisons/{metric}``."""
+
+    # Which of them a metric has depends on its dataset.
+    factor: Annotated[Text, OneOf((*FACTORS, *SHARE_FACTORS), checked=False)] = Field(
+        default=None, description="What configurations are compared by; needed."
+    )
+    baseline: Text = Field(default=None, description="The value of the factor that others are compared with; needed.")
+    correction: Annotated[Text, OneOf(tuple(CORRECTIONS))] = Field(
+        default=None, description=f"Correction of p-values for many tests; `{DEFAULT_CORRECTION}` without it."
+    )
+    level: Annotated[Text, OneOf(LEVELS)] = Field(
+        default=None, description=f"Confidence of the intervals; {DEFAULT_LEVEL} without it."
+    )
+    margin: Text = Field(
+        default=None, description="Smallest difference that matters, in the metric's unit: adds a test of equivalence."
+    )
+    threshold_ms: Text = Field(
+        default=None, description="Queuing delay in ms that shares are of, needed with a share metric."
+    )
+
+
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """Comparisons of a metric of runs by one factor; `margin` in the metric's unit, `level` from 0 to 1."""
+
+    metric: ComparisonMetric
+    dataset: Dataset
+    selection: Selection
+    factor: Factor
+    baseline: str | float | int
+    correction: Correction
+    level: float
+    margin: float | None
+
+
+@dataclass(frozen=True)
+class ShareRequest:
+    """Comparisons of a share of connections or hosts by one factor."""
+
+    metric: ShareMetric
+    dataset: Dataset
+    selection: Selection
+    factor: str
+    baseline: str
+    threshold_us: int
+    correction: Correction
+    level: float
+
+
+def comparison_request(
+    metric_name: str, catalogue: Catalogue, parameters: ComparisonParameters, asked: Asked
+) -> ComparisonRequest | ShareRequest:
+    """Return the request for comparisons of a metric.
+
+    Raises
+    ------
+    ProblemError
+        404, when the build has no dataset of the metric; 422, when a parameter is unknown, missing or has a value that
+        it cannot have; 406 for formats.
+    """
+    metric = SHARE_METRICS.get(metric_name) or METRICS[metric_name]
+    dataset = catalogue.dataset(metric.dataset)
+    selection = select(asked, parameters, dataset.by_name)
+    correction = cast(Correction, parameters.correction or DEFAULT_CORRECTION)
+    level = float(parameters.level or DEFAULT_LEVEL)
+    if isinstance(metric, ShareMetric):
+        factor = _factor(parameters, metric.factors, "what is compared by")
+        baseline = _baseline(parameters, factor)
+        if parameters.margin is not None:
+            raise invalid_parameter("margin", "does not apply to shares")
+        threshold_us = _threshold_us(parameters.threshold_ms)
+        return ShareRequest(metric, dataset, selection, factor, baseline, threshold_us, correction, level)
+    if parameters.threshold_ms is not None:
+        raise invalid_parameter("threshold_ms", "applies to shares of connections and hosts only")
+    known = tuple(name for name in FACTORS if name in dataset.by_name)
+    factor = _factor(parameters, known, "what configurations are compared by")
+    margin = _margin(parameters.margin)
+    value = parse_value("baseline", _baseline(parameters, factor), dataset.by_name[factor])
+    return ComparisonRequest(
+        metric, dataset, selection, FACTORS[factor], cast("str | float | int", value), correction, level, margin
+    )
+
+
+def _factor(parameters: ComparisonParameters, allowed: tuple[str, ...], meaning: str) -> str:
+    if parameters.factor is None:
+        raise invalid_parameter("factor", f"is needed: {meaning}", allowed=list(allowed))
+    if parameters.factor not in allowed:
+        raise invalid_parameter("factor", f"{quoted(parameters.factor)} is not allowed", allowed=list(allowed))
+    return parameters.factor
+
+
+def _baseline(parameters: ComparisonParameters, factor: str) -> str:
+    if parameters.baseline is None:
+        raise invalid_parameter("baseline", f"is needed: the {factor} that others are compared with")
+    return parameters.baseline
+
+
+def _margin(text: str | None) -> float | None:
+    if text is None:
+        return None
+    if not _MARGIN.match(text) or float(text) == 0:
+        raise invalid_parameter("margin", f"{quoted(text)} is not a number above 0, in the metric's unit")
+    return float(text)
+
+
+def _threshold_us(text: str | None) -> int:
+    if text is None or not _THRESHOLD.match(text):
+        raise invalid_parameter("threshold_ms", "is needed: a number of ms with at most three decimals")
+    return round(float(text) * 1000)

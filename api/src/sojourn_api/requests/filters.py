@@ -1,0 +1,189 @@
+"""Filters of a request, ``column=value`` and ``column__operator=value``, as typed and parametrised SQL."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from sojourn_api.catalogue import INTEGER_RANGES, Column
+from sojourn_api.problems import ProblemError, invalid_parameter, quoted
+from sojourn_api.requests.query_string import Items, unknown_parameter
+
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+OPERATORS = ("eq", "ne", *COMPARISONS, "in", "null")
+
+DESCRIPTION = (
+    "Filters: `column=value` (repeat it for any of several values) or `column__op=value` with op one of "
+    "`eq`, `ne`, `lt`, `le`, `gt`, `ge`, `in` (comma-separated) and `null` (`true` or `false`). "
+    "All filters must hold. A comparison never matches a null, as in SQL."
+)
+
+_INTEGER = re.compile(r"^[+-]?[0-9]{1,40}$")
+_REAL = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+_BOOLEANS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a where clause, and its parameters."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Filters:
+    """All conditions of a request; every one must hold."""
+
+    conditions: tuple[Condition, ...]
+    columns: frozenset[str]
+
+    def and_also(self, condition: Condition) -> Filters:
+        """Return these filters and one more condition."""
+        return Filters((*self.conditions, condition), self.columns)
+
+    @property
+    def where(self) -> str:
+        """The where clause, empty without conditions."""
+        if not self.conditions:
+            return ""
+        return "where " + " and ".join(f"({condition.sql})" for condition in self.conditions)
+
+    @property
+    def parameters(self) -> list[Any]:
+        """The parameters of the where clause, in its order."""
+        return [value for condition in self.conditions for value in condition.parameters]
+
+
+def placeholder(column_type: str) -> str:
+    """Return a parameter marker of a type; `kind_of` knows it, so its name is from a fixed list."""
+    return f"cast(? as {column_type})"
+
+
+def _refusal(name: str, value: str, column: Column, wanted: str) -> ProblemError:
+    return invalid_parameter(
+        name, f"{quoted(value)} is not {wanted}", column=column.name, column_type=column.type, unit=column.unit
+    )
+
+
+def _parse_timestamp(value: str, column: Column) -> datetime:
+    # A + in a query string means a space, so that "…T00:00:00+00:00" arrives as "…T00:00:00 00:00".
+    moment = datetime.fromisoformat(re.sub(r" (?=[0-9]{2}:[0-9]{2}$)", "+", value) if "T" in value else value)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment if column.type == "TIMESTAMP WITH TIME ZONE" else moment.replace(tzinfo=None)
+
+
+def parse_value(name: str, value: str, column: Column) -> Any:
+    """Return a value of the query string as the Python value of its column's type.
+
+    Raises
+    ------
+    ProblemError
+        422, when the text is not a value of that type.
+    """
+    match column.kind:
+        case "text":
+            return value
+        case "integer":
+            lowest, highest = INTEGER_RANGES[column.type]
+            if not _INTEGER.match(value) or not lowest <= int(value) <= highest:
+                raise _refusal(name, value, column, f"a whole number from {lowest} to {highest}")
+            return int(value)
+        case "real":
+            if not _REAL.match(value) or not math.isfinite(float(value)):
+                raise _refusal(name, value, column, "a finite number")
+            return float(value)
+        case "decimal":
+            try:
+                number = Decimal(value)
+            except InvalidOperation:
+                raise _refusal(name, value, column, "a decimal number") from None
+            if not number.is_finite():
+                raise _refusal(name, value, column, "a finite number")
+            return number
+        case "boolean":
+            if value not in _BOOLEANS:
+                raise _refusal(name, value, column, "true or false")
+            return _BOOLEANS[value]
+        case "timestamp":
+            try:
+                return _parse_timestamp(value, column)
+            except ValueError:
+                raise _refusal(name, value, column, "an ISO 8601 time such as 2026-11-21T01:02:03Z") from None
+        case "date":
+            try:
+                return date.fromisoformat(value)
+            except ValueError:
+                raise _refusal(name, value, column, "a date such as 2026-11-21") from None
+    raise invalid_parameter(
+        name, f"values of type {column.type} cannot be compared; only {column.name}__null is possible"
+    )
+
+
+def split_name(name: str, columns: Mapping[str, Column]) -> tuple[Column, str] | None:
+    """Return the column and operator that a parameter name means, or None when it means neither."""
+    if name in columns:
+        return columns[name], "eq"
+    prefix, separator, operator = name.rpartition("__")
+    if separator and operator in OPERATORS and prefix in columns:
+        return columns[prefix], operator
+    return None
+
+
+def _condition(name: str, value: str, column: Column, operator: str) -> Condition:
+    if operator == "null":
+        if value not in _BOOLEANS:
+            raise invalid_parameter(name, f"{quoted(value)} is not true or false")
+        return Condition(f"{column.sql} is {'' if _BOOLEANS[value] else 'not '}null")
+    if operator == "in":
+        values = tuple(parse_value(name, part, column) for part in value.split(","))
+        return Condition(f"{column.sql} in ({', '.join([placeholder(column.type)] * len(values))})", values)
+    if operator in COMPARISONS and column.kind == "boolean":
+        raise invalid_parameter(name, f"{column.name} is BOOLEAN and has no order")
+    comparison = COMPARISONS.get(operator, "<>")
+    return Condition(f"{column.sql} {comparison} {placeholder(column.type)}", (parse_value(name, value, column),))
+
+
+def parse_filters(items: Items, columns: Mapping[str, Column], reserved: Sequence[str]) -> Filters:
+    """Return the filters among the parameters of a request.
+
+    Parameters
+    ----------
+    items : sequence of (name, value)
+        The query string.
+    columns : mapping of str to Column
+        The columns that may be filtered.
+    reserved : sequence of str
+        Parameters with a meaning of their own. A column of such a name is reached as ``name__eq``.
+
+    Raises
+    ------
+    ProblemError
+        422 for an unknown parameter, naming the allowed ones, and for a value that is not of the column's
+        type.
+    """
+    conditions: list[Condition] = []
+    any_of: dict[str, list[Any]] = {}
+    used: set[str] = set()
+    for name, value in items:
+        if name in reserved:
+            continue
+        meant = split_name(name, columns)
+        if meant is None:
+            raise unknown_parameter(name, [*reserved, *columns], operators=list(OPERATORS))
+        column, operator = meant
+        used.add(column.name)
+        if operator == "eq":
+            any_of.setdefault(column.name, []).append(parse_value(name, value, column))
+        else:
+            conditions.append(_condition(name, value, column, operator))
+    for column_name, values in any_of.items():
+        column = columns[column_name]
+        markers = ", ".join([placeholder(column.type)] * len(values))
+        conditions.append(Condition(f"{column.sql} in ({markers})", tuple(values)))
+    return Filters(tuple(conditions), frozenset(used))

@@ -1,0 +1,123 @@
+"""The texts of a query string as values: lists, whole numbers, words of a fixed list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from sojourn_api.problems import ProblemError, invalid_parameter, quoted
+
+Items = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it came in: its path, its query string in order, and its Accept header."""
+
+    path: str
+    items: Items
+    accept: str | None
+
+    @classmethod
+    def of(cls, request: Request) -> Asked:
+        """Return what a request asks."""
+        return cls(request.url.path, tuple(request.query_params.multi_items()), request.headers.get("accept"))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in the query string."""
+        return frozenset(name for name, _ in self.items)
+
+    def without(self, name: str) -> Items:
+        """Return the query string without a parameter."""
+        return tuple(item for item in self.items if item[0] != name)
+
+    def refuse_repeated(self, names: Collection[str]) -> None:
+        """Refuse parameters that are given more than once and are not filters."""
+        for name, times in Counter(name for name, _ in self.items if name in names).items():
+            if times > 1:
+                raise invalid_parameter(name, f"given {times} times; give it once")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a text in a signature as one of `allowed`: refused otherwise, and an enumeration in OpenAPI.
+
+    Where `checked` is false the refusal is left to the code that knows which of them a metric has.
+    """
+
+    allowed: tuple[str, ...]
+    checked: bool = True
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        if not self.checked:
+            return schema
+        return core_schema.with_info_after_validator_function(self._checked, schema)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), "enum": list(self.allowed)}
+
+    def _checked(self, value: str | None, info: core_schema.ValidationInfo) -> str | None:
+        if value is not None and value not in self.allowed:
+            name = str(info.field_name)
+            raise invalid_parameter(name, f"{quoted(value)} is not allowed", allowed=list(self.allowed))
+        return value
+
+
+@dataclass(frozen=True)
+class MetricName(OneOf):
+    """Marks the metric of an address: an unknown one is not found."""
+
+    def _checked(self, value: str | None, info: core_schema.ValidationInfo) -> str | None:
+        if value is not None and value not in self.allowed:
+            raise ProblemError(
+                "unknown-metric", f"{quoted(value)} is not a metric", metric=value[:200], known=sorted(self.allowed)
+            )
+        return value
+
+
+def comma_list(name: str, value: str | None) -> tuple[str, ...] | None:
+    """Return the values of a comma-separated parameter, without repeats, or None when it is not given."""
+    if value is None:
+        return None
+    parts = tuple(part.strip() for part in value.split(","))
+    if not all(parts):
+        raise invalid_parameter(name, "an empty name in the comma-separated list")
+    if len(set(parts)) != len(parts):
+        raise invalid_parameter(name, "a name occurs twice in the list")
+    return parts
+
+
+def whole_number(name: str, value: str | None, minimum: int, maximum: int) -> int | None:
+    """Return the value of a whole-number parameter within limits, or None when it is not given."""
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= 18 and minimum <= int(value) <= maximum):
+        raise invalid_parameter(
+            name, f"{quoted(value)} is not a whole number from {minimum} to {maximum}", maximum=maximum
+        )
+    return int(value)
+
+
+def unknown_parameter(name: str, allowed: Sequence[str], **members: Any) -> ProblemError:
+    """Return the problem of a parameter that is not known."""
+    return ProblemError(
+        "unknown-parameter",
+        f"{quoted(name)} is not a parameter of this address",
+        parameter=name[:200],
+        allowed=list(allowed),
+        **members,
+    )
+
+
+def refuse_parameters(request: Request) -> None:
+    """Refuse any query parameter: a dependency of the endpoints that take none."""
+    for name, _ in request.query_params.multi_items():
+        raise unknown_parameter(name, [])

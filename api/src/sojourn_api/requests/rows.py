@@ -1,0 +1,172 @@
+"""Requests for rows of a dataset, plain or aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, WithJsonSchema
+
+from sojourn_api.catalogue import Column, Dataset, kind_of
+from sojourn_api.problems import invalid_parameter, quoted
+from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT
+from sojourn_api.requests.query_string import Asked, comma_list, whole_number
+from sojourn_api.requests.selection import DataParameters, Selection, Text, select
+from sojourn_api.settings import DEFAULT_PAGE_ROWS, Settings
+
+QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
+AGGREGATES = ("count", "min", "max", "mean", "median", "sum", *(q for q in QUANTILES if q != "median"))
+_NUMERIC = frozenset({"integer", "real", "decimal"})
+_OF_PAGES = ("limit", "cursor", "format")
+
+
+class RowsParameters(DataParameters):
+    """Parameters of ``/v1/datasets/{name}/rows``."""
+
+    select: Text = Field(default=None, description="Columns to return, comma-separated; all without it.")
+    order: Text = Field(
+        default=None,
+        description="Columns to order by, comma-separated; `-` before a name is descending, nulls come last. "
+        "The key is added at the end, so that the order is total.",
+    )
+    limit: Annotated[Text, WithJsonSchema({"type": "integer", "minimum": 1})] = Field(
+        default=None,
+        description=f"Rows of a page, {DEFAULT_PAGE_ROWS} without it; the maximum is SOJOURN_API_MAX_ROWS.",
+    )
+    cursor: Text = Field(
+        default=None,
+        description="`next_cursor` of the page before; all other parameters but limit and format as there.",
+    )
+    group: Text = Field(default=None, description="Columns to group by, comma-separated.")
+    aggregate: Text = Field(
+        default=None,
+        description=f"Comma-separated `function:column` with a function of {', '.join(AGGREGATES)}; or `count`, the "
+        "rows of the group, which every row has as `n` anyway.",
+    )
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A function of one column, over the rows of a group."""
+
+    function: str
+    column: Column
+
+
+@dataclass(frozen=True)
+class OrderBy:
+    """A column of the result to order by."""
+
+    name: str
+    descending: bool
+
+
+@dataclass(frozen=True)
+class RowsRequest:
+    """Rows of a dataset, or with `aggregated` one row a group; `cursor` is where the page starts, unopened."""
+
+    dataset: Dataset
+    selection: Selection
+    columns: tuple[Column, ...]
+    aggregated: bool
+    group: tuple[Column, ...]
+    aggregates: tuple[Aggregate, ...]
+    order: tuple[OrderBy, ...]
+    limit: int
+    cursor: str | None
+    pages_of: tuple[tuple[str, str], ...]
+    """The query string without what may differ between the pages of one result."""
+
+
+def orderable(duckdb_type: str) -> bool:
+    """Return whether a type has an order that a cursor can continue."""
+    return kind_of(duckdb_type) != "other"
+
+
+def group_columns(names: tuple[str, ...], columns: Mapping[str, Column]) -> tuple[Column, ...]:
+    """Return the columns of ``group=a,b``; raises ProblemError for one that cannot be grouped by."""
+    group = []
+    for name in names:
+        if name not in columns:
+            raise invalid_parameter("group", f"{quoted(name)} is not a column to group by", allowed=list(columns))
+        column = columns[name]
+        if not orderable(column.type):
+            raise invalid_parameter("group", f"{name} is {column.type} and cannot be grouped by")
+        group.append(column)
+    return tuple(group)
+
+
+def _aggregates(names: tuple[str, ...], dataset: Dataset) -> tuple[Aggregate, ...]:
+    aggregates = []
+    for part in names:
+        if part == "count":
+            continue  # the number of rows is in every result, as n
+        function, separator, name = part.partition(":")
+        if function not in AGGREGATES or not separator:
+            raise invalid_parameter(
+                "aggregate",
+                f"{quoted(part)} is neither count nor function:column",
+                functions=list(AGGREGATES),
+            )
+        if name not in dataset.by_name:
+            raise invalid_parameter(
+                "aggregate", f"{quoted(name)} is not a column of {dataset.name}", allowed=list(dataset.by_name)
+            )
+        column = dataset.by_name[name]
+        if function in ("min", "max"):
+            suits = column.kind != "other"
+        else:
+            suits = function == "count" or column.kind in _NUMERIC
+        if not suits:
+            raise invalid_parameter("aggregate", f"{function} does not apply to {name}, which is {column.type}")
+        aggregates.append(Aggregate(function, column))
+    return tuple(aggregates)
+
+
+def _selected(names: tuple[str, ...] | None, dataset: Dataset) -> tuple[Column, ...]:
+    for name in names or ():
+        if name not in dataset.by_name:
+            raise invalid_parameter(
+                "select", f"{quoted(name)} is not a column of {dataset.name}", allowed=list(dataset.by_name)
+            )
+    return tuple(dataset.by_name[name] for name in names or dataset.by_name)
+
+
+def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, settings: Settings) -> RowsRequest:
+    """Return the request for rows of a dataset.
+
+    Raises
+    ------
+    ProblemError
+        422, when a parameter is unknown or has a value that it cannot have; 406 for formats.
+    """
+    group = comma_list("group", parameters.group)
+    aggregate = comma_list("aggregate", parameters.aggregate)
+    aggregated = not (group is None and aggregate is None)
+    excluded = LEAVE_OUT if aggregated else INCLUDE
+    selection = select(asked, parameters, dataset.by_name, group or (), excluded)
+    if aggregated and parameters.select is not None:
+        raise invalid_parameter("select", "does not go with group or aggregate, which name the columns")
+    return RowsRequest(
+        dataset=dataset,
+        selection=selection,
+        columns=_selected(comma_list("select", parameters.select), dataset),
+        aggregated=aggregated,
+        group=group_columns(group or (), dataset.by_name),
+        aggregates=_aggregates(aggregate or (), dataset),
+        order=tuple(
+            OrderBy(part.removeprefix("-"), part.startswith("-"))
+            for part in comma_list("order", parameters.order) or ()
+        ),
+        limit=whole_number("limit", parameters.limit, 1, settings.api_max_rows) or settings.default_rows,
+        cursor=parameters.cursor,
+        pages_of=tuple(item for item in asked.items if item[0] not in _OF_PAGES),
+    )
+
+
+def all_rows(dataset: Dataset) -> RowsRequest:
+    """Return the request for all rows of a dataset, without a filter."""
+    asked = Asked(f"/v1/datasets/{dataset.name}/rows", (), None)
+    selection = select(asked, DataParameters(), dataset.by_name, excluded=INCLUDE)
+    return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), max(dataset.rows, 1), None, ())

@@ -1,0 +1,90 @@
+"""What all requests for data share: format, filters, the treatment of excluded runs. It is prepared here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from sojourn_api.catalogue import Column
+from sojourn_api.formats import MEDIA_TYPES, negotiate
+from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
+from sojourn_api.requests.filters import Filters, parse_filters
+from sojourn_api.requests.query_string import Asked, Items, OneOf
+
+Text = str | SkipJsonSchema[None]
+"""A parameter that may be left out."""
+
+
+class DataParameters(BaseModel):
+    """Parameters of every address of data; those of one address follow in a class of its own.
+
+    Any other name in the query string is a filter.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    format: Annotated[Text, OneOf(tuple(MEDIA_TYPES))] = Field(
+        default=None, description="Format of the response; without it, Accept decides."
+    )
+    excluded: Annotated[Text, OneOf((LEAVE_OUT, INCLUDE))] = Field(
+        default=None,
+        description="What to do with excluded runs. Rows include them (with `exclusion_reason`); aggregates and "
+        "distributions leave them out, unless the request itself filters or groups by `exclusion_reason`.",
+    )
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names that are not filters: those of the address first, then those of every address."""
+        shared = tuple(DataParameters.model_fields)
+        return (*(name for name in cls.model_fields if name not in shared), *shared)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows of a dataset a request is of, and how it is answered.
+
+    `key` identifies the result among all requests to one build: two formats of it are one result.
+    """
+
+    key: tuple[str, Items]
+    format: str
+    filters: Filters
+    excluded: str
+
+
+def select(
+    asked: Asked,
+    parameters: DataParameters,
+    columns: Mapping[str, Column],
+    group: Sequence[str] = (),
+    excluded: str = LEAVE_OUT,
+) -> Selection:
+    """Return the selection of a request.
+
+    Parameters
+    ----------
+    asked : Asked
+    parameters : DataParameters
+    columns : mapping of str to Column
+        The columns that may be filtered.
+    group : sequence of str
+        The columns that the request groups by.
+    excluded : str
+        What is done with excluded runs where the request does not say.
+
+    Raises
+    ------
+    ProblemError
+        422 for a parameter that is unknown or given twice, and for a value that its column cannot have; 406 when no
+        format of the service is accepted.
+    """
+    names = parameters.names()
+    asked.refuse_repeated(names)
+    filters = parse_filters(asked.items, columns, names)
+    format_name = negotiate(parameters.format, asked.accept)
+    filters, treatment = excluded_runs(parameters.excluded, columns, filters, group, excluded)
+    return Selection((asked.path, asked.without("format")), format_name, filters, treatment)

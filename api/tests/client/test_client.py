@@ -1,0 +1,203 @@
+"""The client: whole answers of one build, or an error that says why."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+import uvicorn
+
+from sojourn_api.app import create_app
+from sojourn_api.settings import Settings
+from sojourn_client import ApiError, BuildChangedError, Client
+
+
+@pytest.fixture(scope="module")
+def url(example_folder: Path) -> Iterator[str]:
+    """The address of the example build, served over HTTP."""
+    server = uvicorn.Server(uvicorn.Config(create_app(Settings(snapshots=example_folder)), port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server ended before it began"
+        thread.join(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+def test_a_frame_has_every_page_the_units_and_the_build(url: str) -> None:
+    whole = Client(url).rows("run_harm", order="run_id")
+    paged = Client(url, page_rows=7).rows("run_harm", order="run_id")
+    assert len(whole) == 72
+    assert paged.equals(whole)
+    assert whole.attrs == {"build_id": "b1", "units": paged.attrs["units"]}
+    assert whole.attrs["units"]["harm_ratio"] == "ratio"
+    assert Client(url).health() == "b1"
+
+
+def test_records_are_the_rows_of_the_frame(url: str) -> None:
+    with Client(url, page_rows=5) as api:
+        records = api.records("run_harm", [("aqm", "codel")], select=["run_id", "role"], order=["-role"])
+        frame = api.rows("run_harm", aqm="codel", select=["run_id", "role"], order=["-role"])
+        assert [{**row} for row in records] == frame.to_dict("records")
+        assert api.records("run_harm", limit=6) == api.records("run_harm")[:6]
+        assert api.table("run_harm", aqm="codel").num_rows == len(records)
+
+
+def test_lists_are_several_values_of_a_filter_or_one_parameter(url: str) -> None:
+    some = Client(url).rows("run", aqm=["codel", "fq_codel"], select=["run_id", "aqm"], synthetic=False)
+    assert set(some.aqm) == {"codel", "fq_codel"}
+    assert list(some.columns) == ["run_id", "aqm"]
+    found = Client(url).distribution("queuing_delay", group=["aqm"], quantiles=[0.5, 0.95])
+    assert len(found) == 6
+    compared = Client(url).comparisons("harm", factor="aqm", baseline="tail-drop", role="app")
+    assert set(compared.treatment) == {"codel", "fq_codel"}
+
+
+def test_the_catalogue_names_columns_and_key(url: str) -> None:
+    entry = Client(url).dataset("run_harm")
+    assert entry.key == ("study_id", "run_id", "role", "harm_metric")
+    assert next(column.unit for column in entry.columns if column.name == "harm_ratio") == "ratio"
+    assert entry in Client(url).datasets()
+
+
+def test_a_refusal_is_quoted_with_its_status(url: str) -> None:
+    with pytest.raises(ApiError, match="422 to /v1/datasets/run/rows: 'bandwith_bps' is not a parameter") as refused:
+        Client(url).rows("run", bandwith_bps=1)
+    assert refused.value.status == 422
+    with pytest.raises(TypeError, match="aqm__null=True"):
+        Client(url).rows("run", aqm=None)  # type: ignore[arg-type]
+
+
+def test_an_address_that_cannot_be_is_named() -> None:
+    with pytest.raises(ApiError, match="starts with http:// or https://"):
+        Client("127.0.0.1:8000")
+    with pytest.raises(ApiError, match=r"unreachable at http://127\.0\.0\.1:9: no connection \(is `sojourn serve`"):
+        Client("http://127.0.0.1:9").rows("run")
+
+
+@dataclass
+class Script:
+    """A server that answers by a list, one answer a request, and notes what it was asked."""
+
+    answers: list[tuple[int, dict[str, str], bytes]] = field(default_factory=list)
+    asked: list[dict[str, str]] = field(default_factory=list)
+    url: str = ""
+
+    def page(self, rows: int, cursor: str | None = None, build: str = "b1", **changed: Any) -> None:
+        body = {"build_id": build, "rows": [{"id": i} for i in range(rows)], "row_count": rows, "next_cursor": cursor}
+        self.answers.append((200, {}, json.dumps({**body, **changed}).encode()))
+
+    def problem(self, status: int, **headers: str) -> None:
+        self.answers.append((status, headers, b'{"detail": "Come again."}'))
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    script = Script()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            script.asked.append(dict(parse_qsl(urlsplit(self.path).query)))
+            status, headers, body = script.answers.pop(0)
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Keep the test output clean."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    script.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield script
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_busy_service_is_asked_again_when_it_said_when(script: Script) -> None:
+    script.problem(503, **{"Retry-After": "0"})
+    script.problem(503, **{"Retry-After": "0"})
+    script.page(2)
+    assert len(Client(script.url).records("run")) == 2
+    assert len(script.asked) == 3
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "31"}, {"Retry-After": "soon"}])
+def test_a_service_that_would_take_too_long_is_not_waited_for(script: Script, headers: dict[str, str]) -> None:
+    script.problem(503, **headers)
+    with pytest.raises(ApiError, match=r"503 to /v1/datasets/run/rows: Come again\."):
+        Client(script.url).records("run")
+    assert len(script.asked) == 1
+
+
+def test_other_refusals_are_not_repeated(script: Script) -> None:
+    script.problem(422, **{"Retry-After": "0"})
+    with pytest.raises(ApiError, match="422"):
+        Client(script.url).records("run")
+    assert len(script.asked) == 1
+
+
+def test_a_new_build_amid_paging_starts_over_once(script: Script) -> None:
+    script.page(2, "next", "b1")
+    script.problem(410)
+    script.page(3, "next", "b2")
+    script.page(1, None, "b2")
+    assert len(Client(script.url).records("run")) == 4
+    assert [query.get("cursor") for query in script.asked] == [None, "next", None, "next"]
+    for _ in range(2):
+        script.page(2, "next", "b2")
+        script.page(2, None, "b3")
+    with pytest.raises(BuildChangedError, match="published build b3 while run of build b2 was being read"):
+        Client(script.url).records("run")
+
+
+Plan = Callable[[Script], None]
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (lambda script: script.page(2, row_count=3), "says 3 rows of run but sent 2"),
+        (lambda script: script.page(0, "next"), "cursor for run does not advance"),
+        (lambda script: (script.page(2, "next"), script.page(2, "next")), "cursor for run does not advance"),
+        (lambda script: script.page(11), "more than 10 rows; filter it, or aggregate at the API"),
+        (lambda script: script.answers.append((200, {}, b"<html>")), "something that is not JSON"),
+        (lambda script: script.answers.append((200, {}, b"[]")), "with list, not an object"),
+        (lambda script: script.answers.append((200, {"Content-Length": "99"}, b"{}")), "the answer broke off"),
+    ],
+)
+def test_half_an_answer_is_an_error(script: Script, plan: Plan, message: str) -> None:
+    plan(script)
+    with pytest.raises(ApiError, match=message):
+        Client(script.url, max_rows=10).records("run")
+
+
+def test_a_damaged_arrow_stream_is_an_error(script: Script) -> None:
+    script.answers.append((200, {"X-Sojourn-Build": "b1"}, b"\xff\xff\xff\xff\x10\x00\x00\x00short"))
+    with pytest.raises(ApiError, match="Arrow stream that cannot be read"):
+        Client(script.url).rows("run")
+
+
+def test_records_need_neither_pandas_nor_arrow(url: str) -> None:
+    code = (
+        "import sys\n"
+        "for name in ('pandas', 'pyarrow', 'numpy'): sys.modules[name] = None\n"
+        "from sojourn_client import Client\n"
+        f"print(len(Client({url!r}).records('run')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("36\n", "")

@@ -1,0 +1,116 @@
+"""The OpenAPI document: what is fixed is an enumeration, and every example in it is a request that succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from api.tests.wild_connections import add_connections, drawn
+from fastapi.testclient import TestClient
+
+from sojourn_api.app import create_app
+from sojourn_api.distribution_metrics import METRICS
+from sojourn_api.distribution_statistics import STATISTICS
+from sojourn_api.formats import MEDIA_TYPES
+from sojourn_api.requests.comparisons import LEVELS
+from sojourn_api.settings import Settings
+from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS
+from sojourn_statistics.comparison.metrics import FACTORS
+from sojourn_statistics.comparison.metrics import METRICS as COMPARED
+from sojourn_statistics.significance.multiplicity import CORRECTIONS
+
+DOCUMENT: dict[str, Any] = create_app(Settings()).openapi()
+OPERATIONS = {path: methods["get"] for path, methods in DOCUMENT["paths"].items()}
+DISTRIBUTIONS, COMPARISONS = "/v1/distributions/{metric}", "/v1/comparisons/{metric}"
+
+
+def requests_in(path: str) -> dict[str, dict[str, Any]]:
+    """The examples of an address as whole requests: by name, the value of each parameter."""
+    found: dict[str, dict[str, Any]] = {}
+    for parameter in OPERATIONS[path].get("parameters", []):
+        for name, example in parameter.get("examples", {}).items():
+            value = example["value"]
+            found.setdefault(name, {}).update(value if isinstance(value, dict) else {parameter["name"]: value})
+    return found
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """Each example with the address that it is sent to; of addresses without parameters the address itself."""
+    for path, operation in OPERATIONS.items():
+        in_path = {parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "path"}
+        for values in requests_in(path).values():
+            address = path
+            for name in in_path:
+                address = address.replace(f"{{{name}}}", quote(values[name]))
+            query = "&".join(f"{name}={quote(value)}" for name, value in values.items() if name not in in_path)
+            yield path, f"{address}?{query}"
+        if not in_path:
+            yield path, path
+
+
+EXAMPLES = list(examples())
+
+
+@pytest.fixture(scope="module")
+def everything(build: Any, write: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A client of a build of runs and of connections in the wild."""
+    made = type(build)(dict(build.tables), dict(build.keys))
+    add_connections(made, drawn())
+    folder = write(tmp_path_factory.mktemp("everything"), made, "b1")
+    with TestClient(create_app(Settings(snapshots=folder)), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_every_address_of_data_has_examples() -> None:
+    assert all(len(requests_in(path)) >= 2 for path in OPERATIONS if "format" in _parameters(path))
+    assert {path for path, _ in EXAMPLES} >= {DISTRIBUTIONS, COMPARISONS, "/v1/datasets/{name}/rows", "/v1/studies"}
+
+
+@pytest.mark.parametrize(("path", "url"), EXAMPLES, ids=[url for _, url in EXAMPLES])
+def test_every_example_is_a_request_that_succeeds(everything: TestClient, path: str, url: str) -> None:
+    response = everything.get(url)
+    assert response.status_code == 200, response.text
+    shown = OPERATIONS[path]["responses"]["200"]["content"].get("application/json", {}).get("example")
+    if shown is not None:
+        body = response.json()
+        # The document leaves out what is null, as the cursor of a last page is.
+        assert set(body) == {*shown, "next_cursor"}, "the example of an answer has other members than an answer"
+        assert body["rows"], "an example that finds nothing explains nothing"
+
+
+def _parameters(path: str) -> dict[str, dict[str, Any]]:
+    return {parameter["name"]: parameter for parameter in OPERATIONS[path].get("parameters", [])}
+
+
+def test_every_parameter_is_described_and_shown() -> None:
+    for path in OPERATIONS:
+        for name, parameter in _parameters(path).items():
+            if parameter["in"] == "query":
+                assert parameter["description"], (path, name)
+            # A cursor is of one build; the addresses of one dataset without a query need no example of it.
+            if name != "cursor" and "format" in _parameters(path):
+                assert parameter.get("examples"), (path, name)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "allowed"),
+    [
+        (DISTRIBUTIONS, "metric", METRICS),
+        (DISTRIBUTIONS, "statistic", STATISTICS),
+        (DISTRIBUTIONS, "format", MEDIA_TYPES),
+        (COMPARISONS, "metric", (*COMPARED, *SHARE_METRICS)),
+        (COMPARISONS, "factor", (*FACTORS, *SHARE_FACTORS)),
+        (COMPARISONS, "correction", CORRECTIONS),
+        (COMPARISONS, "level", LEVELS),
+        (COMPARISONS, "excluded", ("leave_out", "include")),
+    ],
+)
+def test_what_is_fixed_is_an_enumeration(path: str, name: str, allowed: Any) -> None:
+    assert _parameters(path)[name]["schema"]["enum"] == list(allowed)
+
+
+def test_a_whole_number_is_one_in_the_document() -> None:
+    schema = _parameters("/v1/datasets/{name}/rows")["limit"]["schema"]
+    assert (schema["type"], schema["minimum"]) == ("integer", 1)

@@ -1,0 +1,37 @@
+"""The datasets' columns, remembered for one drawing of a dashboard.
+
+shillelagh makes a virtual table of its own for every query, so a dashboard would otherwise ask for the same columns
+once for each chart.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from sojourn_client import Client, Dataset
+
+CATALOGUE_SECONDS = 10.0
+"""How long a dataset's columns are remembered: one drawing of a dashboard, not the life of a build."""
+
+_catalogue: dict[tuple[str, str], tuple[float, Dataset]] = {}
+_catalogue_lock = threading.Lock()
+
+
+def remembered_dataset(client: Client, name: str) -> Dataset:
+    """Return the catalogue entry, asking the API at most once in CATALOGUE_SECONDS; raises ApiError."""
+    key = (client.url, name)
+    now = time.monotonic()
+    with _catalogue_lock:
+        if (known := _catalogue.get(key)) and now - known[0] < CATALOGUE_SECONDS:
+            return known[1]
+    entry = client.dataset(name)
+    with _catalogue_lock:
+        _catalogue[key] = (now, entry)
+    return entry
+
+
+def forget_catalogue() -> None:
+    """Ask the API again for every dataset."""
+    with _catalogue_lock:
+        _catalogue.clear()

@@ -1,0 +1,159 @@
+"""Packet captures (pcap, pcapng): flow, flow_interval, rtp_stream, and packet where it is asked for.
+
+Captures in several files are decoded as one, so that flows go on over the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from itertools import pairwise
+from pathlib import Path
+
+from sojourn_ingest import _native
+from sojourn_ingest.formats.capture.rotation import (
+    capture_span,
+    recordings_among,
+    why_not_continued,
+)
+from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.content.native_decoder import facts, input_error, read_summary
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Recording, Source
+
+PCAP_MAGICS = frozenset(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "34cdb2a1"))
+PCAPNG_MAGIC = bytes.fromhex("0a0d0d0a")
+
+
+class Capture(Format):
+    """Packet captures as tcpdump, dumpcap and Wireshark write them."""
+
+    name = "capture"
+    holds_addresses = True
+    is_joined = True
+
+    def __init__(self, *, packets: bool = False, rtp_hints: Sequence[RtpHint] = ()) -> None:
+        self.packets = packets
+        self.rtp_hints = tuple(rtp_hints)
+
+    def with_hints(self, rtp_hints: Sequence[RtpHint]) -> Capture:
+        """Return a reader that takes what is declared of flows as known."""
+        return Capture(packets=self.packets, rtp_hints=rtp_hints)
+
+    @property
+    def version(self) -> str:
+        """Version of the reader; one that gives the packet table too, or was given hints, has a version of its own."""
+        return self._version(self.packets)
+
+    def _version(self, packets: bool) -> str:
+        return f"{self.base_version()}{self._hints_fingerprint()}{'+packets' if packets else ''}"
+
+    @staticmethod
+    def base_version() -> str:
+        """Return what the versions of all readers of captures begin with."""
+        return f"capture-{_native.core_version()}"
+
+    def _hints_fingerprint(self) -> str:
+        if not self.rtp_hints:
+            return ""
+        text = json.dumps([astuple(hint) for hint in sorted(self.rtp_hints, key=repr)])
+        return f"+rtp-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    def native_hints(self) -> list[tuple[str, int, str, int, bool, int | None, int | None]]:
+        """Return the hints as the decoder takes them."""
+        return [
+            (
+                hint.source,
+                hint.source_port,
+                hint.destination,
+                hint.destination_port,
+                hint.is_rtp,
+                hint.ssrc,
+                hint.payload_type,
+            )
+            for hint in self.rtp_hints
+        ]
+
+    def compatible_versions(self) -> tuple[str, ...]:
+        """Return the versions whose facts hold all that this reader gives: packets once asked for are kept."""
+        return tuple({self.version, self._version(packets=True)})
+
+    def is_served_by(self, version: str) -> bool:
+        """Return whether facts of the same core will do: with packets where wanted, with hints where there are any.
+
+        Where two manifests say different things of the same content, those are kept that are there.
+        """
+        has_packets = not self.packets or "+packets" in version
+        return version.startswith(self.base_version()) and has_packets and ("+rtp-" in version or not self.rtp_hints)
+
+    def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
+        """Return the captures that one tool wrote one after the other."""
+        return recordings_among(paths)
+
+    def why_not_one_recording(self, parts: Sequence[Path]) -> InputError | None:
+        """Return which part cannot be read, or does not continue the one before it."""
+        try:
+            spans = [capture_span(path) for path in parts]
+        except _native.DecodeError as error:
+            return InputError(
+                "unreadable_part", f"the parts that the manifest lists cannot all be read: {error.args[0]}"
+            )
+        for (one, span), (other, next_span) in pairwise(zip(parts, spans, strict=True)):
+            reason = why_not_continued(span, next_span, None)
+            if reason is not None:
+                return InputError(
+                    "not_contiguous",
+                    f"{other.name} does not continue {one.name}: {reason}; list the parts in the order of time",
+                )
+        return None
+
+    def recording(self, parts: Sequence[Path]) -> Recording | None:
+        """Return what decodes captures as one, so that flows go on over the files."""
+        return CaptureRecording(parts, self)
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content begins with a magic number of pcap or pcapng."""
+        return source.head[:4] in PCAP_MAGICS or source.head[:4] == PCAPNG_MAGIC
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield flows, flow intervals, RTP streams, and packets where asked for."""
+        try:
+            decoder = _native.CaptureDecoder(str(source.path), packets=self.packets, rtp_hints=self.native_hints())
+        except _native.DecodeError as error:
+            raise input_error(error) from error
+        yield from facts(decoder, context, reading)
+        if reading.records_read == 0 and reading.fault is not None:
+            # A capture of which no packet could be decoded is rejected; its packets stand there by reason.
+            raise reading.fault
+
+
+class CaptureRecording(Recording, Capture):
+    """Captures in several files, such as a ring buffer leaves them, in the order of time."""
+
+    name = "capture_recording"
+
+    def __init__(self, parts: Sequence[Path], like: Capture) -> None:
+        Capture.__init__(self, packets=like.packets, rtp_hints=like.rtp_hints)
+        self.parts = tuple(parts)
+        #: What was read of each part; empty until then.
+        self.part_readings: list[Reading] = []
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield flows, flow intervals, RTP streams, and packets where asked for."""
+        first, *continued = (str(path) for path in self.parts)
+        try:
+            decoder = _native.CaptureDecoder(
+                first, continued=continued, packets=self.packets, rtp_hints=self.native_hints()
+            )
+        except _native.DecodeError as error:
+            raise input_error(error) from error
+        yield from facts(decoder, context, reading)
+        self.part_readings = [read_summary(summary) for summary in decoder.file_summaries()]
+        for path, part in zip(self.parts, self.part_readings, strict=True):
+            if part.fault is not None:
+                # The offset is in that file; the recording has none.
+                reading.fault = type(part.fault)(part.fault.reason, f"{path.name}: {part.fault.message}")
+                break
+        if reading.records_read == 0 and reading.fault is not None:
+            raise reading.fault

@@ -1,0 +1,164 @@
+"""Captures that one tool wrote in several files: which names belong together, and whether the packets do too.
+
+Names are those of tcpdump (``-C``: the file's name, then the name and 1, 2, …; ``-C -W``: numbered from 0; ``-G``: a
+time by strftime, with ``-C`` a number after it) and of the ring buffers of dumpcap and Wireshark
+(``name_00001_20261121120000.pcapng``, or time and number the other way round). A name alone proves little: files are
+one recording only if they lie in one folder, are numbered without a gap, have the same link types, and each
+begins when the one before it has ended, soon enough after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn_ingest import _native
+
+COMPRESSION_SUFFIXES = (".gz", ".zst", ".xz")
+_EXTENSION = r"\.(?:pcap|pcapng|cap|dmp)"
+
+#: The queues of a network card are written in turn, so two files may overlap by a little.
+OVERLAP_NS = 1_000_000_000
+#: No flow outlives a longer silence, so that nothing is gained by reading such files as one.
+LONGEST_SILENCE_NS = 600_000_000_000
+#: People too name files by time, or number runs: there, nothing but an unbroken series of packets counts.
+LONGEST_SILENCE_OF_A_WEAK_NAME_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, order=True)
+class Name:
+    """The name of a rotated file: its family, and its place in it. ``weak``: people use such names too."""
+
+    family: tuple[str, str, str]
+    place: tuple[int, ...]
+    weak: bool
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the last part of the place counts files one by one."""
+        return self.family[0] != "time"
+
+    @property
+    def stem(self) -> str:
+        """What all names of the family begin with, separators left out."""
+        return self.family[1].rstrip("_-.")
+
+
+_RING = re.compile(rf"(?P<stem>.+?)_(?P<number>\d{{5,}})_(?P<time>\d{{14}})(?P<end>(?:{_EXTENSION})?)")
+_RING_TIME_FIRST = re.compile(rf"(?P<stem>.+?)_(?P<time>\d{{14}})_(?P<number>\d{{5,}})(?P<end>(?:{_EXTENSION})?)")
+_TIME = re.compile(
+    r"(?P<stem>.*?)(?<!\d)(?P<time>\d{4}-?\d\d-?\d\d[-_T.]?\d\d[-:_.]?\d\d(?:[-:_.]?\d\d)?|\d{10})(?!\d)"
+    rf"(?P<tail>\D*?)(?P<end>{_EXTENSION})(?P<number>\d*)"
+)
+_NUMBERED = re.compile(rf"(?P<stem>.+{_EXTENSION})(?P<number>\d*)")
+_BARE = re.compile(r"(?P<stem>[^.]*[^.\d])(?P<number>\d*)")
+
+
+def plain_name(path: Path) -> str:
+    """Return a file's name without a compression suffix."""
+    name = path.name
+    for suffix in COMPRESSION_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def parse(name: str) -> Name | None:
+    """Return what a plain file name says of rotation, if it can be that of a rotated file.
+
+    >>> parse("trace.pcap2")
+    Name(family=('number', 'trace.pcap', ''), place=(2,), weak=False)
+    """
+    for pattern in (_RING, _RING_TIME_FIRST):
+        if match := pattern.fullmatch(name):
+            return Name(("ring", match["stem"], match["end"]), (int(match["number"]),), weak=False)
+    if match := _TIME.fullmatch(name):
+        time = int(re.sub(r"\D", "", match["time"]))
+        return Name(("time", match["stem"], match["tail"] + match["end"]), (time, int(match["number"] or 0)), weak=True)
+    if match := _NUMBERED.fullmatch(name):
+        return Name(("number", match["stem"], ""), (int(match["number"] or 0),), weak=False)
+    if match := _BARE.fullmatch(name):
+        return Name(("number", match["stem"], ""), (int(match["number"] or 0),), weak=True)
+    return None
+
+
+Span = Callable[[Path], _native.CaptureSpan]
+
+
+def capture_span(path: Path) -> _native.CaptureSpan:
+    """Return the times and link types of a capture.
+
+    Raises
+    ------
+    _native.DecodeError
+        If it cannot be read.
+    """
+    return _native.capture_span(str(path))
+
+
+def why_not_continued(one: _native.CaptureSpan, other: _native.CaptureSpan, silence_ns: int | None) -> str | None:
+    """Return why a capture does not continue another one, ``None`` where it does.
+
+    Without ``silence_ns`` any time may lie between them.
+    """
+    if one.first_ns is None or one.last_ns is None or other.first_ns is None or other.last_ns is None:
+        return "one of them has no packets"
+    if one.link_types != other.link_types:
+        return f"their link types differ ({one.link_types} and {other.link_types})"
+    if other.first_ns < one.last_ns - OVERLAP_NS:
+        return "the later one begins before the earlier one has ended"
+    if silence_ns is not None and other.first_ns - one.last_ns > silence_ns:
+        return "too much time lies between them"
+    return None
+
+
+def recordings_among(paths: Iterable[Path], span: Span = capture_span) -> list[tuple[Path, ...]]:
+    """Return the files that continue one another, by name and by content; each recording has two files or more.
+
+    Files of different folders never do. Where two files claim one place, such as a capture and its compressed
+    copy, the first by name is taken.
+    """
+    families: defaultdict[tuple[Path, tuple[str, str, str]], dict[tuple[int, ...], Path]] = defaultdict(dict)
+    names: dict[Path, Name] = {}
+    for path in sorted(paths):
+        name = parse(plain_name(path))
+        if name is not None and families[path.parent, name.family].setdefault(name.place, path) == path:
+            names[path] = name
+    found: list[tuple[Path, ...]] = []
+    for (_, family), places in families.items():
+        if len(places) < 2:
+            continue
+        ordered = [places[place] for place in sorted(places)]
+        if names[ordered[0]].weak and family[0] == "number" and names[ordered[0]].place != (0,):
+            continue  # run1, run2, …: numbers without a first file are people's
+        found += _chains(ordered, names, span)
+    return sorted(found)
+
+
+def _chains(ordered: list[Path], names: dict[Path, Name], span: Span) -> list[tuple[Path, ...]]:
+    chains: list[list[Path]] = []
+    last: _native.CaptureSpan | None = None
+    for path in ordered:
+        try:
+            this = span(path)
+        except _native.DecodeError:
+            last = None  # its own attempt says what is wrong with it
+            continue
+        name = names[path]
+        if chains and last is not None and _follows(names[chains[-1][-1]], name):
+            silence_ns = LONGEST_SILENCE_OF_A_WEAK_NAME_NS if name.weak else LONGEST_SILENCE_NS
+            continued = why_not_continued(last, this, silence_ns) is None
+        else:
+            continued = False
+        if continued:
+            chains[-1].append(path)
+        else:
+            chains.append([path])
+        last = this
+    return [tuple(chain) for chain in chains if len(chain) > 1]
+
+
+def _follows(one: Name, other: Name) -> bool:
+    return not one.numbered or other.place[-1] == one.place[-1] + 1

@@ -1,0 +1,1 @@
+"""RTT of connections: polls, snapshots, described tables, archives."""

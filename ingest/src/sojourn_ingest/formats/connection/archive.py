@@ -1,0 +1,289 @@
+"""Archives (tar, plain or compressed, whatever the name says) of files of connections: one outcome, members counted.
+
+Members are read as a stream and never written to the disk. Their names are not repeated anywhere, because M-Lab's older
+ones hold the client's address; a member is told by its place.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Sequence
+from typing import BinaryIO, Self, cast
+
+import pyarrow as pa
+
+from sojourn_ingest.formats.connection.connection_format import (
+    TABLE,
+    ConnectionFormat,
+    MemberFormat,
+    RawConnections,
+    RawRows,
+    connection_numbers,
+)
+from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
+from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
+from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+
+HEAD_BYTES = 65_536
+#: A member up to this size is read at once, which is quicker; a larger one is streamed.
+SMALL_MEMBER_BYTES = 2**20
+BLOCK_BYTES = 512
+#: Entries that hold the name and more of the next one; tarfile reads them whole.
+NAMING_TYPES = (
+    tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
+)  # fmt: skip
+LONGEST_NAME_BYTES = 2**20
+MAGIC_OFFSET = 257
+MAGIC_BYTES = 16
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
+
+
+class _Joined(io.RawIOBase):
+    """What was read of a stream to look at it, and then the rest of the stream."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        content = bytes(self._head[: len(buffer)]) or self._rest.read(len(buffer))
+        self._head = self._head[len(content) :]
+        buffer[: len(content)] = content
+        return len(content)
+
+
+class _Broken(io.RawIOBase):
+    """A stream at the place where its archive is damaged."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        raise self._error
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry of an archive, where its header is sound.
+
+    tarfile takes a damaged one for the end, so that what follows would be lost, and reads long names at once.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the entry of a header."""
+        try:
+            entry = super().frombuf(buf, encoding, errors)
+        except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
+            raise tarfile.ReadError(f"header of a member: {error}") from error
+        if entry.type in NAMING_TYPES and entry.size > LONGEST_NAME_BYTES:
+            raise tarfile.ReadError("header of a member: a name longer than any")
+        return entry
+
+
+class _Ending:
+    """A stream that remembers its end: an archive that was cut between two members looks whole but for its end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._end = b""
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._stream.read(size)
+        self._end = (self._end + content)[-BLOCK_BYTES:]
+        return content
+
+    def ends_as_an_archive(self) -> bool:
+        """Read what is left, and return whether the last block is one of zeros."""
+        while self.read(HEAD_BYTES):
+            pass
+        return self._end == bytes(BLOCK_BYTES)
+
+
+def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Joined(head, rest)))
+
+
+class ConnectionArchive(ConnectionFormat):
+    """A tar archive whose members hold connections: tcp-info, NDT5, NDT7, SideStream, flent, described tables.
+
+    Polls of one connection in several tcp-info members are one row. A member that is empty is counted and is not a
+    fault; one that is damaged is, and the others are still read.
+    """
+
+    name = "connection_archive"
+
+    def __init__(self, members: Sequence[MemberFormat]) -> None:
+        self._members = members
+
+    @property
+    def version(self) -> str:
+        """Version of the reader, with those of the readers of its members."""
+        return "archive-1+" + "+".join(member.version for member in self._members)
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content has the magic of a tar archive."""
+        return source.head[MAGIC_OFFSET : MAGIC_OFFSET + 5] == b"ustar"
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the rows of all members, numbered through."""
+        rows = _Rows(context, reading)
+        place = 0
+        with open_plain(source) as plain:
+            handle = _Ending(plain)
+            try:
+                with tarfile.open(fileobj=cast(BinaryIO, handle), mode="r|", tarinfo=_Entry) as archive:
+                    while (entry := archive.next()) is not None:
+                        # The archive would keep every entry, as many as there are.
+                        archive.members.clear()  # type: ignore[attr-defined]
+                        if not entry.isfile():
+                            continue
+                        place += 1
+                        member = archive.extractfile(entry)
+                        if entry.size == 0 or member is None:
+                            reading.refuse("empty_member")
+                            continue
+                        try:
+                            content = _member_content(cast(io.BufferedReader, member), entry.size)
+                            yield from self._member(content, source, reading, rows)
+                        except InputError as error:
+                            reading.refuse(f"member: {error.reason}")
+                            if error.reason not in ("unrecognised_format", "empty"):
+                                fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
+                                reading.fault = reading.fault or fault
+                    continued = _holds_more(cast(BinaryIO, archive.fileobj))
+                whole = handle.ends_as_an_archive()
+            except (tarfile.TarError, EOFError) as error:
+                message = f"tar archive is damaged after member {place}: {error}; copy the file again"
+                reading.fault = InputError("corrupt_record", message)
+            except DAMAGED_STREAM as error:
+                message = f"{source.compression} stream is damaged after member {place}: {error}; copy the file again"
+                reading.fault = InputError("compression", message)
+            else:
+                if continued:
+                    message = f"archive goes on after its end marker, which follows member {place}; "
+                    message += "copy the file again, or unpack archives that were joined and give them one by one"
+                    reading.fault = reading.fault or InputError("corrupt_record", message)
+                elif not whole:
+                    message = f"tar archive ends without its end marker after member {place}; copy the file again"
+                    reading.fault = reading.fault or InputError("truncated", message)
+        yield from rows.finish()
+        if rows.numbered == 0:
+            raise reading.fault or nothing_usable(reading)
+
+    def _member(self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows) -> Facts:
+        compression = "none"
+        with open_plain(Source(archive.path, "none", b"", 0, stored)) as begun:
+            magic = begun.read(MAGIC_BYTES)
+        for known, name in COMPRESSIONS.items():
+            if magic.startswith(known):
+                compression = name
+        if isinstance(stored, io.BytesIO):
+            stored.seek(0)
+        else:
+            stored = _rejoined(magic, stored)
+        with open_plain(Source(archive.path, compression, b"", 0, stored)) as plain:
+            head = _read_up_to(plain, HEAD_BYTES)
+            if not head:
+                reading.refuse("empty_member")
+                return
+            rest = io.BytesIO(head) if len(head) < HEAD_BYTES else _rejoined(head, plain)
+            source = Source(archive.path, "none", head, len(head) + 1, rest)
+            if is_tcp_info(source):
+                yield from rows.of_polls(rest)
+                return
+            chosen = next((one for one in self._members if one.recognises(source)), None)
+            if chosen is None:
+                raise InputError("unrecognised_format", "no reader of connections recognises it")
+            inner = Reading()
+            try:
+                for found in chosen.found(source, inner):
+                    if isinstance(found, tuple):
+                        # Other tables tell their rows apart by the file, which an archive is not.
+                        name, batch = found
+                        reading.refuse(f"{name}: not read in an archive", batch.num_rows)
+                    else:
+                        yield from rows.of_member(found)
+            finally:
+                reading.records_read += inner.records_read
+                for reason, count in inner.refused.items():
+                    reading.refuse(reason, count)
+            if inner.fault is not None:
+                raise inner.fault
+
+
+def _member_content(member: io.BufferedReader, size: int) -> BinaryIO:
+    """Return the stored content of a member; damage of the archive within it comes up where it is read."""
+    if size > SMALL_MEMBER_BYTES:
+        return member
+    parts: list[bytes] = []
+    try:
+        while size > 0 and (part := member.read1(min(size, HEAD_BYTES))):
+            parts.append(part)
+            size -= len(part)
+    except (tarfile.TarError, *DAMAGED_STREAM) as error:
+        return _rejoined(b"".join(parts), cast(BinaryIO, _Broken(error)))
+    return io.BytesIO(b"".join(parts))
+
+
+def _holds_more(rest: BinaryIO) -> bool:
+    """Return whether anything but zeros follows the end marker of an archive."""
+    while block := rest.read(HEAD_BYTES):
+        if block.count(0) < len(block):
+            return True
+    return False
+
+
+def _read_up_to(handle: BinaryIO, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size > 0:
+        part = handle.read(size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+class _Rows:
+    """The connections of an archive, numbered through in the order in which they come: each reader begins with 0."""
+
+    def __init__(self, context: Context, reading: Reading) -> None:
+        self.numbered = 0
+        self._reading = reading
+        self._polls = TcpInfoReader(context, reading)
+        self._gathered = GatheredConnections(context, reading)
+
+    def of_member(self, raw: RawConnections | RawRows) -> Facts:
+        """Take connections of one member; yield the rows that are complete."""
+        for batch in self._gathered.add(raw):
+            yield self._through(batch)
+
+    def of_polls(self, member: BinaryIO) -> Facts:
+        """Take the polls of one tcp-info member; yield the rows that are complete."""
+        for batch in self._polls.read(member):
+            yield from self._gathered_so_far()
+            yield self._through(batch)
+
+    def finish(self) -> Facts:
+        """Yield the rest."""
+        yield from self._gathered_so_far()
+        for batch in self._polls.finish(self._reading):
+            yield self._through(batch)
+
+    def _gathered_so_far(self) -> Facts:
+        for batch in self._gathered.finish():
+            yield self._through(batch)
+
+    def _through(self, batch: pa.RecordBatch) -> tuple[str, pa.RecordBatch]:
+        place = batch.schema.get_field_index("connection_number")
+        numbers = connection_numbers(self.numbered, batch.num_rows)
+        self.numbered += batch.num_rows
+        return TABLE, batch.set_column(place, batch.schema.field(place), numbers)

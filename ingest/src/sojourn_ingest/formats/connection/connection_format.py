@@ -1,0 +1,138 @@
+"""What the readers of connections have in common: from a source's columns to rows of ``connection``.
+
+How to use the counts: ``rtt_samples`` counts RTT samples only where ``sample_basis`` says so. A filter such as "at
+least ten samples" is meaningful there, and nowhere else: ten polls of a smoothed RTT may all show the same sample.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sojourn_ingest.enrichment.enrichment import RAW_COLUMNS, ClientLookup
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
+from sojourn_ingest.schema import table
+
+TABLE = "connection"
+PROVENANCE = ("source_hash", "decoder_version")
+SCHEMA = pa.schema([column for column in table(TABLE).arrow_schema() if column.name not in PROVENANCE])
+RTT_COLUMNS = ("rtt_min_us", "rtt_avg_us", "rtt_max_us", "kernel_min_rtt_us")
+TYPES = {field.name: field.type for field in SCHEMA} | dict.fromkeys(RAW_COLUMNS, pa.string())
+
+
+def connection_numbers(first: int, rows: int) -> pa.Array:
+    """Return so many numbers from ``first`` on."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), rows), start=first - 1)
+
+
+class ConnectionFormat(Format):
+    """A format whose facts are enriched: they depend on prefix lists and rules, and so does their version."""
+
+    holds_addresses = True
+    is_enriched = True
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What is the same for every connection of a source."""
+
+    dataset: str
+    rtt_basis: str
+    sample_basis: str
+    synthetic: bool = False
+
+    def constants(self) -> dict[str, object]:
+        """Return the columns."""
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True)
+class RawConnections:
+    """Connections as a reader found them: the columns that the source has, and of the client the raw ones.
+
+    The raw ones are ``client_address`` or ``client_host``, and ``client_name``. Without a basis the columns hold it.
+    """
+
+    basis: Basis | None
+    columns: Mapping[str, pa.Array]
+    rows: int
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """A few connections that a reader put together one by one, as the columns of :class:`RawConnections`.
+
+    Every row has the same columns.
+    """
+
+    basis: Basis
+    rows: list[dict[str, object]]
+
+
+def columns_of(rows: list[dict[str, object]]) -> dict[str, pa.Array]:
+    """Return rows that all have the same columns, as these."""
+    return {name: pa.array([row[name] for row in rows], TYPES[name]) for name in (rows[0] if rows else ())}
+
+
+#: What a source of connections holds: connections, and facts of other tables.
+Found = RawConnections | RawRows | tuple[str, pa.RecordBatch]
+
+
+class MemberFormat(ConnectionFormat):
+    """A format of which a source may be small, so that what many of them hold is completed together."""
+
+    @abstractmethod
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield what one source holds; faults are as with :meth:`Format.read`."""
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the facts of one source; a row that cannot be one is refused with its reason."""
+        rows = ConnectionRows(context, reading)
+        for found in self.found(source, reading):
+            yield found if isinstance(found, tuple) else (TABLE, rows.complete(found))
+
+
+class ConnectionRows:
+    """Completes a source's batches: clients are looked up and become pseudonyms, rows are checked."""
+
+    def __init__(self, context: Context, reading: Reading) -> None:
+        self._reading = reading
+        self._lookup = ClientLookup(context.enrichment, context.pseudonymiser)
+
+    def complete(self, raw: RawConnections | RawRows) -> pa.RecordBatch:
+        """Return rows of ``connection`` without provenance; what cannot be one is refused by reason."""
+        if isinstance(raw, RawRows):
+            raw = RawConnections(raw.basis, columns_of(raw.rows), len(raw.rows))
+        rows = raw.rows
+        columns = {name: column for name, column in raw.columns.items() if name not in RAW_COLUMNS}
+        client, malformed = self._lookup.columns(dict(raw.columns), rows)
+        columns |= client
+        for name, value in (raw.basis.constants() if raw.basis is not None else {}).items():
+            columns.setdefault(name, pa.repeat(pa.scalar(value), rows))
+        for name in RTT_COLUMNS:
+            if name in columns:
+                # An RTT of zero says that there was no sample.
+                known = columns[name]
+                columns[name] = pc.if_else(pc.equal(known, 0), pa.scalar(None, known.type), known)
+        arrays = [columns.get(field.name, pa.nulls(rows, field.type)).cast(field.type) for field in SCHEMA]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([pa.field(f.name, f.type) for f in SCHEMA]))
+        everything = pa.repeat(pa.scalar(True), rows)
+        keep = self._refuse(everything, malformed, "client_address: not an address")
+        for name in ("start_ns", *RTT_COLUMNS):
+            wrong = pc.fill_null(pc.less(batch.column(name), 0), False)
+            keep = self._refuse(keep, wrong, f"{name}: negative")
+        for field in SCHEMA:
+            if not field.nullable:
+                keep = self._refuse(keep, pc.is_null(batch.column(field.name)), f"{field.name}: missing")
+        crossed = pc.greater(batch.column("rtt_min_us"), batch.column("rtt_max_us"))
+        keep = self._refuse(keep, pc.fill_null(crossed, False), "rtt_min_us above rtt_max_us")
+        return batch.filter(keep)
+
+    def _refuse(self, keep: pa.Array, wrong: pa.Array, reason: str) -> pa.Array:
+        # A row counts under its first fault only, so that refused and kept rows add up to those read.
+        self._reading.refuse(reason, pc.sum(pc.and_(keep, wrong)).as_py() or 0)
+        return pc.and_(keep, pc.invert(wrong))

@@ -1,0 +1,246 @@
+"""Tables of connections (CSV, JSON Lines, Parquet), read through their description into connection.
+
+Whole columns are converted, batch by batch: memory does not grow with the table, and a value that does not fit refuses
+its row with the reason instead of stopping the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.json as pa_json
+import pyarrow.parquet as pq
+
+from sojourn_ingest.formats.connection.connection_format import (
+    TABLE,
+    Basis,
+    ConnectionRows,
+    Found,
+    MemberFormat,
+    RawConnections,
+    connection_numbers,
+)
+from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
+from sojourn_ingest.formats.connection.connection_values import convert
+from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, text_parts
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, FilePart, InputError, Reading, Source, SplittableFormat
+from sojourn_ingest.validation_message import one_line
+
+PARQUET_MAGIC = b"PAR1"
+BLOCK_BYTES = 4 * 2**20
+BATCH_ROWS = 65_536
+
+
+class ConnectionTable(MemberFormat, SplittableFormat):
+    """One kind of table of one described data set."""
+
+    def __init__(self, known: KnownConnections, mapping: ConnectionTableMapping) -> None:
+        self.known = known
+        self.mapping = mapping
+        self.name = f"connection_table:{known.description.dataset}/{mapping.name}"
+
+    @property
+    def version(self) -> str:
+        """Version of the reader; the description is part of it, for another mapping gives other facts."""
+        return f"connection-table-2+{self.known.content_hash[:12]}"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content has the table's columns."""
+        used = self.mapping.columns_used
+        if source.head.startswith(PARQUET_MAGIC):
+            return used <= set(_parquet_columns(source))
+        lines = head_lines(source)
+        if not lines:
+            return False
+        if lines[0].lstrip().startswith(b"{"):
+            return used <= _json_keys(lines)
+        try:
+            header = next(csv.reader([lines[0].decode("utf-8-sig")], delimiter=self.mapping.delimiter))
+        except (UnicodeDecodeError, StopIteration, csv.Error):
+            return False
+        return header == self.mapping.header if self.mapping.header is not None else set(header) == used
+
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield one row for each connection; a row whose values do not convert is refused with its reason."""
+        return self._connections(source, None, reading)
+
+    def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
+        """Return the parts of a plain file in order; none of a compressed one."""
+        if source.compression != "none" or source.stream is not None:
+            return []
+        try:
+            return (parquet_parts if self._is_parquet(source) else text_parts)(source.path, part_bytes)
+        except (pa.ArrowInvalid, OSError):
+            return []  # reading it as a whole says what is wrong
+
+    def rows_in(self, source: Source, part: FilePart) -> int:
+        """Return how many rows that can be told apart a part of text has, up to damage."""
+        rows = 0
+        with suppress(pa.ArrowInvalid, InputError):
+            for batch in self._batches(source, part, Reading(), sorted(self.mapping.columns_used)[:1]):
+                rows += batch.num_rows
+        return rows
+
+    def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
+        """Yield the rows of one part."""
+        rows = ConnectionRows(context, reading)
+        for found in self._connections(source, part, reading):
+            yield TABLE, rows.complete(found)
+
+    def _connections(self, source: Source, part: FilePart | None, reading: Reading) -> Iterator[RawConnections]:
+        description = self.known.description
+        basis = Basis(
+            description.dataset, self.mapping.rtt_basis, self.mapping.sample_basis, synthetic=description.synthetic
+        )
+        # Lines that are not rows have no number: Arrow meets them some blocks before it gives the rows above them.
+        number = 0 if part is None else part.first_row or 0
+        try:
+            for batch in self._batches(source, part, reading, sorted(self.mapping.columns_used)):
+                numbers = connection_numbers(number, batch.num_rows)
+                number += batch.num_rows
+                reading.records_read += batch.num_rows
+                columns, keep = self._columns(batch, reading)
+                columns["connection_number"] = numbers
+                kept = {name: column.filter(keep) for name, column in columns.items()}
+                yield RawConnections(basis, kept, pc.sum(keep).as_py() or 0)
+        except pa.ArrowInvalid as error:
+            advice = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
+            # Arrow quotes the line at fault, which may hold an address: what is said stops before it.
+            what = one_line(error).partition(": ")[0]
+            fault = InputError("corrupt_record", f"table is damaged after row {number}: {what}{advice}")
+            if number == 0:
+                raise fault from None
+            reading.fault = fault
+        except InputError as error:
+            if number == 0:
+                raise
+            reading.fault = error
+
+    @staticmethod
+    def _is_parquet(source: Source) -> bool:
+        return source.head.startswith(PARQUET_MAGIC)
+
+    def _batches(
+        self, source: Source, part: FilePart | None, reading: Reading, used: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        if self._is_parquet(source):
+            yield from self._parquet_batches(source, part, used)
+            return
+        with open_plain(source) if part is None else open_part(source.path, part) as handle:
+            if source.head.lstrip().startswith(b"{"):
+                yield from _json_batches(handle, reading)
+            else:
+                # Only the first part begins with the header.
+                header = None if part is None or part.start == 0 else _header(source, self.mapping.delimiter)
+                yield from self._csv_batches(handle, reading, used, header)
+
+    def _csv_batches(
+        self, handle: BinaryIO, reading: Reading, used: list[str], header: list[str] | None
+    ) -> Iterator[pa.RecordBatch]:
+        def count_and_skip(row: pa_csv.InvalidRow) -> str:
+            reading.records_read += 1
+            reading.refuse("wrong_number_of_columns")
+            return "skip"
+
+        try:
+            yield from pa_csv.open_csv(
+                handle,
+                read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=header),
+                parse_options=pa_csv.ParseOptions(delimiter=self.mapping.delimiter, invalid_row_handler=count_and_skip),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types=dict.fromkeys(used, pa.string()), include_columns=used, strings_can_be_null=False
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            # A table that ends after its header is one without connections.
+            if "Empty CSV file" not in str(error):
+                raise
+
+    def _parquet_batches(self, source: Source, part: FilePart | None, used: list[str]) -> Iterator[pa.RecordBatch]:
+        groups = None if part is None else list(range(part.start, part.end))
+        try:
+            with pq.ParquetFile(source.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
+                yield from file.iter_batches(BATCH_ROWS, groups, columns=used, use_threads=False)
+        except OSError as error:
+            raise InputError("corrupt_record", f"Parquet file is damaged: {one_line(error)}; copy it again") from error
+
+    def _columns(self, batch: pa.RecordBatch, reading: Reading) -> tuple[dict[str, pa.Array], pa.Array]:
+        columns: dict[str, pa.Array] = {}
+        keep = pa.repeat(pa.scalar(True), batch.num_rows)
+        for name, mapping in self.mapping.fields.items():
+            place = batch.schema.get_field_index(mapping.source)
+            found = batch.column(place) if place >= 0 else pa.nulls(batch.num_rows)
+            columns[name], failed = convert(name, mapping, found)
+            reading.refuse(f"{name}: not convertible", pc.sum(pc.and_(keep, failed)).as_py() or 0)
+            keep = pc.and_(keep, pc.invert(failed))
+        return columns, keep
+
+
+def _header(source: Source, delimiter: str) -> list[str]:
+    return next(csv.reader([head_lines(source)[0].decode("utf-8-sig")], delimiter=delimiter))
+
+
+def _parquet_columns(source: Source) -> list[str]:
+    if source.compression != "none" or source.stream is not None:
+        return []
+    try:
+        return list(pq.read_schema(source.path).names)
+    except (pa.ArrowInvalid, OSError):
+        return []
+
+
+def _json_keys(lines: list[bytes]) -> set[str]:
+    keys: set[str] = set()
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        keys |= set(row) if isinstance(row, dict) else set()
+    return keys
+
+
+def _json_batches(handle: BinaryIO, reading: Reading) -> Iterator[pa.RecordBatch]:
+    rest = b""
+    while block := handle.read(BLOCK_BYTES):
+        whole, newline, rest_of_block = (rest + block).rpartition(b"\n")
+        rest = rest_of_block
+        if newline:
+            yield from _json_lines(whole + newline, reading)
+        elif len(rest) > 16 * BLOCK_BYTES:
+            raise InputError("corrupt_record", "JSON Lines: a line is longer than any row; is the file of one line?")
+    if rest.strip():
+        yield from _json_lines(rest, reading)
+
+
+def _json_lines(block: bytes, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of some lines; where a line is malformed, it is found by halving and refused alone."""
+    if not block.strip():
+        return
+    try:
+        options = pa_json.ReadOptions(block_size=len(block) + 1)
+        parsed = pa_json.read_json(pa.BufferReader(block), read_options=options)
+    except pa.ArrowInvalid:
+        lines = block.splitlines(keepends=True)
+        if len(lines) == 1:
+            reading.records_read += 1
+            reading.refuse("malformed_line")
+            return
+        middle = len(lines) // 2
+        yield from _json_lines(b"".join(lines[:middle]), reading)
+        yield from _json_lines(b"".join(lines[middle:]), reading)
+        return
+    yield from parsed.combine_chunks().to_batches()
+
+
+def connection_tables_of(known: list[KnownConnections]) -> list[ConnectionTable]:
+    """Return a format for each table of each described data set."""
+    return [ConnectionTable(one, mapping) for one in known for mapping in one.description.tables]

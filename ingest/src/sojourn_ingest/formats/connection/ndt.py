@@ -1,0 +1,91 @@
+"""Results of M-Lab's speed tests NDT5 and NDT7: one JSON document a test, one row of connection a direction.
+
+NDT7 keeps the TCP_INFO that the server polled during a direction. NDT5 keeps a summary: of newer servers, minimum,
+maximum, sum and count of the smoothed RTT as polled; of older ones, the kernel's windowed minimum alone. The client is
+the other end of the server's socket.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from sojourn_ingest import _native
+from sojourn_ingest.formats.connection.connection_format import Basis, Found, MemberFormat, RawRows
+from sojourn_ingest.formats.content.json_document import parse_object, read_text
+from sojourn_ingest.formats.interface import InputError, Reading, Source
+
+START = re.compile(rb'^\s*\{\s*"(GitShortCommit|Version|ServerIP)"')
+DIRECTION_OF_NDT7 = re.compile(rb'"(Download|Upload)":\{')
+
+
+def _absent(_: str) -> None:
+    return None
+
+
+def _whole(text: str) -> int | None:
+    """Return a whole number of 64 bits; none of more digits counts anything."""
+    return int(text) if len(text) < 20 else None
+
+
+def _connections(source: Source, reading: Reading, version: int) -> list[dict[str, object]]:
+    """Return the rows of one result; none where no direction has a measurement."""
+    what = f"NDT{version} result"
+    text = read_text(source, what)
+    seen = _native.ndt_connections(text, version)
+    if seen is None:
+        parse_object(text, what)  # says where it is damaged
+        # Some tools write NaN, and numbers that no double holds: such a value counts nothing.
+        known = json.loads(text, parse_float=_absent, parse_int=_whole, parse_constant=_absent)
+        seen = _native.ndt_connections(json.dumps(known).encode(), version)
+    if seen is None:
+        raise InputError("corrupt_record", f"{what}: holds half a character; copy the file again")
+    directions, refused, rows = seen
+    reading.records_read += directions
+    for reason in refused:
+        reading.refuse(reason)
+    return rows
+
+
+class Ndt7(MemberFormat):
+    """One NDT7 test: a download, an upload, or both."""
+
+    name = "ndt7"
+    version = "ndt7-1"
+    basis = Basis("m-lab-ndt7", rtt_basis="smoothed", sample_basis="polls")
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content begins like a result and has a direction of NDT7."""
+        return START.match(source.head) is not None and DIRECTION_OF_NDT7.search(source.head) is not None
+
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield one row for each direction; one without any measurement is refused."""
+        rows = _connections(source, reading, 7)
+        if not rows:
+            raise InputError(
+                "no_measurement", "NDT7 result without a measurement of the server: the test was broken off"
+            )
+        yield RawRows(self.basis, rows)
+
+
+class Ndt5(MemberFormat):
+    """One NDT5 test; only the direction from the server has an RTT."""
+
+    name = "ndt5"
+    version = "ndt5-1"
+    polled = Basis("m-lab-ndt5", rtt_basis="smoothed", sample_basis="polls")
+    not_polled = Basis("m-lab-ndt5", rtt_basis="kernel_minimum", sample_basis="unknown")
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content begins like a result and has the control connection of NDT5."""
+        return START.match(source.head) is not None and b'"Control":{' in source.head
+
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield the row of the direction from the server; directions without an RTT are refused."""
+        rows = _connections(source, reading, 5)
+        if not rows:
+            raise InputError(
+                "no_measurement", "NDT5 result without an RTT: the test from the server was not made or not finished"
+            )
+        yield RawRows(self.not_polled if rows[0]["rtt_samples"] is None else self.polled, rows)

@@ -1,0 +1,109 @@
+"""M-Lab SideStream tables: one line a connection with the Web100 variables of the kernel when it ended.
+
+Minimum, maximum and sum are of raw RTT samples in milliseconds, and CountRTT counts those samples. DataBytesOut is not
+used: in these files it counts 20 bytes of TCP header for each segment, so the payload sent is not known, only that
+acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from sojourn_ingest.formats.connection.connection_format import (
+    Basis,
+    Found,
+    MemberFormat,
+    RawConnections,
+    connection_numbers,
+)
+from sojourn_ingest.formats.content.numbers_in_text import number_of_text
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import InputError, Reading, Source
+from sojourn_ingest.validation_message import one_line
+
+MIN_RTT_UNSET = 2**32 - 1
+USED = (
+    "RemAddress", "StartTimeSec", "StartTimeUsec", "Duration", "MinRTT", "MaxRTT", "SumRTT", "CountRTT",
+    "ThruBytesAcked", "ThruBytesReceived", "PktsRetrans",
+)  # fmt: skip
+
+
+class SideStream(MemberFormat):
+    """A table whose first line begins with ``K:`` and names the variables, and whose other lines begin with ``C:``."""
+
+    name = "sidestream"
+    version = "sidestream-1"
+    basis = Basis("m-lab-sidestream", rtt_basis="raw", sample_basis="rtt_samples")
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line names the Web100 variables."""
+        lines = head_lines(source, limit=1)
+        return bool(lines) and lines[0].startswith(b"K: ") and b" CountRTT" in lines[0]
+
+    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+        """Yield one row for each connection."""
+        names = head_lines(source, limit=1)[0].decode("utf-8", errors="replace").split()
+        missing = [name for name in USED if name not in names]
+        if missing:
+            raise InputError("missing_columns", f"SideStream table without {', '.join(missing)}")
+
+        def count_and_skip(row: pa_csv.InvalidRow) -> str:
+            reading.refuse("wrong_number_of_columns")
+            return "skip"
+
+        with open_plain(source) as handle:
+            try:
+                reader = pa_csv.open_csv(
+                    handle,
+                    read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1),
+                    parse_options=pa_csv.ParseOptions(
+                        delimiter=" ", quote_char=False, invalid_row_handler=count_and_skip
+                    ),
+                    convert_options=pa_csv.ConvertOptions(
+                        column_types=dict.fromkeys(names, pa.string()), include_columns=["K:", *USED]
+                    ),
+                )
+                for batch in reader:
+                    # Tables that were put together from several have their head lines in between.
+                    batch = batch.filter(pc.not_equal(batch.column("K:"), "K:"))
+                    given = self._columns(batch, reading.records_read)
+                    reading.records_read += batch.num_rows
+                    yield RawConnections(self.basis, given, batch.num_rows)
+            except pa.ArrowInvalid as error:
+                # Arrow may quote the line at fault, which holds an address.
+                what = one_line(error).partition(": ")[0]
+                fault = InputError("corrupt_record", f"damaged after connection {reading.records_read}: {what}")
+                if reading.records_read == 0:
+                    raise fault from error
+                reading.fault = fault
+
+    @staticmethod
+    def _columns(batch: pa.RecordBatch, first: int) -> dict[str, Any]:
+        def whole(name: str, factor: float = 1) -> pa.Array:
+            return number_of_text(batch.column(name), factor, whole=True)
+
+        samples, total = whole("CountRTT"), whole("SumRTT", 1000)
+        least = whole("MinRTT")
+        none = pa.scalar(None, pa.int64())
+        sampled = pc.greater(samples, 0)
+        least = pc.if_else(pc.or_(pc.equal(least, MIN_RTT_UNSET), pc.invert(sampled)), none, least)
+        return {
+            "connection_number": connection_numbers(first, batch.num_rows),
+            "start_ns": pc.add(pc.multiply(whole("StartTimeSec"), 1_000_000_000), whole("StartTimeUsec", 1000)),
+            "duration_ms": number_of_text(batch.column("Duration"), 1e-3, whole=False),
+            "client_address": batch.column("RemAddress"),
+            "rtt_samples": samples,
+            "rtt_min_us": pc.multiply(least, 1000),
+            "rtt_avg_us": pc.if_else(
+                sampled, pc.divide(total.cast(pa.float64()), samples.cast(pa.float64())), pa.scalar(None, pa.float64())
+            ),
+            "rtt_max_us": pc.if_else(sampled, whole("MaxRTT", 1000), none),
+            "acked_bytes": whole("ThruBytesAcked"),
+            "received_bytes": whole("ThruBytesReceived"),
+            "retransmitted_packets": whole("PktsRetrans"),
+        }

@@ -1,0 +1,66 @@
+"""Description files: YAML beside the data, recognised by a marker line, checked against a pydantic model.
+
+What a study, a table of connections and a queue log declare of themselves differs; how such a file is told from other
+YAML, how large it may be, and how a fault in it is reported do not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.validation_message import one_line
+
+MAX_BYTES = 2**20
+"""A larger file is not a description."""
+MARKER_WITHIN_BYTES = 4096
+"""How far from the start the marker line may stand."""
+SUFFIXES = (".yaml", ".yml")
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def is_marked(head: bytes, marker: str) -> bool:
+    """Return whether a line near the start of a content is the marker, a comment behind it or not."""
+    text = head[:MARKER_WITHIN_BYTES].decode("utf-8", errors="replace")
+    return any(line.partition("#")[0].rstrip() == marker for line in text.splitlines())
+
+
+def describes(source: Source, marker: str) -> bool:
+    """Return whether a source is a description of the kind that the marker names."""
+    return source.plain_bytes <= MAX_BYTES and is_marked(source.head, marker)
+
+
+def head_of(path: Path) -> bytes:
+    """Return as much of a file as the marker may stand in; nothing of a file that is too large for a description."""
+    if path.stat().st_size > MAX_BYTES:
+        return b""
+    with path.open("rb") as handle:
+        return handle.read(MARKER_WITHIN_BYTES)
+
+
+def text_of(source: Source) -> bytes:
+    """Return the text of a description."""
+    with open_plain(source) as handle:
+        return handle.read(MAX_BYTES)
+
+
+def parse_as(model: type[Model], text: bytes, what: str) -> Model:
+    """Return the description in ``text``; ``what`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        If it is not valid YAML, or not what the model declares.
+    """
+    try:
+        return model.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise InputError("corrupt_record", f"{what} is not valid YAML: {one_line(error)}") from error
+    except ValidationError as error:
+        raise InputError("corrupt_record", f"{what}: {one_line(error)}") from error

@@ -1,0 +1,52 @@
+"""Sources that are one JSON document."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.interface import InputError, Source
+
+MAX_BYTES = 256 * 2**20
+
+
+def read_text(source: Source, what: str) -> bytes:
+    """Return the whole content.
+
+    Raises
+    ------
+    InputError
+        If it is larger than any such document.
+    """
+    with open_plain(source) as handle:
+        text = handle.read(MAX_BYTES + 1)
+    if len(text) > MAX_BYTES:
+        raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, which no such document is")
+    return text
+
+
+def parse_object(text: bytes, what: str) -> dict[str, Any]:
+    """Return the JSON object that is the whole text.
+
+    Raises
+    ------
+    InputError
+        If it is not a JSON object; the message never quotes the content.
+    """
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"{what}: JSON is damaged at character {error.pos} ({error.msg}); copy the file again"
+        raise InputError("corrupt_record", message, error.pos) from error
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise InputError("corrupt_record", f"{what}: not JSON ({type(error).__name__}); copy the file again") from error
+    if not isinstance(content, dict):
+        raise InputError("corrupt_record", f"{what}: the document is not a JSON object")
+    return content
+
+
+def count(value: Any) -> int | None:
+    """Return a number that counts something; None for what is not a number of 64 bits."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value < 2**63 else None

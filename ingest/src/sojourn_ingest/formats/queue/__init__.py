@@ -1,0 +1,1 @@
+"""Queue logs and counters of queue disciplines."""

@@ -1,0 +1,1 @@
+"""The manifest of one run."""

@@ -1,0 +1,152 @@
+"""What a run's manifest says (JSON or YAML, schema testbed-manifest/1)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.validation_message import one_line
+
+SCHEMA = "testbed-manifest/1"
+SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
+MAX_BYTES = 16 * 2**20
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+# Seconds whose nanoseconds fit 63 bits: until the year 2262.
+Epoch = Annotated[float, Field(ge=0, lt=9.2e9)]
+
+
+class _Model(BaseModel):
+    # A manifest may say more than Sojourn reads; no number of it is infinite.
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class _Queue(_Model):
+    discipline: str
+    size_bdp: float | None = None
+    size_bytes: Count | None = None
+    size_packets: Count | None = None
+    aqm_parameters: dict[str, Any] | None = None
+
+
+class _Instant(_Model):
+    epoch_s: Epoch
+
+
+class _Window(_Model):
+    start_epoch_s: Epoch
+    end_epoch_s: Epoch
+
+
+class _Flow(_Model):
+    role: Literal["app", "tcp", "tcp_control"]
+    proto: Literal["tcp", "udp"]
+    src: str
+    sport: Port
+    dst: str
+    dport: Port
+    cc: str | None = None
+    app: str | None = None
+    ssrc: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    rtp_payload_type: Annotated[int, Field(ge=0, lt=128)] | None = None
+    #: Whether the flow is RTP; where it is not said, a flow with an SSRC or a payload type is.
+    rtp: bool | None = None
+    planned_start_s: float | None = None
+
+
+class _Clock(_Model):
+    mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
+
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Part(_Model):
+    """One of the files that a capture was written to; ``sha256`` is that of its plain content."""
+
+    name: str = Field(pattern=r"^[^/\\\x00]+$")
+    sha256: Sha256 | None = None
+
+
+class _File(_Model):
+    """A file of the run, or, of a capture, the files that it was written to one after the other."""
+
+    sha256: Sha256 | None = None
+    parts: list[Part | Annotated[str, Field(pattern=r"^[^/\\\x00]+$")]] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _is_known(self) -> _File:
+        if (self.sha256 is None) == (self.parts is None):
+            raise ValueError("give sha256 of the file, or parts where it is in several files")
+        return self
+
+
+class Manifest(_Model):
+    """A manifest as written by the testbed; fields are named there, columns of ``run`` here."""
+
+    run_id: str = Field(min_length=1)
+    study: str = Field(min_length=1)
+    direction: Literal["downlink", "uplink"] | None = None
+    bandwidth_bps: int = Field(gt=0, lt=2**53)
+    rtt_ms: float = Field(ge=0)
+    queue: _Queue
+    cc: str | None = None
+    app: str | None = None
+    order: Literal["solo", "app_first", "tcp_first"]
+    workload: str = "call"
+    repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    bandwidth_programme: str | None = None
+    session_id: str | None = None
+    t0: _Instant | None = None
+    window: _Window | None = None
+    flows: list[_Flow] = []
+    clock: _Clock | None = None
+    files: dict[str, _File] = {}
+    exclusion_reason: str | None = None
+
+
+def _load(source: Source) -> dict[str, Any]:
+    with open_plain(source) as handle:
+        text = handle.read(MAX_BYTES)
+    try:
+        content = json.loads(text) if text.lstrip().startswith(b"{") else yaml.safe_load(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InputError("corrupt_record", f"manifest is not valid JSON or YAML: {one_line(error)}") from error
+    if not isinstance(content, dict):
+        raise InputError("corrupt_record", "manifest is not a JSON or YAML object")
+    return content
+
+
+def load_manifest(source: Source) -> Manifest:
+    """Return the manifest that a file holds.
+
+    Raises
+    ------
+    InputError
+        If it is not valid.
+    """
+    try:
+        return Manifest.model_validate(_load(source))
+    except ValidationError as error:
+        raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
+
+
+def rtp_hints(manifest: Manifest) -> tuple[RtpHint, ...]:
+    """Return what a manifest says of its UDP flows: which are RTP, and which are not."""
+    hints = []
+    for flow in manifest.flows:
+        known = flow.ssrc is not None or flow.rtp_payload_type is not None
+        is_rtp = known if flow.rtp is None else flow.rtp
+        if flow.proto == "udp" and (known or flow.rtp is not None):
+            ends = (flow.src, flow.sport, flow.dst, flow.dport)
+            stream = (flow.ssrc, flow.rtp_payload_type) if is_rtp else (None, None)
+            hints.append(RtpHint(*ends, is_rtp, *stream))
+    return tuple(hints)

@@ -1,0 +1,211 @@
+"""Run manifests (JSON or YAML, schema testbed-manifest/1): run, run_flow, run_source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.capture.capture_pair import CapturePair
+from sojourn_ingest.formats.interface import (
+    Context,
+    DeclaredFiles,
+    Facts,
+    Fingerprint,
+    Format,
+    InputError,
+    Pair,
+    Reading,
+    Source,
+    recording_hash,
+)
+from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA_ENTRY, Manifest, load_manifest, rtp_hints
+from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, measured_file
+from sojourn_ingest.schema import table
+
+SUFFIXES = (".json", ".yaml", ".yml")
+
+AQM_NAMES = {"bfifo": "tail-drop", "pfifo": "tail-drop", "pfifo_fast": "tail-drop"}
+
+
+def _ns(seconds: float) -> int:
+    # Whole microseconds first: a double holds today's epoch to a quarter of a microsecond, not to a nanosecond.
+    return round(seconds * 1_000_000) * 1000
+
+
+class RunManifest(Format):
+    """The description of one run, in the folder that holds the run's files."""
+
+    name = "run_manifest"
+    holds_addresses = True
+    describes_neighbours = True
+    describes_runs = True
+    pair_format = CapturePair
+    version = "run-manifest-5"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content names the manifest's schema near its start."""
+        return source.plain_bytes <= MAX_BYTES and SCHEMA_ENTRY.search(source.head[:4096]) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the run, its flows, and the hashes that bind its files to it."""
+        manifest = load_manifest(source)
+        reading.records_read = 1
+        run_key = {"study_id": manifest.study, "run_id": manifest.run_id}
+        yield _batch("run", [run_key | self._run(manifest)])
+        if manifest.exclusion_reason:
+            yield _batch("run_exclusion", [run_key | {"exclusion_reason": manifest.exclusion_reason}])
+        if manifest.flows:
+            yield _batch("run_flow", [run_key | row for row in self._flows(manifest, context)])
+        measured = self._measurements(manifest, source.path.parent, context)
+        if measured:
+            yield _batch("run_source", [run_key | row for row in measured])
+
+    def bound_to(self, source: Source, fingerprint: Fingerprint) -> str:
+        """Return a fingerprint of the files beside a manifest that does not list them; empty where it lists them.
+
+        Such files are bound to the run by lying there, so a file that comes or changes makes other facts of the
+        same manifest.
+        """
+        try:
+            manifest = load_manifest(source)
+            fingerprints = []
+            for name in MEASUREMENTS:
+                found = measured_file(manifest, source.path.parent, name)
+                if found is not None and None in found.declared:
+                    fingerprints.append(f"{found.paths[0].name}\0{found.content_hash(fingerprint)}")
+        except (InputError, OSError):
+            return ""  # reading the manifest, and the file beside it, says what is wrong
+        return f"+beside-{hashlib.sha256(chr(0).join(fingerprints).encode()).hexdigest()[:8]}" if fingerprints else ""
+
+    def may_be_called(self, name: str) -> bool:
+        """Return whether a name ends as those of JSON and YAML do."""
+        return name.endswith(SUFFIXES)
+
+    def declared_files(self, source: Source) -> list[DeclaredFiles]:
+        """Return the captures that lie beside a manifest, and what it says of the flows in them."""
+        try:
+            manifest = load_manifest(source)
+            measured = [measured_file(manifest, source.path.parent, name) for name in CAPTURES]
+        except (InputError, OSError):
+            return []
+        hints = rtp_hints(manifest)
+        return [
+            DeclaredFiles(found.paths, Capture.name, found.is_listed, hints) for found in measured if found is not None
+        ]
+
+    def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
+        """Return the captures before and after the bottleneck beside a manifest, if both are there.
+
+        Raises
+        ------
+        InputError
+            If the manifest is not valid, or a capture is not the one that it lists.
+        """
+        manifest = load_manifest(source)
+        found: list[tuple[tuple[Path, ...], str]] = []
+        for file_name in CAPTURES:
+            measured = measured_file(manifest, source.path.parent, file_name)
+            if measured is None or not all(path.is_file() for path in measured.paths):
+                return None
+            hashes = [fingerprint(path) for path in measured.paths]
+            for path, declared, content_hash in zip(measured.paths, measured.declared, hashes, strict=True):
+                if declared is not None and declared != content_hash:
+                    raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
+            found.append((measured.paths, recording_hash(hashes)))
+        (before, before_hash), (after, after_hash) = found
+        return CapturePair(
+            study_id=manifest.study,
+            run_id=manifest.run_id,
+            before=before,
+            after=after,
+            rate_bps=manifest.bandwidth_bps,
+            before_hash=before_hash,
+            after_hash=after_hash,
+        )
+
+    @staticmethod
+    def _run(manifest: Manifest) -> dict[str, Any]:
+        queue = manifest.queue
+        return {
+            "start_order": manifest.order,
+            "workload": manifest.workload,
+            "direction": manifest.direction,
+            "bandwidth_bps": manifest.bandwidth_bps,
+            "rtt_ms": manifest.rtt_ms,
+            "aqm": AQM_NAMES.get(queue.discipline, queue.discipline),
+            "queue_discipline": queue.discipline,
+            "queue_size_bytes": queue.size_bytes,
+            "queue_size_packets": queue.size_packets,
+            "queue_size_bdp": queue.size_bdp,
+            "aqm_parameters": None
+            if queue.aqm_parameters is None
+            else json.dumps(queue.aqm_parameters, sort_keys=True),
+            "congestion_control": manifest.cc,
+            "application": manifest.app,
+            "repetition": manifest.repetition,
+            "bandwidth_programme": manifest.bandwidth_programme,
+            "session_id": manifest.session_id,
+            "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
+            "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),
+            "window_end_ns": None if manifest.window is None else _ns(manifest.window.end_epoch_s),
+            "monotonic_offset_ns": None if manifest.clock is None else manifest.clock.mono_to_realtime_offset_ns,
+        }
+
+    @staticmethod
+    def _flows(manifest: Manifest, context: Context) -> list[dict[str, Any]]:
+        rows = []
+        for number, flow in enumerate(manifest.flows):
+            try:
+                source_keys, destination_keys = (
+                    context.pseudonymiser.keys(flow.src),
+                    context.pseudonymiser.keys(flow.dst),
+                )
+            except ValueError as error:
+                raise InputError("corrupt_record", f"manifest: flow {number}: {error}") from error
+            rows.append(
+                {
+                    "flow_number": number,
+                    "role": flow.role,
+                    "protocol": flow.proto,
+                    "source_host_key": source_keys[0],
+                    "source_prefix_key": source_keys[1],
+                    "source_port": flow.sport,
+                    "destination_host_key": destination_keys[0],
+                    "destination_prefix_key": destination_keys[1],
+                    "destination_port": flow.dport,
+                    "congestion_control": flow.cc,
+                    "application": flow.app,
+                    "ssrc": flow.ssrc,
+                    "rtp_payload_type": flow.rtp_payload_type,
+                    "planned_start_ms": None if flow.planned_start_s is None else flow.planned_start_s * 1000,
+                }
+            )
+        return rows
+
+    @staticmethod
+    def _measurements(manifest: Manifest, folder: Path, context: Context) -> list[dict[str, Any]]:
+        rows: dict[str, dict[str, Any]] = {}
+        for file_name, measurement in MEASUREMENTS.items():
+            if measurement in rows:
+                continue
+            # What lies beside a manifest that does not list it, under that name, belongs to the run.
+            measured = measured_file(manifest, folder, file_name)
+            if measured is None:
+                continue
+            rows[measurement] = {
+                "measurement": measurement,
+                "file_name": file_name,
+                "measurement_hash": measured.content_hash(context.fingerprint),
+            }
+        return list(rows.values())
+
+
+def _batch(name: str, rows: list[dict[str, Any]]) -> tuple[str, pa.RecordBatch]:
+    provenance = ("source_hash", "decoder_version")
+    schema = pa.schema([column for column in table(name).arrow_schema() if column.name not in provenance])
+    return name, pa.RecordBatch.from_pylist(rows, schema=schema)

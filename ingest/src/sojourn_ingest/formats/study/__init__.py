@@ -1,0 +1,1 @@
+"""Studies: their descriptions and the tables that these describe."""

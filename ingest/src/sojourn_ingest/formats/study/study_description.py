@@ -1,0 +1,289 @@
+"""Study descriptions: what a study is, which solo runs give demand, and how its tables map to the lake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, Field, model_validator
+
+from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
+from sojourn_ingest.schema import TABLES, Column, table
+
+MARKER = "sojourn_study: 1"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a kind of quantity, and what one of it is in that kind's base unit."""
+
+    kind: str
+    factor: float
+
+
+UNITS: dict[str, Unit] = {
+    "bit/s": Unit("rate", 1.0), "kbit/s": Unit("rate", 1e3), "Mbit/s": Unit("rate", 1e6), "Gbit/s": Unit("rate", 1e9),
+    "ns": Unit("time", 1e-9), "us": Unit("time", 1e-6), "ms": Unit("time", 1e-3), "s": Unit("time", 1.0),
+    "bytes": Unit("bytes", 1.0), "kB": Unit("bytes", 1e3), "KiB": Unit("bytes", 1024.0),
+    "BDP": Unit("BDP", 1.0),
+    "ratio": Unit("ratio", 1.0), "percent": Unit("ratio", 0.01),
+    "1": Unit("count", 1.0),
+}  # fmt: skip
+"""Units that a study's numbers may have, and the lake's columns."""
+
+TEXT_UNITS = {"duration": "s", "UTC": "ns", "epoch s": "ns"}
+"""Units of times that are read in a way of their own, with the unit of the columns they are for: a length such as
+`0 days 00:01:30`, an instant in ISO 8601 (UTC where it names no zone), an instant in seconds since 1970."""
+
+
+def unit_factor(stated: str | None, column: Column) -> float:
+    """Return what a number in the stated unit is multiplied by to be in a column's; none stated is the column's own.
+
+    Raises
+    ------
+    ValueError
+        If the units are of different kinds of quantity.
+    """
+    target = UNITS[column.unit or "1"]
+    source = target if stated is None else UNITS[stated]
+    if source.kind != target.kind:
+        raise ValueError(f"{column.name} is in {column.unit or 'no unit'}, which {stated} cannot be converted to")
+    # Of a whole quotient the quotient is exact: 1e-3 / 1e-9 is not 1e6 in doubles.
+    return float(f"{source.factor / target.factor:.12g}")
+
+
+MAPPED_TABLES = ("run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile")
+
+
+class FieldMapping(BaseModel, extra="forbid"):
+    """How one lake column comes from one column of the study's table, or is constant.
+
+    Applied in this order: ``pattern`` takes the first group of a regular expression, ``null_when`` turns
+    codes that mean "none" into null, ``codes`` translates, ``unit`` converts to the lake column's unit.
+    """
+
+    source: str | None = Field(default=None, alias="from")
+    constant: str | float | int | bool | None = None
+    pattern: str | None = None
+    codes: dict[str, str] | None = None
+    null_when: list[str] = []
+    unit: str | None = None
+    counts_restarts: bool = False
+    null_where: dict[str, list[str]] = {}
+
+    @model_validator(mode="after")
+    def _check(self) -> FieldMapping:
+        if (self.source is None) == (self.constant is None):
+            raise ValueError("give either from or constant")
+        if self.unit is not None and self.unit not in TEXT_UNITS and self.unit not in UNITS:
+            raise ValueError(f"unit {self.unit!r} is not one of {', '.join((*TEXT_UNITS, *UNITS))}")
+        return self
+
+
+def _check_unit(stated: str | None, column: Column) -> None:
+    """Raise ValueError unless numbers in the stated unit can be converted to a column's."""
+    if stated not in TEXT_UNITS:
+        unit_factor(stated, column)
+    elif column.unit != TEXT_UNITS[stated]:
+        raise ValueError(f"{column.name} is in {column.unit or 'no unit'}, which {stated} cannot be converted to")
+
+
+class OutputMapping(BaseModel, extra="forbid"):
+    """Rows of one lake table that come from each row of the study's table."""
+
+    table: Literal["run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile"]
+    only_where: dict[str, list[str]] = {}
+    fields: dict[str, FieldMapping]
+
+    @model_validator(mode="after")
+    def _check(self) -> OutputMapping:
+        declared = {column.name for column in TABLES[self.table].columns}
+        unknown = set(self.fields) - declared
+        if unknown:
+            raise ValueError(f"table {self.table} has no column {', '.join(sorted(unknown))}")
+        for column in TABLES[self.table].columns:
+            constant = self.fields[column.name].constant if column.name in self.fields else None
+            if column.codes and constant is not None and constant not in column.codes:
+                raise ValueError(f"{column.name}: {constant!r} is not one of {', '.join(column.codes)}")
+            mapping = self.fields.get(column.name)
+            is_number = mapping is not None and mapping.source is not None and not pa.types.is_string(column.type)
+            if mapping is not None and is_number and not mapping.counts_restarts:
+                _check_unit(mapping.unit, column)
+        required = {column.name for column in TABLES[self.table].columns if not column.nullable}
+        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored", "score_number"}
+        if missing:
+            raise ValueError(f"table {self.table} needs a mapping of {', '.join(sorted(missing))}")
+        if self.table == "qoe_score" and not self.fields.keys() & {"run_id", "session_id", "start_ns"}:
+            raise ValueError("table qoe_score needs a mapping of run_id, session_id, or start_ns with end_ns")
+        if self.table == "qoe_score" and ("start_ns" in self.fields) != ("end_ns" in self.fields):
+            raise ValueError("table qoe_score needs both start_ns and end_ns, or neither")
+        return self
+
+
+class TableMapping(BaseModel, extra="forbid"):
+    """One table of the study, recognised by its header."""
+
+    name: str
+    header: list[str] = Field(min_length=1)
+    outputs: list[OutputMapping] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> TableMapping:
+        for output in self.outputs:
+            used = {mapping.source for mapping in output.fields.values() if mapping.source}
+            used |= set(output.only_where)
+            used |= {name for mapping in output.fields.values() for name in mapping.null_where}
+            unknown = used - set(self.header)
+            if unknown:
+                raise ValueError(f"table {self.name}: no column {', '.join(sorted(unknown))} in its header")
+        return self
+
+
+class DemandRule(BaseModel, extra="forbid"):
+    """Which solo runs give the demand of a role and application; see demand_rule's columns."""
+
+    role: Literal["app", "tcp"]
+    application: str = "*"
+    selects: bool = True
+    reason: str | None = None
+    bandwidth_bps: str = "any"
+    rtt_ms: str = "any"
+    queue_size_bdp: str = "any"
+    aqm: str = "any"
+    congestion_control: str = "any"
+    workload: str = "same"
+
+
+class BandwidthStep(BaseModel, extra="forbid"):
+    """One rate of a programme, and the second of the run at which it is set."""
+
+    at_s: int = Field(ge=0, lt=2**31)
+    bandwidth_bps: int = Field(gt=0, lt=2**53)
+
+
+class BandwidthProgramme(BaseModel, extra="forbid"):
+    """A programme by which the bottleneck's rate changes within a run."""
+
+    name: str
+    steps: list[BandwidthStep] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> BandwidthProgramme:
+        times = [step.at_s for step in self.steps]
+        if times[0] != 0 or any(first >= second for first, second in pairwise(times)):
+            raise ValueError(f"programme {self.name}: the steps start at 0 s and follow each other in time")
+        return self
+
+
+class StudyDescription(BaseModel, extra="forbid"):
+    """A study as its description file gives it."""
+
+    sojourn_study: Literal[1]
+    study_id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str
+    description: str
+    citation: str | None = None
+    licence: str
+    url: str | None = None
+    synthetic: bool = False
+    demand: list[DemandRule] = []
+    programmes: list[BandwidthProgramme] = []
+    tables: list[TableMapping] = []
+
+
+def parse_description(text: bytes) -> StudyDescription:
+    """Return the study description in ``text``.
+
+    Raises
+    ------
+    InputError
+        If it is not valid YAML, or not a study description.
+    """
+    return parse_as(StudyDescription, text, "study description")
+
+
+@cache
+def bundled_description_paths() -> tuple[Path, ...]:
+    """Return the description files that ship with the package."""
+    folder = resources.files("sojourn_ingest") / "studies"
+    return tuple(sorted(Path(str(item)) for item in folder.iterdir() if item.name.endswith(".yaml")))
+
+
+class StudyDescriptionFile(Format):
+    """A study description, bundled or lying beside a study's data."""
+
+    name = "study_description"
+    holds_addresses = False
+    version = "study-description-2"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content carries the marker line near its start."""
+        return describes(source, MARKER)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the study, its demand rules and its programmes of rates."""
+        study = parse_description(text_of(source))
+        reading.records_read = 1 + len(study.demand) + sum(len(programme.steps) for programme in study.programmes)
+        reading.subject = f"study:{study.study_id}"
+        yield self._batch(
+            "study",
+            [
+                {
+                    "study_id": study.study_id,
+                    "title": study.title,
+                    "description": study.description.strip(),
+                    "citation": study.citation,
+                    "licence": study.licence,
+                    "url": study.url,
+                    "synthetic": study.synthetic,
+                }
+            ],
+        )
+        if study.demand:
+            yield self._batch(
+                "demand_rule",
+                [
+                    {
+                        "study_id": study.study_id,
+                        "role": rule.role,
+                        "application": rule.application,
+                        "selects": rule.selects,
+                        "reason": rule.reason,
+                        "bandwidth_rule": rule.bandwidth_bps,
+                        "rtt_rule": rule.rtt_ms,
+                        "queue_size_bdp_rule": rule.queue_size_bdp,
+                        "aqm_rule": rule.aqm,
+                        "congestion_control_rule": rule.congestion_control,
+                        "workload_rule": rule.workload,
+                    }
+                    for rule in study.demand
+                ],
+            )
+
+        if study.programmes:
+            yield self._batch(
+                "bandwidth_step",
+                [
+                    {
+                        "study_id": study.study_id,
+                        "bandwidth_programme": programme.name,
+                        "step_number": number,
+                        "second": step.at_s,
+                        "bandwidth_bps": step.bandwidth_bps,
+                    }
+                    for programme in study.programmes
+                    for number, step in enumerate(programme.steps)
+                ],
+            )
+
+    @staticmethod
+    def _batch(name: str, rows: list[dict[str, Any]]) -> tuple[str, pa.RecordBatch]:
+        provenance = ("source_hash", "decoder_version")
+        schema = pa.schema([column for column in table(name).arrow_schema() if column.name not in provenance])
+        return name, pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -1,0 +1,286 @@
+"""Tables of a study (CSV), read through its description: run, run_measurement, qoe_score and rate_profile.
+
+Columns are read as text and converted column by column, batch by batch, so that memory stays bounded and a
+value that does not fit is refused with its reason instead of stopping the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from sojourn_ingest.formats.content.numbers_in_text import number_of_text
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.study.study_description import (
+    FieldMapping,
+    OutputMapping,
+    StudyDescription,
+    TableMapping,
+    parse_description,
+    unit_factor,
+)
+from sojourn_ingest.schema import Column, table
+from sojourn_ingest.validation_message import one_line
+
+DURATION = r"^(?:(?P<days>\d+) days? )?(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.\d+)?$"
+NOT_A_NUMBER = ("", "nan", "NaN", "NA", "null", "None")
+
+
+@dataclass(frozen=True)
+class KnownStudy:
+    """A study description with the file it came from."""
+
+    description: StudyDescription
+    path: Path
+    content_hash: str
+
+    @classmethod
+    def load(cls, path: Path) -> KnownStudy:
+        """Read a description file; raises InputError if it is not one."""
+        text = path.read_bytes()
+        return cls(parse_description(text), path, hashlib.sha256(text).hexdigest())
+
+
+class StudyTable(Format):
+    """One table of one known study, recognised by its exact header."""
+
+    holds_addresses = False
+
+    def __init__(self, study: KnownStudy, mapping: TableMapping) -> None:
+        self.study = study
+        self.mapping = mapping
+        self.described_study = study.description.study_id
+        self.name = f"study_table:{self.described_study}/{mapping.name}"
+
+    @property
+    def version(self) -> str:
+        """Version of the reader; the description is part of it, for another mapping gives other facts."""
+        return f"study-table-3+{self.study.content_hash[:12]}"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line is the table's header."""
+        lines = head_lines(source, limit=1)
+        if not lines:
+            return False
+        try:
+            header = next(csv.reader([lines[0].decode("utf-8-sig")]))
+        except (UnicodeDecodeError, StopIteration, csv.Error):
+            return False
+        return header == self.mapping.header
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the rows of every output; rows with a missing or unknown value in a required column are refused."""
+        restarts = [_RestartCounter() for _ in self.mapping.outputs]
+        scores = 0
+        line = 1
+
+        def keep_reading(row: pa_csv.InvalidRow) -> str:
+            reading.refuse("wrong_number_of_columns")
+            return "skip"
+
+        with open_plain(source) as handle:
+            try:
+                reader = pa_csv.open_csv(
+                    handle,
+                    parse_options=pa_csv.ParseOptions(invalid_row_handler=keep_reading),
+                    convert_options=pa_csv.ConvertOptions(
+                        column_types=dict.fromkeys(self.mapping.header, pa.string()),
+                        strings_can_be_null=False,
+                    ),
+                )
+                for batch in reader:
+                    reading.records_read += batch.num_rows
+                    line += batch.num_rows
+                    for output, counter in zip(self.mapping.outputs, restarts, strict=True):
+                        rows = self._output(output, batch, counter, reading)
+                        if output.table == "qoe_score":
+                            rows, scores = _numbered(rows, scores), scores + rows.num_rows
+                        if rows.num_rows:
+                            yield output.table, rows
+            except pa.ArrowInvalid as error:
+                advice = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
+                fault = InputError("corrupt_record", f"table is damaged after line {line}: {one_line(error)}{advice}")
+                if reading.records_read == 0:
+                    raise fault from error
+                reading.fault = fault
+
+    def _output(
+        self, output: OutputMapping, batch: pa.RecordBatch, restarts: _RestartCounter, reading: Reading
+    ) -> pa.RecordBatch:
+        for name, values in output.only_where.items():
+            batch = batch.filter(pc.is_in(batch.column(name), pa.array(values)))
+        schema = table(output.table).arrow_schema()
+        declared = {column.name: column for column in table(output.table).columns}
+        columns: dict[str, pa.Array] = {}
+        keep = pa.repeat(pa.scalar(True), batch.num_rows)
+        for name, mapping in output.fields.items():
+            column, failed = _column(mapping, batch, declared[name], restarts)
+            columns[name] = column
+            failures = pc.sum(failed).as_py() or 0
+            if failures:
+                reading.refuse(f"{output.table}.{name}: not convertible", failures)
+                keep = pc.and_(keep, pc.invert(failed))
+            if not schema.field(name).nullable:
+                absent = pc.and_(pc.is_null(column), pc.invert(failed))
+                reading.refuse(f"{output.table}.{name}: missing", pc.sum(absent).as_py() or 0)
+                keep = pc.and_(keep, pc.is_valid(column))
+        columns["study_id"] = pa.repeat(pa.scalar(self.study.description.study_id), batch.num_rows)
+        if output.table == "run" and "queue_size_bdp" not in columns:
+            columns["queue_size_bdp"] = _queue_size_bdp(columns)
+        if output.table == "qoe_score":
+            columns["scored"] = _scored(columns, batch.num_rows)
+            # What names nothing has no partner to look for.
+            nameless = pc.is_null(columns["scored"])
+            reading.refuse("qoe_score: names no run, session or time", pc.sum(pc.and_(nameless, keep)).as_py() or 0)
+            keep = pc.and_(keep, pc.invert(nameless))
+        arrays, fields = [], []
+        for column in schema:
+            if column.name in ("source_hash", "decoder_version"):
+                continue
+            fields.append(column)
+            arrays.append(columns.get(column.name, pa.nulls(batch.num_rows, column.type)).cast(column.type))
+        nullable = [pa.field(f.name, f.type) for f in fields]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(nullable)).filter(keep)
+
+
+def _column(
+    mapping: FieldMapping, batch: pa.RecordBatch, declared: Column, restarts: _RestartCounter
+) -> tuple[pa.Array, pa.Array]:
+    """Return the converted column and, beside it, which values did not convert."""
+    wanted = declared.type
+    none_failed = pa.repeat(pa.scalar(False), batch.num_rows)
+    if mapping.source is None:
+        return pa.repeat(pa.scalar(mapping.constant), batch.num_rows).cast(wanted), none_failed
+    text = batch.column(mapping.source)
+    null = pa.scalar(None, pa.string())
+    if mapping.pattern is not None:
+        extracted = pc.extract_regex(text, pattern=mapping.pattern.replace("(", "(?P<value>", 1))
+        text = pc.struct_field(extracted, "value")
+    for name, values in mapping.null_where.items():
+        text = pc.if_else(pc.is_in(batch.column(name), pa.array(values)), null, text)
+    text = pc.if_else(pc.is_in(text, pa.array([*mapping.null_when, *NOT_A_NUMBER])), null, text)
+    present = pc.is_valid(text)
+    if mapping.codes is not None:
+        places = pc.index_in(text, pa.array(list(mapping.codes), pa.string()))
+        text = pc.take(pa.array(list(mapping.codes.values()), pa.string()), places)
+    if declared.codes:
+        converted = pc.if_else(pc.is_in(text, pa.array(declared.codes)), text, null)
+    elif pa.types.is_string(wanted):
+        converted = text
+    elif mapping.unit == "duration":
+        converted = _duration_seconds(text)
+    elif mapping.unit == "UTC":
+        converted = _instants_ns(text)
+    elif mapping.unit == "epoch s":
+        # Whole microseconds first: a double holds today's epoch to a quarter of one, not to a nanosecond.
+        converted = pc.multiply(number_of_text(text, 1e6, whole=True), 1000)
+    else:
+        converted = number_of_text(text, unit_factor(mapping.unit, declared), whole=pa.types.is_integer(wanted))
+    failed = pc.and_(present, pc.is_null(converted))
+    if mapping.counts_restarts:
+        converted = restarts.number(converted)
+    return converted.cast(wanted), failed
+
+
+def _instant_ns(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    zoned = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+    since_epoch = zoned - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since_epoch // timedelta(microseconds=1)) * 1000
+
+
+def _instants_ns(text: pa.Array) -> pa.Array:
+    """Return instants in ISO 8601 as nanoseconds since 1970, whole microseconds of them; null where one is none."""
+    return pa.array([_instant_ns(one) for one in text.to_pylist()], pa.int64())
+
+
+def _duration_seconds(text: pa.Array) -> pa.Array:
+    parts = pc.extract_regex(text, pattern=DURATION)
+
+    def seconds(name: str, factor: int) -> pa.Array:
+        digits = pc.struct_field(parts, name)
+        digits = pc.if_else(pc.equal(digits, ""), "0", digits)
+        return pc.multiply(pc.cast(digits, pa.int64()), factor)
+
+    total = pc.add(seconds("days", 86_400), seconds("hours", 3_600))
+    return pc.add(total, pc.add(seconds("minutes", 60), seconds("seconds", 1)))
+
+
+def _numbered(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    """Return the scores with their numbers, which go on over a file, whichever of its columns they are from."""
+    place = rows.schema.get_field_index("score_number")
+    numbers = pa.array(range(first, first + rows.num_rows), pa.int64())
+    return rows.set_column(place, rows.schema.field(place), numbers)
+
+
+def _scored(columns: dict[str, pa.Array], rows: int) -> pa.Array:
+    """Return what each score is of, as one text; null where it names nothing."""
+
+    def named(column: str) -> pa.Array:
+        return pc.cast(columns.get(column, pa.nulls(rows)), pa.string())
+
+    span = pc.binary_join_element_wise("time/", named("start_ns"), "-", named("end_ns"), "")
+    return pc.coalesce(
+        pc.binary_join_element_wise("run/", named("run_id"), ""),
+        pc.binary_join_element_wise("session/", named("session_id"), ""),
+        span,
+    )
+
+
+def _queue_size_bdp(columns: dict[str, pa.Array]) -> pa.Array:
+    bandwidth = pc.cast(columns["bandwidth_bps"], pa.float64())
+    bdp_bytes = pc.divide(pc.multiply(bandwidth, columns["rtt_ms"]), 8000.0)
+    # Limits are whole bytes, so the quotient is near, not at, the multiple that was meant.
+    return pc.round(pc.divide(pc.cast(columns["queue_size_bytes"], pa.float64()), bdp_bytes), ndigits=2)
+
+
+class _RestartCounter:
+    """Numbers the runs of a table in which a new run begins where the time does not grow."""
+
+    def __init__(self) -> None:
+        self._number = -1
+        self._last: int | None = None
+
+    def number(self, seconds: pa.Array) -> pa.Array:
+        numbers: list[int | None] = []
+        for second in seconds.to_pylist():
+            if second is None:
+                numbers.append(None)
+                continue
+            if self._last is None or second <= self._last:
+                self._number += 1
+            self._last = second
+            numbers.append(self._number)
+        return pa.array(numbers, pa.int64())
+
+
+def header_hint(columns: list[str], studies: list[KnownStudy]) -> str | None:
+    """Return which known table a header comes close to, for the message about a table that is not recognised."""
+    best: tuple[int, str] | None = None
+    for study in studies:
+        for mapping in study.description.tables:
+            shared = len(set(columns) & set(mapping.header))
+            if shared >= 2 and (best is None or shared > best[0]):
+                best = (
+                    shared,
+                    f"{study.description.study_id}/{mapping.name} (columns {', '.join(mapping.header)})",
+                )
+    return None if best is None else best[1]
+
+
+def tables_of(studies: list[KnownStudy]) -> list[StudyTable]:
+    """Return a format for each table of each study."""
+    return [StudyTable(study, mapping) for study in studies for mapping in study.description.tables]

@@ -1,0 +1,77 @@
+"""Retention: the facts of old sources are removed, and their outcomes stay on record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn_ingest.lake.commit import Commit
+from sojourn_ingest.lake.lake import Lake
+from sojourn_ingest.schema import TABLES
+
+EXPIRED = "expired"
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """Facts of one commit that retention would remove."""
+
+    commit: Commit
+    tables: tuple[str, ...]
+    rows: int
+
+
+def plan_expiry(lake: Lake, tables: Iterable[str], before_ns: int) -> list[Expiry]:
+    """Return the facts of some tables whose source was last modified before a time, in nanoseconds since 1970."""
+    wanted = set(tables)
+    found = []
+    for commit in lake.live():
+        files = [file for file in commit.files if file.table in wanted]
+        if files and commit.modified_ns < before_ns:
+            names = tuple(sorted({file.table for file in files}))
+            found.append(Expiry(commit, names, sum(file.rows for file in files)))
+    return found
+
+
+def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
+    """Remove the facts of one commit from the tables; the lake is held for writing.
+
+    The attempt and its outcome stay on record, with the reason ``expired``, so that another ingest of the same file
+    does not bring the facts back.
+    """
+    on = (now or datetime.now(UTC)).strftime("%Y-%m-%d")
+    message = f"rows of {', '.join(expiry.tables)} were removed on {on} by retention"
+    kept = tuple(
+        file for file in expiry.commit.files if file.table not in expiry.tables and file.table != "ingest_outcome"
+    )
+    draft = replace(
+        expiry.commit,
+        # holds_facts stays, also where no row is left: the content was read, and is not to be read again.
+        files=kept,
+        reason=expiry.commit.reason or EXPIRED,
+        message=f"{expiry.commit.message}; {message}" if expiry.commit.message else message,
+        replaces=(expiry.commit.name,),
+    )
+    return _replace_with_reason(lake, expiry.commit, draft)
+
+
+def _replace_with_reason(lake: Lake, old: Commit, new: Commit) -> Commit:
+    """Make ``new`` visible in place of ``old``, with the same outcomes but for its own reason and message."""
+    kept = next(file for file in old.files if file.table == "ingest_outcome")
+    known = {(old.source_path, old.content_hash), *((part.source_path, part.content_hash) for part in old.parts)}
+    rows = [
+        row
+        for row in pq.read_table(lake.storage.local(lake.place_of(kept))).to_pylist()
+        if (row["source_path"], row["content_hash"]) in known and row["decoder_version"] == old.decoder_version
+    ]
+    for row in rows:
+        if row["source_path"] == old.source_path:
+            row |= {"reason": new.reason, "message": new.message}
+    table = pa.Table.from_pylist(rows, schema=TABLES["ingest_outcome"].arrow_schema())
+    commit = replace(new, files=(*new.files, lake.write_outcomes(new.name, table)))
+    lake.replace_commit(commit)
+    return commit

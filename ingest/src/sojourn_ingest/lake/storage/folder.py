@@ -1,0 +1,94 @@
+"""A lake in a folder of this machine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sojourn_ingest.lake.storage.interface import LakeBusyError
+
+
+def flush(path: Path) -> None:
+    """Bring a file, or a folder's list of files, to the disk; of a file, its name in its folder too."""
+    for entry in (path,) if path.is_dir() else (path, path.parent):
+        descriptor = os.open(entry, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class FolderStorage:
+    """A folder of a local or mounted file system."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def uri(self) -> str:
+        """The folder."""
+        return self.root.absolute().as_uri()
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files in one folder, in order."""
+        return sorted(f"{folder}/{path.name}" for path in (self.root / folder).glob("*") if path.is_file())
+
+    def read(self, name: str) -> bytes:
+        """Return a file's content."""
+        return (self.root / name).read_bytes()
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Make a file appear whole: a hard link to a finished one, which the system refuses where the name is taken."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
+        with temporary.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        try:
+            path.hardlink_to(temporary)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        flush(path.parent)
+        return True
+
+    def delete(self, name: str) -> None:
+        """Remove a file."""
+        (self.root / name).unlink(missing_ok=True)
+
+    def draft(self, name: str) -> Path:
+        """Return the file itself: no reader looks at it before a commit names it."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def keep(self, name: str, draft: Path) -> int:
+        """Bring the file to the disk."""
+        flush(draft)
+        return draft.stat().st_size
+
+    def discard(self, name: str, draft: Path) -> None:
+        """Remove the file."""
+        draft.unlink(missing_ok=True)
+
+    def local(self, name: str) -> Path:
+        """Return the file."""
+        return self.root / name
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold a lock of the file system, which ends with the process that has it."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / "lock").open("w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise LakeBusyError(f"another process is writing to {self.root}; wait for it to end") from error
+            yield

@@ -1,0 +1,54 @@
+"""What a lake asks of the place where its objects lie, and what is atomic there.
+
+Names are relative to the lake, with slashes. One promise carries everything else: :meth:`Storage.create` makes an
+object appear whole, under a name that had none, or not at all. Nothing is renamed that a reader may see.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+
+class LakeBusyError(RuntimeError):
+    """Another process is writing to the lake."""
+
+
+class StorageError(RuntimeError):
+    """A storage cannot be used; the message says what to do."""
+
+
+class Storage(Protocol):
+    """The objects of one lake."""
+
+    @property
+    def uri(self) -> str:
+        """Where the lake is, such as ``file:///var/lake`` or ``s3a://bucket/lake``."""
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the objects in one folder, in order."""
+
+    def read(self, name: str) -> bytes:
+        """Return an object's content; raises FileNotFoundError."""
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Make an object appear whole; return False, and change nothing, where there is one of that name."""
+
+    def delete(self, name: str) -> None:
+        """Remove an object, if it is there."""
+
+    def draft(self, name: str) -> Path:
+        """Return a local file to write an object into, which :meth:`keep` then puts in its place."""
+
+    def keep(self, name: str, draft: Path) -> int:
+        """Put what was written into its place, durably; return its size in bytes."""
+
+    def discard(self, name: str, draft: Path) -> None:
+        """Remove what was written, whether or not it is in its place."""
+
+    def local(self, name: str) -> Path:
+        """Return a local file with an object's content: the object itself, or a copy that is kept for next time."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Hold the lake for writing; raises LakeBusyError where another process does."""

@@ -1,0 +1,180 @@
+"""A lake in an object store (S3 and what speaks its protocol, Google Cloud Storage, Azure).
+
+An object appears whole when its upload ends, and a conditional put (``If-None-Match: *``) is refused where the name is
+taken: that is what makes a commit atomic there, without a rename. The lake is held by a lease: an object with
+an expiry, made by a conditional put, renewed and taken over by puts that are conditional on its ETag.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from sojourn_ingest.lake.storage.interface import LakeBusyError, StorageError
+from sojourn_ingest.lake.storage.remote_copies import RemoteStorage
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+LEASE = "lease.json"
+LEASE_S = 120.0
+RENEW_S = 30.0
+
+
+class ObjectStorage(RemoteStorage):
+    """The objects below one prefix of one bucket."""
+
+    def __init__(self, uri: str, store: ObjectStore, cache: Path | None = None) -> None:
+        super().__init__(uri, cache)
+        self._store = store
+
+    @classmethod
+    def at(cls, uri: str, cache: Path | None) -> ObjectStorage:
+        """Return the lake at a URI.
+
+        Raises
+        ------
+        StorageError
+            If the client library is missing, or the store's settings in the environment are not complete.
+        """
+        try:
+            from obstore.exceptions import BaseError
+            from obstore.store import from_url
+        except ImportError as error:
+            raise StorageError(
+                f"{uri}: the client of object stores is not installed; run `make setup-spark`"
+            ) from error
+        parts = urlsplit(uri)
+        # s3a and abfs are what Hadoop calls the same stores.
+        scheme = {"s3a": "s3"}.get(parts.scheme, parts.scheme)
+        options: dict[str, Any] = {"client_options": {"allow_http": True}}
+        try:
+            store = from_url(parts._replace(scheme=scheme).geturl(), **options)
+        except BaseError as error:
+            raise StorageError(f"{uri}: {str(error).splitlines()[0]}") from error
+        return cls(uri, store, cache)
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the objects in one folder, in order."""
+        import obstore
+
+        listed = obstore.list_with_delimiter(self._store, prefix=f"{folder}/")
+        return sorted(str(item["path"]) for item in listed["objects"])
+
+    def read(self, name: str) -> bytes:
+        """Return an object's content."""
+        import obstore
+
+        return bytes(obstore.get(self._store, name).bytes())
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Put an object on the condition that there is none of its name."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            obstore.put(self._store, name, content, mode="create")
+        except AlreadyExistsError:
+            return False
+        return True
+
+    def delete(self, name: str) -> None:
+        """Remove an object."""
+        import obstore
+
+        with suppress(FileNotFoundError):
+            obstore.delete(self._store, name)
+
+    def keep(self, name: str, draft: Path) -> int:
+        """Upload what was written; larger files in parts, which appear as one object when the last has arrived."""
+        import obstore
+
+        size = draft.stat().st_size
+        obstore.put(self._store, name, draft)
+        draft.unlink()
+        return size
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lease, renewing it; where its holder was killed it can be had again two minutes later."""
+        lease = _Lease(self._store, self._uri)
+        lease.acquire()
+        try:
+            yield
+        finally:
+            lease.release()
+        if lease.lost:
+            raise LakeBusyError(f"the lease of {self._uri} was lost to another writer; run the same command again")
+
+
+class _Lease:
+    def __init__(self, store: ObjectStore, uri: str) -> None:
+        self._store = store
+        self._uri = uri
+        self._holder = uuid.uuid4().hex
+        self._tag: str | None = None
+        self._ended = threading.Event()
+        self._renewer = threading.Thread(target=self._renew, name="lease", daemon=True)
+        self.lost = False
+
+    def _content(self) -> bytes:
+        return json.dumps({"holder": self._holder, "until_s": time.time() + LEASE_S}).encode()
+
+    def acquire(self) -> None:
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            self._tag = obstore.put(self._store, LEASE, self._content(), mode="create")["e_tag"]
+        except AlreadyExistsError:
+            self._take_over()
+        self._renewer.start()
+
+    def _take_over(self) -> None:
+        import obstore
+        from obstore.exceptions import PreconditionError
+
+        busy = f"another process is writing to {self._uri}; wait for it to end"
+        try:
+            found = obstore.get(self._store, LEASE)
+            held = json.loads(bytes(found.bytes()))
+        except FileNotFoundError as error:
+            raise LakeBusyError(f"{busy}, which it just did: run the same command again") from error
+        remaining_s = float(held["until_s"]) - time.time()
+        if remaining_s > 0:
+            raise LakeBusyError(f"{busy}, or {remaining_s:.0f} s if it was killed")
+        try:
+            put = obstore.put(self._store, LEASE, self._content(), mode={"e_tag": found.meta["e_tag"]})
+        except PreconditionError as error:
+            raise LakeBusyError(busy) from error
+        self._tag = put["e_tag"]
+
+    def _renew(self) -> None:
+        import obstore
+        from obstore.exceptions import BaseError, PreconditionError
+
+        while not self._ended.wait(RENEW_S):
+            try:
+                self._tag = obstore.put(self._store, LEASE, self._content(), mode={"e_tag": self._tag})["e_tag"]
+            except (PreconditionError, FileNotFoundError):
+                self.lost = True
+                return
+            except BaseError:
+                # The store may be out of reach for a while; the lease has time for three more tries.
+                continue
+
+    def release(self) -> None:
+        import obstore
+
+        self._ended.set()
+        self._renewer.join()
+        if not self.lost:
+            with suppress(FileNotFoundError):
+                obstore.delete(self._store, LEASE)

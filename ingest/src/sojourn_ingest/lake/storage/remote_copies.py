@@ -1,0 +1,78 @@
+"""Local files beside a storage that has none: drafts before they are uploaded, copies of what was read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+
+class RemoteCopies:
+    """Drafts and copies of one remote lake, below one local folder.
+
+    Objects of a lake never change once they are there, so a copy is good for ever.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def _base(self) -> Path:
+        if self._folder is not None:
+            return self._folder
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="sojourn-lake-")
+        return Path(self._scratch.name)
+
+    def draft(self, name: str) -> Path:
+        """Return a new local file for an object in the making."""
+        path = self._base() / "drafts" / f"{uuid.uuid4().hex}-{Path(name).name}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def copy(self, name: str, read: Callable[[str], bytes]) -> Path:
+        """Return a local copy of an object, fetched when there is none yet."""
+        path = self._base() / "copies" / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex}")
+            temporary.write_bytes(read(name))
+            temporary.replace(path)
+        return path
+
+
+class RemoteStorage(ABC):
+    """What a storage without local files does alike, whatever its protocol: drafts, copies, and giving them up."""
+
+    def __init__(self, uri: str, cache: Path | None) -> None:
+        self._uri = uri.rstrip("/")
+        self._copies = RemoteCopies(cache)
+
+    @property
+    def uri(self) -> str:
+        """The URI as it was given."""
+        return self._uri
+
+    @abstractmethod
+    def read(self, name: str) -> bytes:
+        """Return an object's content; raises FileNotFoundError."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove an object, if it is there."""
+
+    def draft(self, name: str) -> Path:
+        """Return a local file to write into."""
+        return self._copies.draft(name)
+
+    def discard(self, name: str, draft: Path) -> None:
+        """Remove the local file, and the object where it was put in its place."""
+        draft.unlink(missing_ok=True)
+        self.delete(name)
+
+    def local(self, name: str) -> Path:
+        """Return a local copy of an object."""
+        return self._copies.copy(name, self.read)

@@ -1,0 +1,39 @@
+"""What became of one file, of one recording, of one pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sojourn_ingest.lake import Commit
+
+Disposition = Literal["new", "unchanged"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What became of one file: its commit, and whether this ingest made it or found it."""
+
+    path: Path
+    commit: Commit
+    disposition: Disposition
+    refused: int = 0
+
+
+@dataclass(frozen=True)
+class RecordingAttempt:
+    """What became of a planned recording: its attempt and those of its files, and the files to be tried alone."""
+
+    attempts: list[Attempt]
+    alone: tuple[Path, ...]
+
+
+def attempts_of(path: Path, commit: Commit, disposition: Disposition, refused: int = 0) -> list[Attempt]:
+    """Return a recording's attempt, and those of its parts."""
+    attempts = [Attempt(path, commit, disposition, refused)]
+    for part in commit.parts:
+        of_part = commit.of_part(part.source_path)
+        if of_part is not None:
+            attempts.append(Attempt(Path(part.source_path), of_part, disposition))
+    return attempts

@@ -1,0 +1,81 @@
+"""Attempts at one content, whatever it is of: found unchanged, found at another path, read, or rejected."""
+
+from __future__ import annotations
+
+from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
+from sojourn_ingest.lake import Commit
+from sojourn_ingest.session.attempt import Attempt
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.state import IngestState
+
+
+class ContentAttempts:
+    """Ends the attempt at a content in a commit; the caller holds the content, see :meth:`Lake.deciding`."""
+
+    def __init__(self, state: IngestState) -> None:
+        self._state = state
+
+    def read(self, draft: Draft, source: Source, chosen: Format) -> Attempt:
+        """Return what became of a content of a known format."""
+        state = self._state
+        draft.format = chosen.name
+        chosen = state.reader_for(draft.path, chosen)
+        bound = chosen.bound_to(source, state.hashes.of)
+        draft.version = state.versions.of(chosen, bound)
+        compatible = state.versions.compatible(chosen, bound)
+        superseded = state.superseded_recording(draft)
+        for commit in state.lake.at_path(draft.source_path):
+            same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
+            copied = commit.duplicate_of is not None
+            still_held = not copied or bool(state.lake.holding_facts(commit.content_hash))
+            if same_content and commit.decoder_version in compatible and still_held and not superseded:
+                return Attempt(draft.path, commit, "unchanged")
+        holder = self._holder(draft, chosen, compatible, superseded)
+        if holder is not None:
+            draft.version = holder.decoder_version
+            for commit in state.lake.at_path(draft.source_path):
+                same = (commit.content_hash, commit.duplicate_of) == (draft.content_hash, holder.source_path)
+                if same and commit.decoder_version == draft.version:
+                    return Attempt(draft.path, commit, "unchanged")
+            return Attempt(draft.path, state.commit(draft.duplicate(holder), (), superseded=superseded), "new")
+        reading = Reading()
+        try:
+            files = state.decode(draft, source, chosen, reading)
+        except InputError as error:
+            return self.reject(draft, error, reading)
+        refused = sum(reading.refused.values())
+        commit = state.commit(draft.read(reading), files, reading.subject, superseded=superseded)
+        return Attempt(draft.path, commit, "new", refused)
+
+    def _holder(
+        self, draft: Draft, chosen: Format, compatible: tuple[str, ...], superseded: dict[str, Commit]
+    ) -> Commit | None:
+        """Return what the lake holds of a content, so that it need not be read again."""
+        lake = self._state.lake
+        for version in compatible:
+            commit = lake.facts_of(draft.content_hash, version)
+            if commit is not None:
+                return commit
+        for commit in lake.holding_facts(draft.content_hash):
+            if commit.name in superseded or commit.source_path == draft.source_path:
+                continue
+            if commit.parts and chosen.is_joined:
+                # Whatever its version: it is read again with the other files of its recording.
+                part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
+                return commit.of_part(part.source_path)
+            if self._state.versions.is_served_by(chosen, commit.decoder_version):
+                return commit
+        return None
+
+    def reject(self, draft: Draft, error: InputError, reading: Reading | None = None) -> Attempt:
+        """Record that a content cannot be read, unless that is on record already."""
+        outcome = draft.rejected(error, reading or Reading())
+        for commit in self._state.lake.at_path(outcome.source_path):
+            if (
+                commit.content_hash == outcome.content_hash
+                and commit.decoder_version == outcome.decoder_version
+                and commit.reason == outcome.reason
+            ):
+                return Attempt(draft.path, commit, "unchanged")
+        superseded = self._state.superseded_recording(draft)
+        return Attempt(draft.path, self._state.commit(outcome, (), superseded=superseded), "new")

@@ -1,0 +1,62 @@
+"""From a source to files of facts that no commit names yet."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from sojourn_ingest.formats.content.file_parts import PartOfFile
+from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
+from sojourn_ingest.lake import DataFile, FactWriter, Lake
+from sojourn_ingest.session.draft import Draft
+
+logger = logging.getLogger(__name__)
+
+#: The reason where a reader itself failed: nothing that it gave is kept.
+INTERNAL_ERROR = "internal_error"
+
+
+def decode(
+    lake: Lake, context: Context, draft: Draft, source: Source, chosen: Format, reading: Reading
+) -> tuple[DataFile, ...]:
+    """Read a source into files of facts; ``reading`` says what was read and refused.
+
+    Raises
+    ------
+    InputError
+        If nothing can be read, or the reader failed.
+    """
+    forgotten = context.pseudonymiser.forgotten.host_keys
+    with FactWriter(lake.storage, draft.content_hash, draft.version, forgotten) as writer:
+        try:
+            for name, batch in chosen.read(source, context, reading):
+                writer.write(name, batch)
+        except (InputError, MemoryError):
+            raise
+        except BaseException as error:
+            # A panic of the decoder derives from BaseException and from no class that can be imported.
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            # Where the fault came up is told, and what it says only where it cannot quote an address.
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            what = type(error).__name__ if chosen.holds_addresses else f"{type(error).__name__}: {error}"
+            logger.error("%s: reader %s failed: %s\n%s", draft.path, chosen.name, what, frames)  # noqa: TRY400
+            text = f"reader {chosen.name} failed: {what}; please report this"
+            raise InputError(INTERNAL_ERROR, text) from error
+        files = writer.finish()
+        reading.refuse("forgotten_host", writer.forgotten_rows)
+        return files
+
+
+def decode_part(
+    lake: Lake, context: Context, draft: Draft, source: Source, whole: SplittableFormat, part: FilePart
+) -> tuple[tuple[DataFile, ...], Reading]:
+    """Read one part of a file, as facts of the whole, whose hash and version are the draft's.
+
+    Raises
+    ------
+    InputError
+        If nothing of the first part can be read.
+    """
+    reading = Reading()
+    return decode(lake, context, draft, source, PartOfFile(whole, part), reading), reading

@@ -1,0 +1,81 @@
+"""An outcome in the making."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from sojourn_ingest.formats.interface import InputError, Reading
+from sojourn_ingest.lake import Commit, Outcome
+from sojourn_ingest.session.sources import path_text
+
+#: The decoder version of what no format recognised.
+# A version of its own, not of the package: an outcome is a fact, and does not change with a release.
+UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
+
+
+@dataclass
+class Draft:
+    """What is known of a source before it is read; times begin when it is made."""
+
+    path: Path
+    size_bytes: int = 0
+    modified_ns: int = 0
+    started_ns: int = field(default_factory=time.time_ns)
+    #: When the attempt began, by the clock that durations are measured with, in seconds.
+    started_s: float = field(default_factory=time.perf_counter)
+    content_hash: str = ""
+    compression: str = "none"
+    format: str | None = None
+    version: str = UNRECOGNISED_VERSION
+
+    @property
+    def source_path(self) -> str:
+        """The path as text, also where its bytes are not UTF-8."""
+        return path_text(self.path)
+
+    def _outcome(
+        self, status: Literal["ok", "partial", "rejected"], reading: Reading, **more: str | int | None
+    ) -> Outcome:
+        fault = reading.fault
+        return Outcome(
+            source_path=self.source_path,
+            content_hash=self.content_hash,
+            decoder_version=self.version,
+            size_bytes=self.size_bytes,
+            modified_ns=self.modified_ns,
+            compression=self.compression,
+            format=self.format,
+            status=status,
+            records_read=reading.records_read,
+            refused=dict(reading.refused),
+            reason=None if fault is None else fault.reason,
+            message=None if fault is None else fault.message,
+            fault_offset_bytes=None if fault is None else fault.offset,
+            started_ns=self.started_ns,
+            duration_ms=(time.perf_counter() - self.started_s) * 1000,
+            **more,  # type: ignore[arg-type]
+        )
+
+    def read(self, reading: Reading, part_of: str | None = None) -> Outcome:
+        """Return the outcome of what was read, as a file of its own or as part of a recording."""
+        fault = reading.fault
+        nothing_read = part_of is not None and reading.records_read == 0
+        status: Literal["ok", "partial", "rejected"] = (
+            "ok" if fault is None else "rejected" if nothing_read else "partial"
+        )
+        return self._outcome(status, reading, part_of=part_of)
+
+    def duplicate(self, holder: Commit) -> Outcome:
+        """Return the outcome of a content that another path holds."""
+        fault = None if holder.reason is None else InputError(holder.reason, holder.message or "")
+        reading = Reading(records_read=holder.records_read, fault=fault)
+        status: Literal["ok", "partial"] = "ok" if holder.status == "ok" else "partial"
+        return self._outcome(status, reading, duplicate_of=holder.source_path)
+
+    def rejected(self, error: InputError, reading: Reading) -> Outcome:
+        """Return the outcome of what cannot be read."""
+        reading.fault = error
+        return self._outcome("rejected", reading)

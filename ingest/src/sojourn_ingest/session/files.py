@@ -1,0 +1,75 @@
+"""Attempts at single files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sojourn_ingest.formats.interface import InputError
+from sojourn_ingest.lake import Commit
+from sojourn_ingest.session.attempt import Attempt
+from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.sources import open_file
+from sojourn_ingest.session.state import IngestState
+
+
+class FileAttempts:
+    """Tries files, each on its own."""
+
+    def __init__(self, state: IngestState, contents: ContentAttempts) -> None:
+        self._state = state
+        self._contents = contents
+
+    def attempt(self, path: Path) -> Attempt:
+        """Try one file. Whatever goes wrong becomes the outcome's message; only faults of the lake are raised."""
+        draft = Draft(path)
+        try:
+            file_state = path.stat()
+        except OSError as error:
+            return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+        draft.size_bytes, draft.modified_ns = file_state.st_size, file_state.st_mtime_ns
+        found = self._unchanged(draft)
+        if found is not None:
+            return Attempt(path, found, "unchanged")
+        try:
+            opened = open_file(path)
+            source, draft.content_hash = opened.source, opened.content_hash
+            draft.compression = source.compression
+            if opened.fault is not None and source.plain_bytes == 0:
+                raise opened.fault
+            chosen = self._state.registry.recognise(source)
+        except InputError as error:
+            return self._contents.reject(draft, error)
+        with self._state.lake.deciding(draft.content_hash):
+            return self._contents.read(draft, source, chosen)
+
+    def _unchanged(self, draft: Draft) -> Commit | None:
+        lake, plan = self._state.lake, self._state.plan
+        recording = lake.recording_with(draft.source_path)
+        if recording is not None:
+            part = recording.of_part(draft.source_path) if draft.path in plan.frozen else None
+            same = part is not None and (part.size_bytes, part.modified_ns) == (draft.size_bytes, draft.modified_ns)
+            # It was read as a part and now stands alone, unless the rest of its recording is gone.
+            return part if same else None
+        for commit in lake.at_path(draft.source_path):
+            known = self._state.registry.named(commit.format)
+            if commit.status == "rejected" or (known is not None and known.describes_neighbours):
+                # What was rejected may be readable now: a description was added, a full disk was emptied. What depends
+                # on the files that lie beside it is read again, since those may have come or changed.
+                continue
+            if commit.duplicate_of is not None and not lake.holding_facts(commit.content_hash):
+                continue  # what it was a copy of has changed since
+            same = commit.size_bytes == draft.size_bytes and commit.modified_ns == draft.modified_ns
+            if same and self._is_current(draft.path, commit):
+                return commit
+        return None
+
+    def _is_current(self, path: Path, commit: Commit) -> bool:
+        """Return whether this ingest would read facts of the same version from the file, or others that will do."""
+        state = self._state
+        readers = [state.reader_for(path, known) for known in state.registry.formats]
+        if any(commit.decoder_version in state.versions.compatible(reader) for reader in readers):
+            return True
+        copied = commit.duplicate_of is not None
+        same_format = (reader for reader in readers if reader.name == commit.format)
+        return copied and any(state.versions.is_served_by(reader, commit.decoder_version) for reader in same_format)

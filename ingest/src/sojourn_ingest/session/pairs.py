@@ -1,0 +1,44 @@
+"""Attempts at pairs: two measurements of one thing, found by a file that describes them."""
+
+from __future__ import annotations
+
+from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.session.attempt import Attempt
+from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.sources import open_file
+from sojourn_ingest.session.state import IngestState
+
+
+class PairAttempts:
+    """Tries the pairs that files declare which were read before."""
+
+    def __init__(self, state: IngestState, contents: ContentAttempts) -> None:
+        self._state = state
+        self._contents = contents
+
+    def may_declare(self, attempt: Attempt) -> bool:
+        """Return whether what was read is of a format that declares pairs."""
+        known = self._state.registry.named(attempt.commit.format)
+        return known is not None and known.pair_format is not None and attempt.commit.status != "rejected"
+
+    def attempt(self, declaring: Attempt) -> Attempt | None:
+        """Pair what a file declares to belong together; None where there are not two."""
+        known = self._state.registry.named(declaring.commit.format)
+        if known is None or known.pair_format is None:
+            return None
+        draft = Draft(declaring.path.with_name(known.pair_format.unknown_name), format=known.pair_format.name)
+        try:
+            pair = known.pair(open_file(declaring.path).source, self._state.hashes.of)
+            if pair is None:
+                return None
+            sizes = [path.stat() for path in pair.files]
+        except InputError as error:
+            return self._contents.reject(draft, error)
+        except OSError as error:
+            return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+        draft.path, draft.content_hash = pair.path, pair.content_hash
+        draft.size_bytes = sum(state.st_size for state in sizes)
+        draft.modified_ns = max(state.st_mtime_ns for state in sizes)
+        with self._state.lake.deciding(draft.content_hash):
+            return self._contents.read(draft, Source(pair.path, "none", b"", draft.size_bytes), pair)

@@ -1,0 +1,158 @@
+"""What an ingest needs to know of its files together before it tries each: recordings, and what files declare.
+
+Files of one recording are found among those given and those beside them that the lake already holds, so that a
+file which comes later joins the ones before it. What a file such as a run's manifest declares overrules names: what
+it lists as one file stands alone, what it lists as parts is one recording.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.interface import Format, InputError, Recording, Source
+from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.lake import Commit, Lake
+from sojourn_ingest.session.sources import open_file
+
+#: How much of a plain file is read to see whether it declares anything.
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class PlannedRecording:
+    """Files of one format to be read as one. ``declared``: a file lists them, whatever their names."""
+
+    parts: tuple[Path, ...]
+    format: str
+    declared: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Name of the recording in outcomes, if all of its parts are read as one."""
+        return Recording.path_of(self.parts)
+
+    def reader(self, registry: Registry) -> Format:
+        """Return the format of the parts; raises KeyError if the registry has none of its name."""
+        known = registry.named(self.format)
+        if known is None:
+            raise KeyError(self.format)
+        return known
+
+    def fault(self, registry: Registry) -> InputError | None:
+        """Return why declared parts cannot be one recording, if they cannot."""
+        return self.reader(registry).why_not_one_recording(self.parts) if self.declared else None
+
+
+@dataclass
+class Plan:
+    """Recordings among the files of an ingest, hints for its captures, and files to be tried beside those given."""
+
+    recordings: list[PlannedRecording] = field(default_factory=list)
+    hints: dict[Path, tuple[RtpHint, ...]] = field(default_factory=dict)
+    #: Files that the lake holds and that this ingest changes what is known of.
+    also: set[Path] = field(default_factory=set)
+    #: Parts of a recording of which another part is gone from the disk: it stays as it is.
+    frozen: set[Path] = field(default_factory=set)
+
+    @property
+    def parts(self) -> set[Path]:
+        """Files that are read as part of a recording."""
+        return {path for recording in self.recordings for path in recording.parts}
+
+
+def plan(files: Iterable[Path], lake: Lake, registry: Registry) -> Plan:
+    """Return the plan of an ingest of ``files``, which are absolute paths."""
+    given = set(files)
+    joined = [known for known in registry.formats if known.is_joined]
+    describing = [known for known in registry.formats if known.describes_neighbours]
+    known = _known_files(lake, {path.parent for path in given}, joined, describing)
+    result = Plan()
+    of_folder: defaultdict[Path, set[Path]] = defaultdict(set)
+    for path in given | known.joined:
+        of_folder[path.parent].add(path)
+    frozen_recordings = [
+        commit for commit in known.recordings if not all(_exists(part.source_path) for part in commit.parts)
+    ]
+    for commit in frozen_recordings:
+        result.frozen |= {Path(part.source_path) for part in commit.parts}
+    overruled: set[Path] = set()
+    for chosen in describing:
+        for path in sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing):
+            overruled |= _declare(chosen, path, of_folder[path.parent], path in given, result)
+    by_name = {
+        path for folder in of_folder.values() for path in folder if path not in overruled and path not in result.frozen
+    }
+    for chosen in joined:
+        result.recordings += [PlannedRecording(parts, chosen.name) for parts in chosen.recordings_among(by_name)]
+    result.recordings.sort(key=lambda recording: recording.parts)
+    for commit in known.recordings:
+        if commit not in frozen_recordings:
+            result.also |= {Path(part.source_path) for part in commit.parts}
+    result.also -= given | result.parts
+    return result
+
+
+@dataclass
+class _KnownFiles:
+    joined: set[Path] = field(default_factory=set)
+    describing: set[Path] = field(default_factory=set)
+    recordings: list[Commit] = field(default_factory=list)
+
+
+def _exists(path: str) -> bool:
+    return Path(path).is_file()
+
+
+def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describing: list[Format]) -> _KnownFiles:
+    """Return what the lake holds of these folders, and is still there."""
+    names_joined = {known.name for known in joined}
+    names_describing = {known.name for known in describing}
+    found = _KnownFiles()
+    for commit in lake.live():
+        path = Path(commit.source_path)
+        if path.parent not in folders:
+            continue
+        if commit.parts:
+            found.recordings.append(commit)
+            found.joined |= {Path(part.source_path) for part in commit.parts if _exists(part.source_path)}
+        elif commit.format in names_joined and path.is_file():
+            found.joined.add(path)
+        elif commit.format in names_describing and path.is_file():
+            found.describing.add(path)
+    return found
+
+
+def _plain_name(path: Path) -> str:
+    return Source(path, "none", b"", 0).plain_name
+
+
+def _source(path: Path) -> Source:
+    if _plain_name(path) == path.name:
+        # There may be many files of such a name that declare nothing: their heads must do.
+        with path.open("rb") as handle:
+            return Source(path, "none", handle.read(HEAD_BYTES), path.stat().st_size)
+    return open_file(path).source
+
+
+def _declare(chosen: Format, path: Path, neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
+    """Take into the plan what a file declares of those beside it; return those that it lists."""
+    try:
+        source = _source(path)
+        declared = chosen.declared_files(source) if chosen.recognises(source) else []
+    except (InputError, OSError):
+        return set()  # the file's own attempt says what is wrong
+    overruled: set[Path] = set()
+    for found in declared:
+        if found.hints:
+            result.hints |= dict.fromkeys(found.paths, found.hints)
+        if given:
+            result.also |= {part for part in found.paths if part in neighbours}
+        if found.is_listed:
+            overruled |= set(found.paths)
+            if len(found.paths) > 1 and neighbours.issuperset(found.paths) and not result.frozen & set(found.paths):
+                result.recordings.append(PlannedRecording(found.paths, found.format, declared=True))
+    return overruled

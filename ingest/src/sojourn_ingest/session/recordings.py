@@ -1,0 +1,131 @@
+"""Attempts at recordings: several files that are read as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sojourn_ingest.formats.interface import InputError, Reading, Recording, Source, recording_hash
+from sojourn_ingest.lake import Commit
+from sojourn_ingest.session.attempt import Attempt, RecordingAttempt, attempts_of
+from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.plan import PlannedRecording
+from sojourn_ingest.session.sources import open_file, path_text
+from sojourn_ingest.session.state import IngestState
+
+
+def _contents(commit: Commit) -> set[str]:
+    """Return the contents of files whose facts a commit holds."""
+    return {part.content_hash for part in commit.parts} or {commit.content_hash}
+
+
+class RecordingAttempts:
+    """Tries planned recordings."""
+
+    def __init__(self, state: IngestState, contents: ContentAttempts) -> None:
+        self._state = state
+        self._contents = contents
+
+    def attempt(self, planned: PlannedRecording) -> RecordingAttempt:
+        """Try the files of a recording as one; those that cannot be part of it are to be tried alone."""
+        reader = self._reader(planned, planned.parts)
+        draft = Draft(reader.path_of(planned.parts), format=reader.name)
+        fault = planned.fault(self._state.registry)
+        if fault is not None:
+            return RecordingAttempt([self._contents.reject(draft, fault)], planned.parts)
+        try:
+            parts = [self._draft_of_part(part, planned, draft) for part in planned.parts]
+        except (OSError, InputError):
+            return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
+        attempts: list[Attempt] = []
+        # Of two equal recordings that are tried at the same time the first is decoded.
+        with self._state.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
+            overlapping = self._recordings_with(planned.parts)
+            own = self._not_held_elsewhere(parts, overlapping)
+            others = [part for part in parts if part not in own]
+            if len(own) > 1:
+                own_paths = [part.path for part in own]
+                draft.path = reader.path_of(own_paths)
+                attempts = self._read(draft, self._reader(planned, own_paths), own, overlapping)
+        if not attempts:
+            others = parts
+        # What is a copy of a file held elsewhere, or in the recording itself, is so alone.
+        return RecordingAttempt(attempts, tuple(part.path for part in others))
+
+    def _reader(self, planned: PlannedRecording, parts: Iterable[Path]) -> Recording:
+        paths = tuple(parts)
+        reader = self._state.reader_for(paths[0], planned.reader(self._state.registry)).recording(paths)
+        if reader is None:
+            raise ValueError(f"format {planned.format} never reads several files as one")
+        return reader
+
+    def _draft_of_part(self, path: Path, planned: PlannedRecording, whole: Draft) -> Draft:
+        file_state = path.stat()
+        draft = Draft(
+            path, file_state.st_size, file_state.st_mtime_ns, whole.started_ns, whole.started_s, format=planned.format
+        )
+        draft.content_hash = self._state.hashes.of(path)
+        return draft
+
+    def _recordings_with(self, paths: Iterable[Path]) -> dict[str, Commit]:
+        found = (self._state.lake.recording_with(path_text(path)) for path in paths)
+        return {commit.name: commit for commit in found if commit is not None}
+
+    def _not_held_elsewhere(self, parts: list[Draft], overlapping: dict[str, Commit]) -> list[Draft]:
+        """Return the parts whose content no other path's facts hold, but facts of these contents alone."""
+        lake = self._state.lake
+        contents = {part.content_hash for part in parts}
+        paths = {part.source_path for part in parts}
+        own: list[Draft] = []
+        for part in parts:
+            held = any(
+                commit.name not in overlapping
+                and commit.source_path not in paths
+                and not contents.issuperset(_contents(commit))
+                for commit in lake.holding_facts(part.content_hash)
+            )
+            repeated = any(part.content_hash == earlier.content_hash for earlier in own)
+            if not held and not repeated:
+                own.append(part)
+        # Of two recordings of the same files, in two folders, the one that is there stays.
+        recording = recording_hash([part.content_hash for part in own]) if own else ""
+        there = [commit for commit in lake.holding_facts(recording) if commit.name not in overlapping]
+        return [] if there and len(own) > 1 else own
+
+    def _read(
+        self, draft: Draft, reader: Recording, parts: list[Draft], overlapping: dict[str, Commit]
+    ) -> list[Attempt]:
+        """Read a recording, and return what became of it and its parts; nothing where it cannot be read as one."""
+        state, lake = self._state, self._state.lake
+        draft.content_hash = recording_hash([part.content_hash for part in parts])
+        draft.size_bytes = sum(part.size_bytes for part in parts)
+        draft.modified_ns = max(part.modified_ns for part in parts)
+        draft.version = state.versions.of(reader)
+        with lake.deciding(draft.content_hash):
+            for commit in lake.at_path(draft.source_path):
+                same = [(part.source_path, part.content_hash) for part in commit.parts] == [
+                    (part.source_path, part.content_hash) for part in parts
+                ]
+                if same and commit.decoder_version in state.versions.compatible(reader):
+                    return attempts_of(draft.path, commit, "unchanged")
+            contents = {part.content_hash for part in parts}
+            alone = {
+                commit.name: commit
+                for part in parts
+                for commit in (*lake.at_path(part.source_path), *lake.holding_facts(part.content_hash))
+                if commit.source_path == part.source_path or contents.issuperset(_contents(commit))
+            }
+            reading = Reading()
+            try:
+                files = state.decode(draft, Source(draft.path, "none", b"", draft.size_bytes), reader, reading)
+            except InputError:
+                return []
+            outcomes = []
+            for part, seen in zip(parts, reader.part_readings, strict=True):
+                part.version = draft.version
+                part.compression = open_file(part.path).source.compression
+                outcomes.append(part.read(seen, part_of=draft.source_path))
+            superseded = {**overlapping, **alone}
+            commit = state.commit(draft.read(reading), files, None, outcomes, superseded)
+            return attempts_of(draft.path, commit, "new", sum(reading.refused.values()))

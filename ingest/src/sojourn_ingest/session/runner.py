@@ -1,0 +1,121 @@
+"""Where the attempts of an ingest run: in threads of this process, or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from sojourn_ingest.formats.interface import Context, Format, Reading, Source
+from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.plan import Plan, PlannedRecording
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Ingest(Protocol):
+    """An ingest as a runner sees it."""
+
+    lake: Lake
+    context: Context
+    #: Whether the table packet is written too.
+    packets: bool
+
+    @property
+    def plan(self) -> Plan:
+        """What is known of the files together."""
+
+    @property
+    def descriptions(self) -> tuple[Path, ...]:
+        """Descriptions among the files that were given."""
+
+    def attempt(self, path: Path) -> Attempt:
+        """Try one file, here."""
+
+    def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
+        """Try the files of a recording as one, here."""
+
+    def pair(self, declaring: Attempt) -> Attempt | None:
+        """Pair what a file declares to belong together, here; None where there are not two."""
+
+    def decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+        """Read a source into files of facts, here; raises InputError if nothing can be read."""
+
+    def is_splittable(self, path: Path) -> bool:
+        """Return whether a file can be read in parts."""
+
+    def commit(
+        self,
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: Sequence[Outcome] = (),
+        superseded: dict[str, Commit] | None = None,
+    ) -> Commit:
+        """Make visible what was decoded elsewhere."""
+
+
+class Runner(Protocol):
+    """What runs the attempts of an ingest. Each iterator yields an attempt as it ends, in any order."""
+
+    def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
+        """Try files, each on its own."""
+
+    def attempt_recordings(self, ingest: Ingest, planned: Sequence[PlannedRecording]) -> Iterator[RecordingAttempt]:
+        """Try recordings."""
+
+    def attempt_pairs(self, ingest: Ingest, declaring: Sequence[Attempt]) -> Iterator[Attempt]:
+        """Try the pairs that files declare which were read; in their order."""
+
+    def decode(
+        self, ingest: Ingest, draft: Draft, source: Source, chosen: Format, reading: Reading
+    ) -> tuple[DataFile, ...]:
+        """Read a source into files of facts, for an attempt that runs in this process.
+
+        Raises
+        ------
+        InputError
+            If nothing can be read.
+        """
+
+
+class ThreadRunner:
+    """Runs attempts in threads of this process; the decoders leave Python's lock alone while they work."""
+
+    def __init__(self, workers: int = 2) -> None:
+        self._workers = workers
+
+    def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
+        """Try several files at a time."""
+        return self._in_parallel(ingest.attempt, files)
+
+    def attempt_recordings(self, ingest: Ingest, planned: Sequence[PlannedRecording]) -> Iterator[RecordingAttempt]:
+        """Try several recordings at a time."""
+        return self._in_parallel(ingest.attempt_recording, planned)
+
+    def attempt_pairs(self, ingest: Ingest, declaring: Sequence[Attempt]) -> Iterator[Attempt]:
+        """Try one pair after the other."""
+        pairs = (ingest.pair(attempt) for attempt in declaring)
+        return (attempt for attempt in pairs if attempt is not None)
+
+    def decode(
+        self, ingest: Ingest, draft: Draft, source: Source, chosen: Format, reading: Reading
+    ) -> tuple[DataFile, ...]:
+        """Read the source in the thread that asks."""
+        return ingest.decode(draft, source, chosen, reading)
+
+    def _in_parallel(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
+            pending: set[Future[Result]] = {pool.submit(work, item) for item in items}
+            try:
+                while pending:
+                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            except BaseException:
+                # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not begun.
+                pool.shutdown(cancel_futures=True)
+                raise

@@ -1,0 +1,223 @@
+"""The order of an ingest: recordings, files, what lost its facts meanwhile, pairs, descriptions of studies."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.enrichment import Enrichment
+from sojourn_ingest.formats.interface import (
+    Context,
+    FilePart,
+    Format,
+    InputError,
+    Reading,
+    Source,
+    SplittableFormat,
+)
+from sojourn_ingest.formats.registry import Registry, is_description
+from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
+from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.decoding import decode, decode_part
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.files import FileAttempts
+from sojourn_ingest.session.pairs import PairAttempts
+from sojourn_ingest.session.plan import Plan, PlannedRecording, plan
+from sojourn_ingest.session.recordings import RecordingAttempts
+from sojourn_ingest.session.runner import Runner, ThreadRunner
+from sojourn_ingest.session.sources import content_hash, open_file, path_text
+from sojourn_ingest.session.state import IngestState
+
+logger = logging.getLogger(__name__)
+
+#: What a format is told by, at most; as many bytes as the native recogniser takes.
+HEAD_BYTES = 65_536
+
+
+class IngestSession:
+    """Reads files into a lake. Use :meth:`run` within ``lake.writing()``; ``runner`` says where attempts run."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        pseudonymiser: Pseudonymiser,
+        *,
+        runner: Runner | None = None,
+        packets: bool = False,
+        enrichment: Enrichment | None = None,
+    ) -> None:
+        self.lake = lake
+        self.packets = packets
+        self.context = Context(pseudonymiser, content_hash, enrichment or Enrichment())
+        self.descriptions: tuple[Path, ...] = ()
+        self._runner = runner or ThreadRunner()
+        self._state = IngestState(lake, self.context, Registry(packets=packets), self._decode)
+        contents = ContentAttempts(self._state)
+        self._files = FileAttempts(self._state, contents)
+        self._recordings = RecordingAttempts(self._state, contents)
+        self._pairs = PairAttempts(self._state, contents)
+
+    @property
+    def plan(self) -> Plan:
+        """What is known of the files together; see :meth:`prepare`."""
+        return self._state.plan
+
+    def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
+        """Try every file, several at a time, and return what became of each, in the order of ``files``.
+
+        ``on_done`` is called in this thread as each file ends. A description of a study that a file belongs
+        to is ingested with it, and the two captures of a run are paired once its manifest was read.
+        """
+        self.prepare(files)
+        attempts: dict[Path, Attempt] = {}
+        given = set(files)
+
+        def note(attempt: Attempt) -> None:
+            attempts[attempt.path] = attempt
+            if attempt.path in given:
+                on_done(attempt)
+
+        # Recordings first, so that a copy of one of their files is known to be one.
+        alone: set[Path] = set()
+        for found in self._runner.attempt_recordings(self, self.plan.recordings):
+            for attempt in found.attempts:
+                note(attempt)
+            alone |= set(found.alone)
+        parts = self.plan.parts
+        single = [path for path in files if path not in parts]
+        also = sorted((self.plan.also | alone) - set(single))
+        for attempt in self._runner.attempt_files(self, [*single, *also]):
+            note(attempt)
+        self._restate(attempts)
+        ordered = [attempts[path] for path in files]
+        ordered += [attempts[path] for path in sorted(set(attempts) - given)]
+        declaring = [attempt for attempt in ordered if self._pairs.may_declare(attempt)]
+        ordered += self._runner.attempt_pairs(self, declaring)
+        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+
+    def _restate(self, attempts: dict[Path, Attempt]) -> None:
+        """Try again the files whose facts are now another path's, so that their outcomes say so."""
+        while orphaned := self._state.take_orphaned():
+            for path in orphaned:
+                text = path_text(path)
+                if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
+                    attempts[path] = self.attempt(path)
+
+    def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
+        registry = self._state.registry
+        studies: set[str] = set()
+        for attempt in attempts:
+            known = registry.named(attempt.commit.format)
+            if known is not None and known.described_study is not None:
+                studies.add(known.described_study)
+            elif known is not None and known.describes_runs:
+                studies |= self.lake.studies_of_runs(attempt.commit)
+        found = [registry.study(study_id) for study_id in sorted(studies)]
+        return [study.path for study in found if study is not None]
+
+    def prepare(self, files: list[Path]) -> None:
+        """Take note of what the files say of one another: study descriptions, recordings, manifests."""
+        self.descriptions = tuple(_valid_descriptions(files))
+        registry = Registry(self.descriptions, packets=self.packets)
+        self._state.begin(registry, plan(files, self.lake, registry))
+
+    def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
+        """Take the descriptions and the plan of an ingest that another session prepared."""
+        self.descriptions = tuple(descriptions)
+        self._state.begin(Registry(self.descriptions, packets=self.packets), made)
+
+    def recording_of(self, path: Path) -> Path | None:
+        """Return the name of the recording as a part of which a file will be read; see :meth:`prepare`."""
+        return next((recording.path for recording in self.plan.recordings if path in recording.parts), None)
+
+    def recognise(self, path: Path) -> tuple[Format, Source]:
+        """Return the format of one file, without reading it into the lake.
+
+        Raises
+        ------
+        InputError
+            If no format recognises it, or it cannot be read.
+        """
+        opened = open_file(path)
+        if opened.fault is not None and opened.source.plain_bytes == 0:
+            raise opened.fault
+        return self._state.registry.recognise(opened.source), opened.source
+
+    def attempt(self, path: Path) -> Attempt:
+        """Try one file. Whatever goes wrong becomes the outcome's message; only faults of the lake are raised."""
+        return self._files.attempt(path)
+
+    def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
+        """Try the files of a recording as one; those that cannot be part of it are to be tried alone."""
+        return self._recordings.attempt(planned)
+
+    def pair(self, declaring: Attempt) -> Attempt | None:
+        """Pair what a file declares to belong together; None where there are not two."""
+        return self._pairs.attempt(declaring)
+
+    def commit(
+        self,
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: Sequence[Outcome] = (),
+        superseded: dict[str, Commit] | None = None,
+    ) -> Commit:
+        """Make visible what was decoded elsewhere."""
+        return self._state.commit(outcome, files, subject, part_outcomes, superseded)
+
+    def _decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+        return self._runner.decode(self, draft, source, chosen, reading)
+
+    def decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
+        """Read a source into files of facts that no commit names yet; raises InputError if nothing can be read."""
+        return decode(self.lake, self.context, draft, source, chosen, reading)
+
+    def is_splittable(self, path: Path) -> bool:
+        """Return whether a plain file can be read in parts, as its first bytes tell."""
+        try:
+            with path.open("rb") as handle:
+                head = handle.read(HEAD_BYTES)
+            chosen = self._state.registry.recognise(Source(path, "none", head, path.stat().st_size))
+        except (OSError, InputError):
+            return False
+        return chosen.splittable() is not None
+
+    def rows_in_part(self, source: Source, format_name: str, part: FilePart) -> int:
+        """Return how many rows a part of a file of text has."""
+        return self._splittable(format_name).rows_in(source, part)
+
+    def decode_part(
+        self, draft: Draft, source: Source, format_name: str, part: FilePart
+    ) -> tuple[tuple[DataFile, ...], Reading]:
+        """Read one part of a file into files that no commit names yet, as facts of the whole.
+
+        Raises
+        ------
+        InputError
+            If nothing of the first part can be read.
+        """
+        return decode_part(self.lake, self.context, draft, source, self._splittable(format_name), part)
+
+    def _splittable(self, name: str) -> SplittableFormat:
+        known = self._state.registry.named(name)
+        splittable = None if known is None else known.splittable()
+        if splittable is None:
+            raise ValueError(f"format {name} is never read in parts")
+        return splittable
+
+
+def _valid_descriptions(files: list[Path]) -> list[Path]:
+    valid = []
+    for path in filter(is_description, files):
+        try:
+            Registry([path])
+        except InputError as error:
+            # The file's own attempt records this; it must not stop the others.
+            logger.warning("%s: %s", path, error.message)
+        else:
+            valid.append(path)
+    return valid

@@ -1,0 +1,71 @@
+"""What the attempts of one ingest share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sojourn_ingest.formats.interface import Context, Format, Reading, Source
+from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.plan import Plan
+from sojourn_ingest.session.sources import KnownHashes
+from sojourn_ingest.session.versions import Versions
+
+Decode = Callable[[Draft, Source, Format, Reading], tuple[DataFile, ...]]
+
+
+class IngestState:
+    """The lake, the formats and the plan of an ingest, and what its commits have replaced so far."""
+
+    def __init__(self, lake: Lake, context: Context, registry: Registry, decode: Decode) -> None:
+        self.lake = lake
+        self.context = context
+        self.decode = decode
+        self.versions = Versions(context)
+        self.hashes = KnownHashes(lake)
+        self.registry = registry
+        self.plan = Plan()
+        # Paths whose outcome was replaced by that of another path with the same content.
+        self._orphaned: set[Path] = set()
+
+    def begin(self, registry: Registry, plan: Plan) -> None:
+        """Take what is known of the files that are to be tried."""
+        self.registry = registry
+        self.plan = plan
+        self._orphaned = set()
+
+    def reader_for(self, path: Path, chosen: Format) -> Format:
+        """Return the reader of a file, which takes what is declared of its flows as known."""
+        return chosen.with_hints(self.plan.hints.get(path, ()))
+
+    def commit(
+        self,
+        outcome: Outcome,
+        files: tuple[DataFile, ...],
+        subject: str | None = None,
+        part_outcomes: Sequence[Outcome] = (),
+        superseded: dict[str, Commit] | None = None,
+    ) -> Commit:
+        """Commit an attempt in place of what it supersedes, and note the paths that lose their facts to it."""
+        before = {commit.name: commit for commit in self.lake.holding_facts(outcome.content_hash)} | (superseded or {})
+        commit = self.lake.commit(outcome, files, subject, tuple(part_outcomes), superseded or ())
+        here = {outcome.source_path, *(part.source_path for part in part_outcomes)}
+        for name in set(commit.replaces) & set(before):
+            lost = before[name]
+            for path in {lost.source_path, *(part.source_path for part in lost.parts)} - here:
+                # The facts of that path's content are now those of this one: its outcome says so.
+                if Path(path).is_file():
+                    self._orphaned.add(Path(path))
+        return commit
+
+    def take_orphaned(self) -> list[Path]:
+        """Return the paths that lost their facts since this was last asked, sorted."""
+        orphaned, self._orphaned = sorted(self._orphaned), set()
+        return orphaned
+
+    def superseded_recording(self, draft: Draft) -> dict[str, Commit]:
+        """Return the recording that a file was a part of and now stands apart from, unless it is to stay."""
+        recording = self.lake.recording_with(draft.source_path)
+        return {} if recording is None or draft.path in self.plan.frozen else {recording.name: recording}

@@ -1,0 +1,274 @@
+"""A forgotten host is gone from every table and every byte, and does not come back."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from captures import udp_frame, write_pcap
+from connection_tables import write_hosts
+from typer.testing import CliRunner
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.cli import application
+from sojourn_ingest.cli import forget as forget_command
+from sojourn_ingest.cli.forget import host_keys_of
+from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
+from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget
+from sojourn_ingest.lake.pack import Pack, Part, SharedFile
+from sojourn_ingest.lake.purge import host_key_columns
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.schema import TABLES
+from sojourn_ingest.secrets_file import address_key
+from sojourn_ingest.session import IngestSession, files_below
+
+HOST, OTHER = "8.8.8.8", "9.9.9.9"
+KEY = b"key"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a folder with a described table and a capture that both hold the host and another one."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write_hosts(folder, HOST, OTHER, HOST, "customer 7")
+    frames = [udp_frame(b"x" * 20, (source, 1000)) for source in (HOST, OTHER, HOST, OTHER)]
+    write_pcap(folder / "c.pcap", frames, gap_ns=150_000_000)
+    return folder
+
+
+def ingest(lake: Lake, data: Path, forgotten: ForgottenHosts | None = None) -> None:
+    pseudonymiser = Pseudonymiser(KEY, forgotten=forgotten or ForgottenHosts(b"forget"))
+    with lake.writing():
+        IngestSession(lake, pseudonymiser).run(files_below([data]), lambda _: None)
+
+
+def rows(lake: Lake, table: str) -> list[dict[str, object]]:
+    hidden = lake.hidden(table)
+    found = []
+    for name in lake.objects(table):
+        gone = {part.content_hash for part in hidden.get(name, ())}
+        content = pq.read_table(lake.storage.local(name)).to_pylist()
+        found += [row for row in content if row.get("source_hash") not in gone]
+    return found
+
+
+def named_hosts(lake: Lake) -> set[object]:
+    return {
+        row[name]
+        for table in TABLES
+        for name in host_key_columns(table)
+        for row in (rows(lake, table) or [{name: None}])
+    }
+
+
+def key_of(host: str) -> str:
+    return Pseudonymiser(KEY).keys(host)[0]
+
+
+def forget_host(lake: Lake, host: str = HOST) -> None:
+    with lake.writing():
+        forget(lake, find(lake, {key_of(host)}))
+
+
+def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    ingest(lake, data)
+    flows = {row["flow_id"] for row in rows(lake, "flow") if row["initiator_host_key"] == key_of(HOST)}
+    before = {table: len(rows(lake, table)) for table in ("connection", "flow", "flow_interval")}
+    assert before == {"connection": 4, "flow": 2, "flow_interval": 4}
+    fingerprint = lake.fingerprint()
+    found = find(lake, {key_of(HOST)})
+    assert sum((one.rows for one in found), start=type(found[0].rows)()) == {
+        "connection": 2, "flow": 1, "flow_interval": 2,
+    }  # fmt: skip
+    assert lake.fingerprint() == fingerprint
+    forget_host(lake)
+    assert key_of(HOST) not in named_hosts(lake)
+    assert key_of(OTHER) in named_hosts(lake)
+    assert [row["start_ns"] for row in rows(lake, "connection")] == [2 * 10**9, 4 * 10**9]
+    assert not flows & {row["flow_id"] for row in rows(lake, "flow_interval")}
+    assert len(rows(lake, "flow_interval")) == 2
+    assert lake.fingerprint() != fingerprint
+    outcomes = {
+        row["format"]: json.loads(str(row["refused_by_reason"]))
+        for path in lake.files("ingest_outcome")
+        for row in pq.read_table(path).to_pylist()
+    }
+    assert outcomes["connection_table:made-up/connections"] == {"forgotten_host": 2}
+    assert outcomes["capture"] == {"forgotten_host": 3}
+    # A lake that is opened again sees the same, and no file with the host's rows is left.
+    assert Lake(tmp_path / "lake").fingerprint() == lake.fingerprint()
+    files = {path for table in TABLES for path in (tmp_path / "lake" / "data" / table).glob("*")}
+    assert files == {path for table in TABLES for path in lake.files(table)}
+
+
+def test_a_forgotten_host_does_not_come_back(tmp_path: Path, data: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    ingest(lake, data)
+    fingerprint = Pseudonymiser(KEY, forgotten=ForgottenHosts(b"forget")).forget_fingerprint(HOST)
+    forgotten = ForgottenHosts(b"forget", fingerprints=frozenset({fingerprint}))
+    forget_host(lake)
+    state = lake.fingerprint()
+    ingest(lake, data, forgotten)
+    assert lake.fingerprint() == state
+    # Neither from a new file, nor under another address key, nor where addresses are kept.
+    (data / "t.csv").write_text((data / "t.csv").read_text() + f"5,{HOST}\n6,::ffff:{HOST}\n7,{OTHER}\n")
+    (data / "c.pcap").write_bytes((data / "c.pcap").read_bytes()[:-62])
+    for pseudonymiser in (
+        Pseudonymiser(KEY, forgotten=forgotten),
+        Pseudonymiser(b"rotated", forgotten=forgotten),
+        Pseudonymiser(KEY, "keep", forgotten),
+    ):
+        with lake.writing():
+            attempts = IngestSession(lake, pseudonymiser).run(files_below([data]), lambda _: None)
+        refused = {attempt.path.name: attempt.refused for attempt in attempts}
+        assert refused == {"c.pcap": 3, "made-up.yaml": 0, "t.csv": 4}
+        assert len(rows(lake, "connection")) == 3
+        assert len(rows(lake, "flow_interval")) == 1
+        assert not named_hosts(lake) & {key_of(HOST), HOST, "forgotten"}
+
+
+def test_a_host_forgotten_by_its_key_stays_out_under_that_key(tmp_path: Path, data: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    ingest(lake, data, ForgottenHosts(b"forget", host_keys=frozenset({key_of(HOST)})))
+    assert key_of(HOST) not in named_hosts(lake)
+    assert [row["start_ns"] for row in rows(lake, "connection")] == [2 * 10**9, 4 * 10**9]
+    assert len(rows(lake, "flow_interval")) == 2
+
+
+def test_rows_in_a_file_shared_by_many_commits_go(tmp_path: Path, data: Path) -> None:
+    """A pack with every file of a table in one: what compaction leaves."""
+    (data / "u.csv").write_text(f"start,host\n11,{HOST}\n12,{OTHER}\n")
+    lake = Lake(tmp_path / "lake")
+    ingest(lake, data)
+    shared = []
+    with lake.writing():
+        for table in ("connection", "ingest_outcome"):
+            own = [(commit, file) for commit in lake.live() for file in commit.files if file.table == table]
+            path = f"data/{table}/put-together.parquet"
+            content = pa.concat_tables([pq.read_table(lake.storage.local(file.path)) for _, file in own])
+            pq.write_table(content, lake.storage.draft(path))
+            parts = tuple(Part(f.path, c.source_path, c.content_hash, c.decoder_version) for c, f in own)
+            shared.append(SharedFile(DataFile(table, path, content.num_rows, 1), parts))
+        lake.publish_pack(Pack(tuple(lake.live()), tuple(shared)))
+        lake.remove_leftovers()
+    others = [row for row in rows(lake, "connection") if row["client_host_key"] != key_of(HOST)]
+    assert len(rows(lake, "connection")) == 6
+    forget_host(lake)
+    lake = Lake(tmp_path / "lake")
+    assert sorted(rows(lake, "connection"), key=lambda row: str(row["start_ns"])) == sorted(
+        others, key=lambda row: str(row["start_ns"])
+    )
+    for path in (tmp_path / "lake" / "data" / "connection").iterdir():
+        assert key_of(HOST) not in pq.read_table(path).column("client_host_key").to_pylist()
+    assert sum(pq.read_table(path).num_rows for path in lake.files("ingest_outcome")) == 4
+
+
+def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) -> None:
+    run = CliRunner().invoke
+    var = ["--var", str(tmp_path / "var")]
+    app = application()
+    assert run(app, ["ingest", str(data), *var]).exit_code == 0
+    lake = Lake(tmp_path / "var" / "lake")
+    state = lake.fingerprint()
+    shown = run(app, ["forget", HOST, *var])
+    assert "connection" in shown.stdout
+    assert "nothing is changed without --yes" in shown.stdout
+    lake.refresh()
+    assert lake.fingerprint() == state
+    assert not (tmp_path / "var" / "forgotten.jsonl").exists()
+    assert run(app, ["forget", "customer 7", "--yes", *var]).exit_code == 0
+    assert run(app, ["forget", HOST, "--yes", *var]).exit_code == 0
+    lake.refresh()
+    assert len(rows(lake, "connection")) == 1
+    entries = [json.loads(line) for line in (tmp_path / "var" / "forgotten.jsonl").read_text().splitlines()]
+    assert [entry["rows"] for entry in entries] == [
+        {"connection": 1}, {"flow": 1, "flow_interval": 2, "connection": 2},
+    ]  # fmt: skip
+    (data / "again.csv").write_text(f"start,host\n1,{HOST}\n2,customer 7\n3,{OTHER}\n")
+    assert run(app, ["ingest", str(data), *var]).exit_code == 0
+    lake.refresh()
+    assert len(rows(lake, "connection")) == 2
+    again = run(app, ["forget", HOST, *var])
+    assert "no row of the lake names this host" in again.stdout
+    # The address stands nowhere below var, neither as text nor packed.
+    for path in (tmp_path / "var").rglob("*"):
+        if path.is_file():
+            assert HOST.encode() not in path.read_bytes(), path
+
+
+def test_while_a_build_reads_nothing_is_forgotten(tmp_path: Path, data: Path) -> None:
+    var = ["--var", str(tmp_path / "var")]
+    app = application()
+    assert CliRunner().invoke(app, ["ingest", str(data), *var]).exit_code == 0
+    lake = Lake(tmp_path / "var" / "lake")
+    state = lake.fingerprint()
+    with lake.reading():
+        refused = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("error: a build reads ")
+    assert refused.stderr.count("\n") == 1
+    lake.refresh()
+    assert lake.fingerprint() == state
+    assert not (tmp_path / "var" / "forgotten.jsonl").exists()
+
+
+def test_a_build_that_begins_while_a_host_is_forgotten_is_told(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    var = ["--var", str(tmp_path / "var")]
+    app = application()
+    assert CliRunner().invoke(app, ["ingest", str(data), *var]).exit_code == 0
+    lake = Lake(tmp_path / "var" / "lake")
+    host_key, _ = Pseudonymiser(address_key(Paths(tmp_path / "var").secrets)).keys(HOST)
+    with ExitStack() as build:
+
+        def forget_while_read(held: Lake, found: list[Forgetting]) -> None:
+            build.enter_context(lake.reading())
+            forget(held, found)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(forget_command, "forget_in", forget_while_read)
+            late = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
+        assert late.exit_code == 1
+        assert "gone" not in late.stdout
+        assert late.stderr.startswith("error: a build began to read ")
+        assert late.stderr.count("\n") == 1
+        assert named_on_disk(lake, host_key)
+    # Once it has ended, the same command does the rest, though no live row names the host any more.
+    again = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
+    assert again.exit_code == 0
+    assert named_on_disk(lake, host_key) == set()
+
+
+def named_on_disk(lake: Lake, host_key: str) -> set[Path]:
+    return {
+        path
+        for table in TABLES
+        for path in (lake.root / "data" / table).glob("*")
+        for name in host_key_columns(table)
+        if host_key in pq.read_table(path).column(name).to_pylist()
+    }
+
+
+def test_what_names_a_host() -> None:
+    pseudonymiser = Pseudonymiser(KEY)
+    key = "hk-" + "a" * 32
+    assert host_keys_of(key, pseudonymiser) == ({key}, None)
+    assert host_keys_of("::ffff:8.8.8.8", pseudonymiser) == ({key_of(HOST), HOST}, HOST)
+    assert host_keys_of("customer 7", pseudonymiser) == ({pseudonymiser.key_of_name("customer 7")}, "customer 7")
+
+
+def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "forgotten.jsonl"
+    add_to_list(path, fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={})
+    add_to_list(path, fingerprint=None, host_keys={"hk-2"}, forgotten_ns=2, rows={"flow": 1})
+    hosts = ForgottenHosts.load(path, b"key")
+    assert (hosts.fingerprints, hosts.host_keys) == ({"fm-1"}, {"hk-2"})
+    with path.open("a") as handle:
+        handle.write('{"mar')
+    with pytest.raises(ForgottenListError, match=":3: not an entry"):
+        ForgottenHosts.load(path, b"key")

@@ -1,0 +1,102 @@
+"""A manifest describes a run, binds its files by hash, and says what is wrong with it in one line."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
+from sojourn_ingest.formats.run.run_manifest import RunManifest
+
+CONTEXT = Context(
+    pseudonymiser=Pseudonymiser(b"key"),
+    fingerprint=lambda path: hashlib.sha256(path.read_bytes()).hexdigest(),
+)
+
+
+def read(path: Path) -> dict[str, list[dict[str, object]]]:
+    content = path.read_bytes()
+    source = Source(path=path, compression="none", head=content[:65536], plain_bytes=len(content))
+    assert RunManifest().recognises(source)
+    return {name: batch.to_pylist() for name, batch in RunManifest().read(source, CONTEXT, Reading())}
+
+
+def minimal(**more: object) -> dict[str, object]:
+    return {
+        "schema": "testbed-manifest/1",
+        "run_id": "r1",
+        "study": "s",
+        "bandwidth_bps": 1_000_000,
+        "rtt_ms": 50,
+        "queue": {"discipline": "pfifo", "size_packets": 10},
+        "order": "tcp_first",
+        **more,
+    }
+
+
+def test_sample_run(sample: Path) -> None:
+    tables = read(sample / "cbr_dn_bw1000_rtt50_taildrop-10bdp_bbr_rtp-cbr_appfirst_rep1" / "manifest.json")
+    (run,) = tables["run"]
+    assert run["study_id"] == "vca-fairness-vm-2026"
+    assert run["aqm"] == "tail-drop"
+    assert run["queue_discipline"] == "bfifo"
+    assert run["queue_size_bdp"] == 10.0
+    assert run["window_end_ns"] - run["window_start_ns"] == 20 * 10**9  # type: ignore[operator]
+    assert [row["role"] for row in tables["run_flow"]] == ["tcp", "tcp_control", "app"]
+    assert {row["measurement"] for row in tables["run_source"]} == {
+        "capture_before", "capture_after", "queue_log", "queue_log_decoded", "queue_counters", "tcp_polls",
+    }  # fmt: skip
+
+
+def test_files_the_manifest_does_not_list_are_bound_by_name(tmp_path: Path) -> None:
+    (tmp_path / "after.pcap").write_bytes(b"capture")
+    (tmp_path / "manifest.json").write_text(json.dumps(minimal()))
+    assert read(tmp_path / "manifest.json")["run_source"] == [
+        {
+            "study_id": "s",
+            "run_id": "r1",
+            "measurement": "capture_after",
+            "file_name": "after.pcap",
+            "measurement_hash": hashlib.sha256(b"capture").hexdigest(),
+        }
+    ]
+
+
+def test_yaml_is_read_alike(tmp_path: Path) -> None:
+    (tmp_path / "manifest.yaml").write_text(
+        "schema: testbed-manifest/1\nrun_id: r1\nstudy: s\nbandwidth_bps: 1000000\nrtt_ms: 50\n"
+        "queue: {discipline: pfifo}\norder: solo\nexclusion_reason: restart\n"
+    )
+    tables = read(tmp_path / "manifest.yaml")
+    assert tables["run"][0]["aqm"] == "tail-drop"
+    assert tables["run_exclusion"] == [{"study_id": "s", "run_id": "r1", "exclusion_reason": "restart"}]
+
+
+def test_public_addresses_of_flows_are_pseudonyms(tmp_path: Path) -> None:
+    flow = {"role": "app", "proto": "udp", "src": "8.8.8.8", "sport": 1, "dst": "10.0.0.1", "dport": 2}
+    (tmp_path / "manifest.json").write_text(json.dumps(minimal(flows=[flow])))
+    (row,) = read(tmp_path / "manifest.json")["run_flow"]
+    assert str(row["source_host_key"]).startswith("hk-")
+    assert row["destination_host_key"] == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"order": "sideways"}, "order: Input should be 'solo', 'app_first' or 'tcp_first'"),
+        ({"bandwidth_bps": 0}, "bandwidth_bps: Input should be greater than 0"),
+        ({"files": {"after.pcap": {"sha256": "short"}}}, "files.after.pcap.sha256"),
+        (
+            {"flows": [{"role": "app", "proto": "udp", "src": "x", "sport": 1, "dst": "y", "dport": 2}]},
+            "flow 0: not an IPv4 or IPv6 address",
+        ),
+    ],
+)
+def test_a_wrong_manifest_is_rejected_with_what_to_mend(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(minimal(**change)))
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / "manifest.json")

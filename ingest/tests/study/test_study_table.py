@@ -1,0 +1,254 @@
+"""Study tables become facts through a description, and what does not fit is refused with its reason."""
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
+from sojourn_ingest.formats.study.study_description import bundled_description_paths, parse_description
+from sojourn_ingest.formats.study.study_table import KnownStudy, StudyTable, tables_of
+
+CONTEXT = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
+
+DESCRIPTION = dedent(
+    """\
+    sojourn_study: 1
+    study_id: example
+    title: An example
+    description: Made up for a test.
+    licence: CC0-1.0
+    synthetic: true
+    tables:
+      - name: runs
+        header: [id, kind, mbit, delay, queue, when]
+        outputs:
+          - table: run
+            fields:
+              run_id: { from: id }
+              start_order: { from: kind, codes: { alone: solo, second: tcp_first } }
+              workload: { constant: call }
+              bandwidth_bps: { from: mbit, unit: Mbit/s, null_when: ["-1"] }
+              rtt_ms: { from: delay, unit: s }
+              aqm: { from: queue, pattern: '^([a-z_]+)', codes: { fifo: tail-drop, codel: codel } }
+              queue_discipline: { from: queue, pattern: '^([a-z_]+)' }
+              queue_size_bytes: { from: queue, pattern: '([0-9]+)' }
+              congestion_control: { constant: cubic }
+    """
+)
+
+
+def source_of(path: Path) -> Source:
+    content = path.read_bytes()
+    return Source(path=path, compression="none", head=content[:65536], plain_bytes=len(content))
+
+
+def read(table: StudyTable, path: Path) -> tuple[list[dict[str, object]], Reading]:
+    reading = Reading()
+    return [row for _, batch in table.read(source_of(path), CONTEXT, reading) for row in batch.to_pylist()], reading
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> StudyTable:
+    path = tmp_path / "study.yaml"
+    path.write_text(DESCRIPTION)
+    return tables_of([KnownStudy.load(path)])[0]
+
+
+def test_units_codes_patterns_and_derived_queue_size(runs: StudyTable, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("id,kind,mbit,delay,queue,when\na,alone,0.225,0.05,fifo 2813,x\nb,second,-1,0.01,codel,x\n")
+    rows, reading = read(runs, path)
+    assert reading.refused == {}
+    assert [row["run_id"] for row in rows] == ["a", "b"]
+    first, second = rows
+    assert first["bandwidth_bps"] == 225_000
+    assert first["rtt_ms"] == pytest.approx(50.0)
+    assert first["aqm"] == "tail-drop"
+    assert first["queue_size_bytes"] == 2813
+    assert first["queue_size_bdp"] == 2.0
+    assert first["start_order"] == "solo"
+    assert second["bandwidth_bps"] is None
+    assert second["queue_size_bytes"] is None
+    assert second["queue_size_bdp"] is None
+
+
+def test_rows_that_do_not_fit_are_refused_by_reason_and_the_rest_is_kept(runs: StudyTable, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "id,kind,mbit,delay,queue,when\n"
+        "good,alone,1,0.05,codel,x\n"
+        "badcode,sideways,1,0.05,codel,x\n"
+        "badnumber,alone,1,fast,codel,x\n"
+        "short,alone\n"
+        ",alone,1,0.05,codel,x\n"
+        "last,alone,1,0.05,codel,x\n"
+    )
+    rows, reading = read(runs, path)
+    assert [row["run_id"] for row in rows] == ["good", "last"]
+    assert reading.refused == {
+        "run.start_order: not convertible": 1,
+        "run.rtt_ms: not convertible": 1,
+        "run.run_id: missing": 1,
+        "wrong_number_of_columns": 1,
+    }
+
+
+def test_a_code_that_the_lake_does_not_have_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(DESCRIPTION.replace("alone: solo", "alone: lonely"))
+    (tmp_path / "runs.csv").write_text(
+        "id,kind,mbit,delay,queue,when\na,alone,1,0.05,codel,x\nb,second,1,0.05,codel,x\n"
+    )
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "runs.csv")
+    assert [row["run_id"] for row in rows] == ["b"]
+    assert reading.refused == {"run.start_order: not convertible": 1}
+
+
+def test_a_number_that_no_column_holds_is_refused_alone(runs: StudyTable, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("id,kind,mbit,delay,queue,when\na,alone,1,0.05,codel,x\nb,alone,1e300,0.05,codel,x\n")
+    rows, reading = read(runs, path)
+    assert [row["run_id"] for row in rows] == ["a"]
+    assert reading.refused == {"run.bandwidth_bps: not convertible": 1}
+
+
+def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("id,kind,mbit,delay,queue\n")
+    assert not runs.recognises(source_of(path))
+    path.write_text("id,kind,mbit,delay,queue,when\r\n")
+    assert runs.recognises(source_of(path))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("unit: s }", "unit: parsec }", "unit 'parsec'"),
+        ("unit: s }", "unit: bytes }", "rtt_ms is in ms, which bytes cannot be converted to"),
+        ("unit: s }", "unit: UTC }", "rtt_ms is in ms, which UTC cannot be converted to"),
+        ("{ from: id }", "{ from: nothing }", "no column nothing"),
+        ("run_id: { from: id }", "ruin_id: { from: id }", "no column ruin_id"),
+        ("          rtt_ms: { from: delay, unit: s }\n", "", "needs a mapping of rtt_ms"),
+        (
+            "{ constant: call }",
+            "{ constant: call }\n          direction: { constant: sideways }",
+            "'sideways' is not one of",
+        ),
+        ("licence: CC0-1.0\n", "", "licence: Field required"),
+        ("sojourn_study: 1", "sojourn_study: [", "not valid YAML"),
+    ],
+)
+def test_a_wrong_description_says_what_to_mend(before: str, after: str, message: str) -> None:
+    assert before in DESCRIPTION
+    with pytest.raises(InputError, match=message):
+        parse_description(DESCRIPTION.replace(before, after).encode())
+
+
+SCORES = """\
+sojourn_study: 1   # with a comment
+study_id: scored
+title: t
+description: d
+licence: CC0-1.0
+programmes:
+  - name: down
+    steps: [{ at_s: 0, bandwidth_bps: 2000000 }, { at_s: 30, bandwidth_bps: 1000000 }]
+tables:
+  - name: scores
+    header: [from, to, epoch, score]
+    outputs:
+      - table: qoe_score
+        fields:
+          start_ns: { from: from, unit: UTC }
+          end_ns: { from: epoch, unit: epoch s }
+          metric: { constant: mos }
+          score: { from: score, unit: "1" }
+"""
+
+
+def test_scores_of_a_span_of_time_are_told_apart_by_it(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(SCORES)
+    (tmp_path / "scores.csv").write_text(
+        "from,to,epoch,score\n"
+        "2026-05-01T10:00:00Z,x,1777629660.5,4\n"
+        "2026-05-01T12:00:00+02:00,x,1777629661,3\n"
+        "2026-05-01 10:00:00.000001,x,1777629662,2\n"
+        "2026-13-01T10:00:00Z,x,1777629660,1\n"
+        ",x,1777629660,1\n"
+    )
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "scores.csv")
+    start = 1_777_629_600 * 10**9
+    assert [row["start_ns"] for row in rows] == [start, start, start + 1000]
+    assert [row["end_ns"] for row in rows] == [start + 60_500_000_000, start + 61 * 10**9, start + 62 * 10**9]
+    assert rows[0]["scored"] == f"time/{start}-{start + 60_500_000_000}"
+    assert len({row["scored"] for row in rows}) == 3
+    assert reading.refused == {
+        "qoe_score.start_ns: not convertible": 1,
+        "qoe_score: names no run, session or time": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("at_s: 30", "at_s: 0", "the steps start at 0 s and follow each other in time"),
+        ("at_s: 0,", "at_s: 10,", "the steps start at 0 s and follow each other in time"),
+        ("          end_ns: { from: epoch, unit: epoch s }\n", "", "needs both start_ns and end_ns"),
+    ],
+)
+def test_a_wrong_programme_or_score_says_what_to_mend(before: str, after: str, message: str) -> None:
+    assert before in SCORES
+    with pytest.raises(InputError, match=message):
+        parse_description(SCORES.replace(before, after).encode())
+
+
+def test_bundled_descriptions_are_valid() -> None:
+    ids = [KnownStudy.load(path).description.study_id for path in bundled_description_paths()]
+    assert ids == ["tma23-imvca", "vca-fairness-vm-2026"]
+
+
+def bundled(name: str) -> StudyTable:
+    studies = [KnownStudy.load(path) for path in bundled_description_paths()]
+    return next(table for table in tables_of(studies) if table.name == f"study_table:tma23-imvca/{name}")
+
+
+def test_tma23_solo_runs_carry_no_congestion_control(tma23: Path) -> None:
+    rows, reading = read(bundled("index"), tma23 / "index.csv")
+    assert reading.refused == {}
+    assert len(rows) == reading.records_read == 3809
+    assert {row["congestion_control"] for row in rows if row["start_order"] == "solo"} == {None}
+    assert {row["congestion_control"] for row in rows if row["start_order"] != "solo"} == {
+        "cubic",
+        "bbr",
+        "bbr2",
+    }
+    assert {row["workload"] for row in rows if row["bandwidth_bps"] is None} == {"bandwidth_steps"}
+    assert {row["queue_size_bdp"] for row in rows if row["aqm"] == "tail-drop" and row["bandwidth_bps"]} == {
+        2.0,
+        10.0,
+    }
+
+
+def test_tma23_broken_call_is_excluded_with_its_reason(tma23: Path) -> None:
+    table = bundled("averages")
+    reading = Reading()
+    tables: dict[str, list[dict[str, object]]] = {}
+    for name, batch in table.read(source_of(tma23 / "index_avgbwdist.csv"), CONTEXT, reading):
+        tables.setdefault(name, []).extend(batch.to_pylist())
+    assert reading.refused == {}
+    assert [row["exclusion_reason"] for row in tables["run_exclusion"]] == ["call_broke"]
+    assert len(tables["run_measurement"]) == 2 * 3809
+    solo_tcp = [row for row in tables["run_measurement"] if row["role"] == "tcp" and row["drop_ratio"] is None]
+    assert len(solo_tcp) == 991
+
+
+def test_tma23_profiles_begin_anew_where_time_returns_to_zero(tma23: Path, tmp_path: Path) -> None:
+    import gzip
+
+    path = tmp_path / "bwprofiles.csv"
+    path.write_bytes(gzip.decompress((tma23 / "bwprofiles.csv.gz").read_bytes()))
+    rows, reading = read(bundled("profiles"), path)
+    assert reading.refused == {}
+    starts = [row["profile_number"] for row in rows if row["second"] == 0]
+    assert starts == list(range(78))

@@ -1,0 +1,87 @@
+{#-
+    Connections are counted once for each day or month, and again only when the sources of that day or month change. A part is what is
+    counted together: the connections of one data set and basis on a day, in a month, or over all time. It is known by a fingerprint, which
+    differs when the sources of its period differ (`int_connection_part`). docs/decisions/011-incremental-months-of-connections.md has the
+    reasons. On Spark every build counts everything.
+-#}
+
+{#- Before a model is made: remove the parts whose sources changed. -#}
+{% macro forget_changed_parts(fingerprint) -%}
+    {%- if is_incremental() -%}
+    delete from {{ this }}
+    where {{ fingerprint }} not in (select {{ fingerprint }} from {{ ref('int_connection_part') }})
+    {%- endif -%}
+{%- endmacro %}
+
+{#- Before the list of sources is made: remove the sources that are no longer live. -#}
+{% macro forget_gone_sources() -%}
+    {%- if is_incremental() -%}
+    delete from {{ this }}
+    where (source_hash, decoder_version) not in (select source_hash, decoder_version from {{ ref('int_connection_source') }})
+    {%- endif -%}
+{%- endmacro %}
+
+{#-
+    CTE `parts`: the parts that a model does not hold yet.
+
+    of: the column of `int_connection_count_day` with the number of connections from which the model is made. A part without such
+    connections leaves no row in the model: without this condition it would look missing, and its files would be read, at every build.
+-#}
+{% macro parts_to_make(fingerprint='part_fingerprint', of=none) -%}
+parts as (
+    select connection_parts.*
+    from {{ ref('int_connection_part') }} as connection_parts
+    {%- if of %}
+    inner join {{ ref('int_connection_count_day') }} as counts
+        on
+            connection_parts.part_fingerprint = counts.part_fingerprint
+            and counts.outcome = 'counted'
+            and counts.{{ of }} > 0
+    {%- endif %}
+    {% if is_incremental() %}
+    where connection_parts.{{ fingerprint }} not in (select distinct made.{{ fingerprint }} from {{ this }} as made)
+    {% endif %}
+)
+{%- endmacro %}
+
+{#-
+    CTEs `parts`, as in `parts_to_make`, and `connections`: the connections of these parts, with the fingerprint of their part. Files without
+    such a day are not read, because the Parquet statistics of source_hash tell them apart.
+
+    of: as in `parts_to_make`. names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE in memory
+    when two places select from it, and there are too many of them.
+-#}
+{% macro connections_of_days_to_make(of=none, names=['connections']) -%}
+{{ parts_to_make(of=of) }},
+
+sources as (
+    select distinct source_days.source_hash
+    from {{ ref('int_connection_source_day') }} as source_days
+    inner join parts
+        on
+            source_days.start_date = parts.start_date
+            and source_days.dataset = parts.dataset
+            and source_days.synthetic = parts.synthetic
+            and source_days.rtt_basis = parts.rtt_basis
+            and source_days.sample_basis = parts.sample_basis
+)
+{%- for name in names %},
+
+{{ name }} as (
+    select
+        measured.*,
+        parts.part_fingerprint
+    from {{ ref('int_connection_measured') }} as measured
+    inner join parts
+        on
+            measured.start_date = parts.start_date
+            and measured.dataset = parts.dataset
+            and measured.synthetic = parts.synthetic
+            and measured.rtt_basis = parts.rtt_basis
+            and measured.sample_basis = parts.sample_basis
+    {% if is_incremental() %}
+    where measured.source_hash in (select sources.source_hash from sources)
+    {% endif %}
+)
+{%- endfor %}
+{%- endmacro %}

@@ -1,0 +1,197 @@
+{#-
+    Small-count suppression. A cell is a combination of dimensions, such as one country, technology and day. It is served only with at least
+    `minimum_hosts()` hosts. A cell with fewer loses detail, level by level, together with the other small cells, until it has enough.
+
+    Most cells have far more hosts than that, and counting hosts is expensive. So each host sets one of 62 bits, chosen by the hash of its
+    key: a cell with n bits set has at least n hosts. Hosts are counted only in cells whose bits do not prove enough of them
+    (`doubtful_cells`). Spark counts the hosts of every cell: it repeats a CTE wherever it is selected from, and one more CTE below all levels
+    makes planning take eight minutes.
+-#}
+
+{#- Fewest hosts of a served cell: the variable `minimum_hosts`, by default 10. With 1 nothing is suppressed, and a cell needs no host. -#}
+{% macro minimum_hosts() -%}
+    {%- set hosts = var('minimum_hosts', 10) | int -%}
+    {{ hosts if hosts > 1 else 0 }}
+{%- endmacro %}
+
+{#- Bits that hosts set; combine them by bit_or. Null for connections without a host. -#}
+{% macro host_bits(host_hash) -%}
+    bit_or({{ shift_left(1, host_hash ~ ' % 62') }})
+{%- endmacro %}
+
+{#- CTE `doubtful_cells`: cells whose bits do not prove enough hosts. counted: a CTE with the columns of cells and `host_bits`. -#}
+{% macro doubtful_cells(counted, kept, levels) -%}
+{%- set cell = kept + (levels | sum(start=[])) -%}
+doubtful_cells as (
+    select {{ cell | join(', ') }}
+    from {{ counted }}
+    group by {{ cell | join(', ') }}
+    having coalesce(bit_count(bit_or(host_bits)), 0) < {{ minimum_hosts() }}
+)
+{%- endmacro %}
+
+{#-
+    CTEs that end in `details`: one row for each doubtful cell, with the level of detail at which it is served. Level 0 is full detail; one
+    more than the number of levels means that the cell is not served.
+
+    hosts: a CTE with the columns of cells and `host_hash`, any number of rows for each host. kept: columns that every level keeps.
+    levels: the columns that each level gives up, in addition to those that the levels before it gave up.
+-#}
+{% macro cell_details(hosts, kept, levels) -%}
+{%- set given_up = levels | sum(start=[]) -%}
+{%- set cell = kept + given_up -%}
+observed as (
+    select distinct
+        {%- for column in cell %}
+        hosts_of_cells.{{ column }},
+        {%- endfor %}
+        hosts_of_cells.host_hash
+    from {{ hosts }} as hosts_of_cells
+    {%- if not (target is defined and target.type == 'spark') %}
+    inner join doubtful_cells
+        on
+        {%- for column in cell %}
+            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = doubtful_cells.{{ column }}
+        {%- endfor %}
+    {%- endif %}
+),
+
+level_0 as (
+    select
+        {{ cell | join(',\n        ') }},
+        count(host_hash) as hosts
+    from observed
+    group by {{ cell | join(', ') }}
+),
+
+rest_1 as (
+    select
+        {%- for column in cell %}
+        observed.{{ column }},
+        {%- endfor %}
+        observed.host_hash
+    from observed
+    inner join level_0
+        on
+            level_0.hosts < {{ minimum_hosts() }}
+            {%- for column in cell %}
+            and observed.{{ column }} = level_0.{{ column }}
+            {%- endfor %}
+),
+{% for level in range(1, levels | length + 1) %}
+{%- set left = kept + (levels[level:] | sum(start=[])) %}
+level_{{ level }} as (
+    select
+        {{ left | join(',\n        ') }},
+        count(distinct host_hash) as hosts
+    from rest_{{ level }}
+    group by {{ left | join(', ') }}
+),
+
+rest_{{ level + 1 }} as (
+    select
+        {%- for column in cell %}
+        rest_{{ level }}.{{ column }},
+        {%- endfor %}
+        rest_{{ level }}.host_hash
+    from rest_{{ level }}
+    inner join level_{{ level }}
+        on
+            level_{{ level }}.hosts < {{ minimum_hosts() }}
+            {%- for column in left %}
+            and rest_{{ level }}.{{ column }} = level_{{ level }}.{{ column }}
+            {%- endfor %}
+),
+{% endfor %}
+deepest as (
+    {%- for level in range(0, levels | length + 2) %}
+    {%- if level > 0 %}
+
+    union all
+    {%- endif %}
+
+    select
+        {{ cell | join(',\n        ') }},
+        {{ level }} as detail_level
+    from {{ 'level_0' if level == 0 else 'rest_' ~ level }}
+    {%- endfor %}
+),
+
+details as (
+    select
+        {{ cell | join(',\n        ') }},
+        max(detail_level) as detail_level
+    from deepest
+    group by {{ cell | join(', ') }}
+)
+{%- endmacro %}
+
+{#-
+    CTE `served`: the bins of cells as they are served. A cell with enough hosts stays as it is. Small cells are added up; the columns that
+    their level gives up hold the text `withheld`. Connections of a cell that is not served have no bin: they are counted, and their delays
+    are not told.
+
+    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns in which
+    something else than the text `withheld` stands for a value.
+-#}
+{% macro served_cells(binned, kept, levels, withheld={}) -%}
+{%- set given_up = levels | sum(start=[]) -%}
+{%- set cell = kept + given_up -%}
+served as (
+    {%- if not (target is defined and target.type == 'spark') %}
+    select
+        {%- for column in kept %}
+        binned.{{ column }},
+        {%- endfor %}
+        0 as detail_level,
+        {%- for column in given_up %}
+        binned.{{ column }},
+        {%- endfor %}
+        binned.bin_index,
+        binned.connections
+    from {{ binned }} as binned
+    left join details
+        on
+        {%- for column in cell %}
+            {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
+        {%- endfor %}
+    where coalesce(details.detail_level, 0) = 0
+
+    union all
+    {%- endif %}
+
+    select
+        {%- for column in kept %}
+        reduced.{{ column }},
+        {%- endfor %}
+        reduced.detail_level,
+        {%- for column in given_up %}
+        reduced.{{ column }},
+        {%- endfor %}
+        reduced.bin_index,
+        cast(sum(reduced.connections) as bigint) as connections
+    from (
+        select
+            {%- for column in kept %}
+            binned.{{ column }},
+            {%- endfor %}
+            details.detail_level,
+            {%- for columns in levels %}
+            {%- set level = loop.index %}
+            {%- for column in columns %}
+            case when details.detail_level >= {{ level }} then {{ withheld.get(column, "'withheld'") }} else binned.{{ column }} end as {{ column }},
+            {%- endfor %}
+            {%- endfor %}
+            case when details.detail_level <= {{ levels | length }} then binned.bin_index end as bin_index,
+            binned.connections
+        from {{ binned }} as binned
+        inner join details
+            on
+                details.detail_level >= {{ 0 if target is defined and target.type == 'spark' else 1 }}
+                {%- for column in cell %}
+                and binned.{{ column }} = details.{{ column }}
+                {%- endfor %}
+    ) as reduced
+    group by {{ cell | join(', ') }}, detail_level, bin_index
+)
+{%- endmacro %}

@@ -1,0 +1,12 @@
+{#-
+    What was set for a run, and whether it counts: the columns that every mart of runs carries after its key, so that each can be filtered and
+    grouped without a join. Their declarations stand in columns.yml, in the group `run`.
+-#}
+{% macro run_dimensions(runs) -%}
+    {%- for column in [
+        'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_label', 'congestion_control',
+        'application', 'start_order', 'repetition', 'exclusion_reason', 'synthetic',
+    ] -%}
+        {{ runs }}.{{ column }}{{ '' if loop.last else ', ' }}
+    {%- endfor -%}
+{%- endmacro %}

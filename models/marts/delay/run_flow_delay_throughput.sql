@@ -1,0 +1,54 @@
+with
+
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+rates as (
+    select * from {{ ref('run_rate') }}
+    where role in ('app', 'tcp')
+),
+
+delays as (
+    select * from {{ ref('run_queuing_delay') }}
+    where role in ('app', 'tcp')
+),
+
+final as (
+    select
+        rates.study_id,
+        rates.run_id,
+        rates.role,
+        {{ run_dimensions('runs') }},
+        rates.rate_basis,
+        rates.rate_bps,
+        rates.utilisation_ratio,
+        delays.delay_basis,
+        delays.packets,
+        delays.lost_events,
+        delays.mean_ms as queuing_delay_mean_ms,
+        delays.median_ms as queuing_delay_median_ms,
+        delays.p95_ms as queuing_delay_p95_ms,
+        reconciliations.reconciliation_verdict
+    from rates
+    inner join delays
+        on
+            rates.study_id = delays.study_id
+            and rates.run_id = delays.run_id
+            and rates.role = delays.role
+    inner join runs
+        on
+            rates.study_id = runs.study_id
+            and rates.run_id = runs.run_id
+    left join reconciliations
+        on
+            rates.study_id = reconciliations.study_id
+            and rates.run_id = reconciliations.run_id
+    where rates.rate_bps is not null
+)
+
+select * from final

@@ -1,0 +1,63 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+given_scores as (
+    select * from {{ ref('int_qoe_item') }}
+),
+
+qoe_metrics as (
+    select * from {{ ref('qoe_metric') }}
+),
+
+app_harms as (
+    select * from {{ ref('run_harm') }}
+    where
+        role = 'app'
+        and harm_metric = 'throughput'
+),
+
+-- Several items of one run, such as clips or the windows of a call, are one value of it: their median.
+scores as (
+    select
+        study_id,
+        run_id,
+        qoe_metric,
+        min(join_basis) as join_basis,
+        count(*) as scores,
+        median(qoe_score) as qoe_score
+    from given_scores
+    group by study_id, run_id, qoe_metric
+),
+
+final as (
+    select
+        scores.study_id,
+        scores.run_id,
+        scores.qoe_metric,
+        {{ run_dimensions('runs') }},
+        scores.qoe_score,
+        scores.scores,
+        scores.join_basis,
+        qoe_metrics.qoe_better,
+        app_harms.harm_ratio,
+        case
+            when app_harms.run_id is null then 'no competing flow'
+            else app_harms.harm_null_reason
+        end as harm_null_reason
+    from scores
+    inner join runs
+        on
+            scores.study_id = runs.study_id
+            and scores.run_id = runs.run_id
+    left join qoe_metrics
+        on scores.qoe_metric = qoe_metrics.qoe_metric
+    left join app_harms
+        on
+            scores.study_id = app_harms.study_id
+            and scores.run_id = app_harms.run_id
+)
+
+select * from final

@@ -1,0 +1,106 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+run_sources as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        measurement = 'queue_counters'
+        and status in ('ok', 'partial')
+),
+
+counters as (
+    select * from {{ ref('stg_lake__queue_counter') }}
+),
+
+polled as (
+    select
+        run_sources.study_id,
+        run_sources.run_id,
+        run_sources.status,
+        counters.device,
+        counters.handle,
+        counters.kind,
+        counters.parent,
+        counters.root,
+        counters.poll_start_ns,
+        counters.sent_packets,
+        counters.sent_bytes,
+        counters.dropped_packets,
+        counters.overlimits,
+        counters.requeues,
+        counters.ecn_marked_packets,
+        counters.backlog_bytes,
+        counters.backlog_packets,
+        row_number() over (
+            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
+            order by counters.poll_index
+        ) as place,
+        row_number() over (
+            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
+            order by counters.poll_index desc
+        ) as place_from_end,
+        counters.sent_packets < lag(counters.sent_packets) over (
+            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
+            order by counters.poll_index
+        ) as falls
+    from counters
+    inner join run_sources
+        on counters.source_hash = run_sources.measurement_hash
+),
+
+summarised as (
+    select
+        study_id,
+        run_id,
+        device,
+        handle,
+        max(kind) as kind,
+        max(case when root then 1 else 0 end) = 1 as is_root,
+        max(status) as source_status,
+        count(*) as polls,
+        max(case when falls then 1 else 0 end) = 1 as falls,
+        cast(max(poll_start_ns) - min(poll_start_ns) as double) / 1000000 as polled_ms,
+        max(case when place_from_end = 1 then sent_packets end) - max(case when place = 1 then sent_packets end) as sent_packets,
+        max(case when place_from_end = 1 then sent_bytes end) - max(case when place = 1 then sent_bytes end) as sent_bytes,
+        max(case when place_from_end = 1 then dropped_packets end) - max(case when place = 1 then dropped_packets end) as dropped_packets,
+        max(case when place_from_end = 1 then overlimits end) - max(case when place = 1 then overlimits end) as overlimits,
+        max(case when place_from_end = 1 then requeues end) - max(case when place = 1 then requeues end) as requeues,
+        max(case when place_from_end = 1 then ecn_marked_packets end)
+        - max(case when place = 1 then ecn_marked_packets end) as ecn_marked_packets,
+        max(backlog_packets) as backlog_max_packets,
+        max(backlog_bytes) as backlog_max_bytes
+    from polled
+    group by study_id, run_id, device, handle
+),
+
+final as (
+    select
+        summarised.study_id,
+        summarised.run_id,
+        summarised.device,
+        summarised.handle,
+        {{ run_dimensions('runs') }},
+        summarised.kind,
+        summarised.is_root,
+        summarised.source_status,
+        summarised.polls,
+        summarised.polled_ms,
+        case when not summarised.falls then summarised.sent_packets end as sent_packets,
+        case when not summarised.falls then summarised.sent_bytes end as sent_bytes,
+        case when not summarised.falls then summarised.dropped_packets end as dropped_packets,
+        case when not summarised.falls then summarised.overlimits end as overlimits,
+        case when not summarised.falls then summarised.requeues end as requeues,
+        case when not summarised.falls then summarised.ecn_marked_packets end as ecn_marked_packets,
+        summarised.backlog_max_packets,
+        summarised.backlog_max_bytes
+    from summarised
+    inner join runs
+        on
+            summarised.study_id = runs.study_id
+            and summarised.run_id = runs.run_id
+)
+
+select * from final

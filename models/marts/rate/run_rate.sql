@@ -1,0 +1,30 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+rates as (
+    select * from {{ ref('int_run_role_rate') }}
+),
+
+final as (
+    select
+        rates.study_id,
+        rates.run_id,
+        rates.role,
+        {{ run_dimensions('runs') }},
+        rates.rate_basis,
+        rates.bytes,
+        rates.packets,
+        rates.window_ms,
+        rates.rate_bps,
+        rates.rate_bps / runs.bandwidth_bps as utilisation_ratio
+    from rates
+    inner join runs
+        on
+            rates.study_id = runs.study_id
+            and rates.run_id = runs.run_id
+)
+
+select * from final

@@ -1,0 +1,46 @@
+with
+
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+final as (
+    select
+        runs.study_id,
+        runs.run_id,
+        {{ run_dimensions('runs') }},
+        configurations.configuration_id,
+        configurations.run_number,
+        runs.aqm_parameters,
+        runs.queue_limit_packets,
+        runs.bandwidth_programme,
+        runs.session_id,
+        runs.start_ns,
+        runs.window_start_ns,
+        runs.window_end_ns,
+        runs.window_ms,
+        runs.has_capture_before and runs.has_capture_after as has_captures,
+        runs.has_queue_log,
+        runs.has_tcp_polls,
+        reconciliations.reconciliation_verdict,
+        reconciliations.reconciliation_reason
+    from runs
+    inner join configurations
+        on
+            runs.study_id = configurations.study_id
+            and runs.run_id = configurations.run_id
+    left join reconciliations
+        on
+            runs.study_id = reconciliations.study_id
+            and runs.run_id = reconciliations.run_id
+)
+
+select * from final

@@ -1,0 +1,237 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+rates as (
+    select * from {{ ref('run_rate') }}
+),
+
+drops as (
+    select * from {{ ref('run_packet_drop') }}
+),
+
+delays as (
+    select * from {{ ref('run_queuing_delay') }}
+),
+
+equalities as (
+    select * from {{ ref('run_flow_rate_equality') }}
+),
+
+harms as (
+    select * from {{ ref('run_metric_harm') }}
+),
+
+scores as (
+    select * from {{ ref('harm_qoe') }}
+),
+
+named as (
+    select
+        study_id,
+        run_id,
+        role,
+        'rate_bps' as metric,
+        rate_basis as basis,
+        cast(rate_bps as double) as metric_value
+    from rates
+    where rate_bps is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'utilisation_ratio' as metric,
+        rate_basis as basis,
+        cast(utilisation_ratio as double) as metric_value
+    from rates
+    where utilisation_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'received_packets' as metric,
+        rate_basis as basis,
+        cast(packets as double) as metric_value
+    from rates
+    where packets is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'dropped_packets' as metric,
+        drop_basis as basis,
+        cast(window_dropped_packets as double) as metric_value
+    from drops
+    where window_dropped_packets is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'drop_ratio' as metric,
+        drop_basis as basis,
+        cast(drop_ratio as double) as metric_value
+    from drops
+    where drop_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'queuing_delay_mean_ms' as metric,
+        delay_basis as basis,
+        cast(mean_ms as double) as metric_value
+    from delays
+    where mean_ms is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'queuing_delay_median_ms' as metric,
+        delay_basis as basis,
+        cast(median_ms as double) as metric_value
+    from delays
+    where median_ms is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'queuing_delay_p95_ms' as metric,
+        delay_basis as basis,
+        cast(p95_ms as double) as metric_value
+    from delays
+    where p95_ms is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'queuing_delay_share_of_maximum_ratio' as metric,
+        delay_basis as basis,
+        cast(delay_share_of_maximum_ratio as double) as metric_value
+    from delays
+    where delay_share_of_maximum_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'all' as role,
+        'flow_rate_equality' as metric,
+        'none' as basis,
+        cast(flow_rate_equality as double) as metric_value
+    from equalities
+    where flow_rate_equality is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'all' as role,
+        'jain_index' as metric,
+        'none' as basis,
+        cast(jain_index as double) as metric_value
+    from equalities
+    where jain_index is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        'link_share_ratio' as metric,
+        'none' as basis,
+        cast(app_link_share_ratio as double) as metric_value
+    from equalities
+    where app_link_share_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'tcp' as role,
+        'link_share_ratio' as metric,
+        'none' as basis,
+        cast(tcp_link_share_ratio as double) as metric_value
+    from equalities
+    where tcp_link_share_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        'harm_' || harm_metric || '_ratio' as metric,
+        basis,
+        cast(harm_ratio as double) as metric_value
+    from harms
+    where harm_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        'qoe_' || qoe_metric as metric,
+        'none' as basis,
+        cast(qoe_score as double) as metric_value
+    from scores
+    where qoe_score is not null
+),
+
+final as (
+    select
+        named.study_id,
+        named.run_id,
+        named.metric,
+        named.role,
+        {{ run_dimensions('runs') }},
+        configurations.configuration_id,
+        configurations.run_number,
+        named.basis,
+        named.metric_value
+    from named
+    inner join runs
+        on
+            named.study_id = runs.study_id
+            and named.run_id = runs.run_id
+    inner join configurations
+        on
+            named.study_id = configurations.study_id
+            and named.run_id = configurations.run_id
+)
+
+select * from final

@@ -1,0 +1,59 @@
+with
+
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+profiles as (
+    select * from {{ ref('run_utilisation_profile') }}
+    where utilisation_ratio is not null
+),
+
+summarised as (
+    select
+        study_id,
+        run_id,
+        max(utilisation_basis) as utilisation_basis,
+        max(lost_events) as lost_events,
+        count(*) as seconds,
+        cast(sum(bytes) as bigint) as bytes,
+        min(utilisation_ratio) as utilisation_min_ratio,
+        percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
+        median(utilisation_ratio) as utilisation_median_ratio,
+        percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
+        max(utilisation_ratio) as utilisation_max_ratio
+    from profiles
+    group by study_id, run_id
+),
+
+final as (
+    select
+        summarised.study_id,
+        summarised.run_id,
+        {{ run_dimensions('runs') }},
+        summarised.utilisation_basis,
+        summarised.seconds,
+        summarised.lost_events,
+        cast(summarised.bytes as double) * 8 / summarised.seconds / runs.bandwidth_bps as utilisation_mean_ratio,
+        summarised.utilisation_min_ratio,
+        summarised.utilisation_q1_ratio,
+        summarised.utilisation_median_ratio,
+        summarised.utilisation_q3_ratio,
+        summarised.utilisation_max_ratio,
+        reconciliations.reconciliation_verdict
+    from summarised
+    inner join runs
+        on
+            summarised.study_id = runs.study_id
+            and summarised.run_id = runs.run_id
+    left join reconciliations
+        on
+            summarised.study_id = reconciliations.study_id
+            and summarised.run_id = reconciliations.run_id
+)
+
+select * from final

@@ -1,0 +1,293 @@
+//! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream` and packet.
+
+use arrow_array::RecordBatch;
+
+use crate::capture::packet_batch::{self, PacketRow};
+use crate::capture::recording::{CaptureInput, RecordingReader};
+use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
+use crate::flow::record::Flow;
+use crate::flow::table::{Bounds, FlowTable};
+use crate::output::fault::Fault;
+use crate::output::summary::Summary;
+use crate::packet::direction::Direction;
+use crate::packet::layers::LayerDecoder;
+use crate::rtp::hints::{RtpHint, RtpHints};
+
+/// Flows that have ended wait for a batch in their full size, so the batch is bounded below the caller's wish.
+const FLOW_BATCH_ROWS: usize = 8192;
+/// How often, in packets, it is looked whether there is a batch to hand out.
+const STRIDE_PACKETS: u64 = 1024;
+
+/// Choices of the caller.
+#[derive(Debug, Clone, Copy)]
+pub struct CaptureOptions {
+    /// Length of an interval of `flow_interval`; at least 1.
+    pub interval_ms: i32,
+    /// Most rows in a batch; at least 1.
+    pub batch_rows: usize,
+    /// Whether to give the table packet.
+    pub packets: bool,
+    /// Silence after which a flow has ended, in milliseconds; at least 1.
+    pub idle_ms: i64,
+    /// Most flows open at a time; at least 1.
+    pub open_flows: usize,
+}
+
+impl Default for CaptureOptions {
+    fn default() -> Self {
+        Self {
+            interval_ms: 100,
+            batch_rows: 65_536,
+            packets: false,
+            idle_ms: 600_000,
+            open_flows: 65_536,
+        }
+    }
+}
+
+/// Decoder of one recording: batches come one by one, each with the name of its table.
+///
+/// Rows of a flow come when it has ended, and of its intervals at the latest then; flows that end with the
+/// recording come in the order of their numbers.
+pub struct CaptureDecoder {
+    options: CaptureOptions,
+    recording: RecordingReader,
+    layers: LayerDecoder,
+    table: FlowTable,
+    flows: Vec<Flow>,
+    intervals: Vec<IntervalRow>,
+    rtp: Vec<RtpRow>,
+    packets: Vec<PacketRow>,
+    records_seen: i64,
+}
+
+impl CaptureDecoder {
+    /// Open a recording, which may be in several files in the order of time, and read the first file's header.
+    ///
+    /// # Errors
+    ///
+    /// A fault where nothing can be decoded: no such file, no capture, or cut in its header.
+    pub fn open(inputs: &[CaptureInput], options: CaptureOptions) -> Result<Self, Fault> {
+        let options = CaptureOptions {
+            interval_ms: options.interval_ms.max(1),
+            batch_rows: options.batch_rows.max(1),
+            idle_ms: options.idle_ms.max(1),
+            open_flows: options.open_flows.clamp(1, u32::MAX as usize - 1),
+            ..options
+        };
+        let bounds = Bounds {
+            idle_ns: options.idle_ms.saturating_mul(1_000_000),
+            flows: options.open_flows,
+        };
+        Ok(Self {
+            options,
+            recording: RecordingReader::open(inputs)?,
+            layers: LayerDecoder::default(),
+            table: FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds),
+            flows: Vec::new(),
+            intervals: Vec::new(),
+            rtp: Vec::new(),
+            packets: Vec::new(),
+            records_seen: 0,
+        })
+    }
+
+    /// Take it as known, from now on, which flows are RTP.
+    #[must_use]
+    pub fn with_rtp_hints(mut self, hints: &[RtpHint]) -> Self {
+        self.table.declare(RtpHints::new(hints));
+        self
+    }
+
+    /// What was seen so far of all files; whole once [`Self::next_batch`] has returned `None`.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.recording.summary()
+    }
+
+    /// What was seen of each file, in their order.
+    #[must_use]
+    pub fn file_summaries(&self) -> &[Summary] {
+        &self.recording.summaries
+    }
+
+    /// The next batch with the name of its table, `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// Only where Arrow refuses a batch; a fault of the input ends the batches and is in the summary.
+    pub fn next_batch(&mut self) -> Result<Option<(&'static str, RecordBatch)>, Fault> {
+        let rows = self.options.batch_rows;
+        let flow_rows = rows.min(FLOW_BATCH_ROWS);
+        loop {
+            let last = self.recording.file.is_none();
+            let due = |pending: usize, batch: usize| pending >= batch || (last && pending > 0);
+            if due(self.packets.len(), rows) {
+                let batch: Vec<_> = self.packets.drain(..rows.min(self.packets.len())).collect();
+                return Ok(Some(("packet", packet_batch::packets(&batch)?)));
+            }
+            if self.flows.is_empty() && due(self.table.ended(), flow_rows) {
+                self.flows = self.table.take_ended();
+            }
+            if !self.flows.is_empty() {
+                let batch: Vec<_> = self.flows.drain(..flow_rows.min(self.flows.len())).collect();
+                let flows = flow_batch::flows(&batch)?;
+                for flow in batch {
+                    self.take_rows(flow);
+                }
+                return Ok(Some(("flow", flows)));
+            }
+            if due(self.intervals.len(), rows) {
+                let batch: Vec<_> = self.intervals.drain(..rows.min(self.intervals.len())).collect();
+                let intervals = flow_batch::intervals(&batch, self.options.interval_ms)?;
+                return Ok(Some(("flow_interval", intervals)));
+            }
+            if due(self.rtp.len(), rows) {
+                let batch: Vec<_> = self.rtp.drain(..rows.min(self.rtp.len())).collect();
+                return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
+            }
+            if last {
+                return Ok(None);
+            }
+            self.read();
+        }
+    }
+
+    fn take_rows(&mut self, flow: Flow) {
+        for direction in [Direction::Fwd, Direction::Rev] {
+            let series = flow.traffic.get(direction).intervals.as_slice();
+            self.intervals.extend(series.iter().map(|interval| IntervalRow {
+                flow_id: flow.id,
+                direction,
+                interval: *interval,
+            }));
+        }
+        if let Some(streams) = flow.rtp {
+            for (direction, streams) in [(Direction::Fwd, streams.fwd), (Direction::Rev, streams.rev)] {
+                self.rtp
+                    .extend(streams.into_streams().into_iter().map(|stream| RtpRow {
+                        flow_id: flow.id,
+                        direction,
+                        stream,
+                    }));
+            }
+        }
+    }
+
+    /// Read a stride of packets; at the end of the last file, end every flow.
+    fn read(&mut self) {
+        let (Some(reader), Some(summary)) = (&mut self.recording.file, self.recording.summaries.last_mut())
+        else {
+            return;
+        };
+        for _ in 0..STRIDE_PACKETS {
+            match reader.next_packet() {
+                Ok(Some(captured)) => {
+                    let index = self.records_seen;
+                    self.records_seen += 1;
+                    match self.layers.decode(&captured) {
+                        Ok(packet) => {
+                            summary.records_read += 1;
+                            let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
+                            if self.options.packets {
+                                let (time_ns, wire_bytes) = (captured.time_ns, captured.wire_bytes);
+                                self.packets
+                                    .push(PacketRow::new(index, time_ns, wire_bytes, &packet, placement));
+                            }
+                        }
+                        Err(reason) => summary.refuse(reason),
+                    }
+                }
+                Ok(None) => return self.end_file(None),
+                Err(fault) => return self.end_file(Some(fault)),
+            }
+        }
+        self.table.take_intervals(&mut self.intervals);
+    }
+
+    fn end_file(&mut self, fault: Option<Fault>) {
+        self.recording.end_file(fault);
+        if self.recording.file.is_none() {
+            self.table.finish();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_capture::{TestCapture, tcp_frame, udp6_frame, with_link_header};
+
+    fn decode_all(content: &[u8], batch_rows: usize) -> (Vec<(&'static str, usize)>, Summary) {
+        let options = CaptureOptions {
+            interval_ms: 10,
+            batch_rows,
+            ..CaptureOptions::default()
+        };
+        let mut decoder = CaptureDecoder::open(&[CaptureInput::Memory(content.to_vec())], options).unwrap();
+        let mut batches = Vec::new();
+        while let Some((table, batch)) = decoder.next_batch().unwrap() {
+            batches.push((table, batch.num_rows()));
+        }
+        (batches, decoder.summary())
+    }
+
+    fn mixed_capture() -> Vec<u8> {
+        let mut capture = TestCapture::new(1);
+        for n in 0..20u16 {
+            let mut rtp = vec![0x80, 0x60];
+            rtp.extend(n.to_be_bytes());
+            rtp.extend((u32::from(n) * 3000).to_be_bytes());
+            rtp.extend([0, 0, 0, 7]);
+            let time_us = u32::from(n) * 33_333;
+            capture.record(time_us, &udp6_frame(&rtp));
+            capture.record(time_us + 1, &tcp_frame(u32::from(n) * 100, 100));
+        }
+        capture.record(700_000, &[&[0; 12][..], &[0x08, 0x06], &[0; 28]].concat());
+        capture.record(700_001, &with_link_header(&[0; 12], &[0; 14]));
+        capture.content
+    }
+
+    #[test]
+    fn every_record_is_read_or_refused() {
+        let (batches, summary) = decode_all(&mixed_capture(), 1000);
+        assert_eq!(batches, [("flow", 2), ("flow_interval", 40), ("rtp_stream", 1)]);
+        assert_eq!(summary.records_read, 40);
+        let refused: Vec<_> = summary.refused.into_iter().collect();
+        assert_eq!(refused, [("arp".into(), 1), ("link_header_cut".into(), 1)]);
+        assert_eq!(summary.fault, None);
+    }
+
+    #[test]
+    fn batches_are_as_large_as_asked_for() {
+        let (batches, _) = decode_all(&mixed_capture(), 1);
+        assert_eq!(batches.iter().filter(|batch| batch.0 == "flow").count(), 2);
+        assert_eq!(
+            batches.iter().filter(|batch| batch.0 == "flow_interval").count(),
+            40
+        );
+        assert!(batches.iter().all(|batch| batch.1 == 1));
+    }
+
+    #[test]
+    fn damaged_bytes_never_panic_and_never_hide_a_packet() {
+        let content = mixed_capture();
+        let mut state = 1u64;
+        let mut random = |below: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..3000 {
+            let mut damaged = content.clone();
+            for _ in 0..=random(20) {
+                let place = 24 + random(damaged.len() - 24);
+                damaged[place] = random(256) as u8;
+            }
+            let (_, summary) = decode_all(&damaged, 7);
+            let seen = summary.records_read + summary.refused.values().sum::<u64>();
+            assert!(summary.fault.is_some() || seen >= 1);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Reader of pcap (draft-ietf-opsawg-pcap), as libpcap and older tools write it.
+
+use pcap_parser::PcapHeader;
+
+use crate::capture::record::{MAXIMUM_RECORD_BYTES, cut};
+use crate::input::bytes::{be_u32, le_u32};
+use crate::input::source::PlainReader;
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::captured::CapturedPacket;
+use crate::packet::link_type::LinkType;
+
+/// Length of the file header.
+pub(crate) const FILE_HEADER_BYTES: usize = 24;
+/// The top bits of the link type field hold the length of the frame check sequence.
+const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
+
+/// Reader of pcap: both byte orders, microseconds and nanoseconds, and the patched record header of
+/// Alexey Kuznetzov.
+pub(crate) struct PcapReader {
+    source: PlainReader,
+    link: LinkType,
+    big_endian: bool,
+    fraction_ns: i64,
+    record_header_bytes: usize,
+    /// The minor version of the format; before 2.3 the two lengths of a record stood the other way round, and
+    /// of 2.3 there are files of both kinds.
+    minor_version: u16,
+    /// The record handed out last still occupies the buffer; it is given up on the next call.
+    held_bytes: usize,
+}
+
+impl PcapReader {
+    /// Read the file header.
+    pub(crate) fn new(mut source: PlainReader) -> Result<Self, Fault> {
+        let header: PcapHeader = match pcap_parser::parse_pcap_header(source.available()) {
+            Ok((_, header)) => header,
+            Err(error) => {
+                return Err(Fault::new(
+                    FaultKind::UnrecognisedFormat,
+                    format!("capture header: {error} at offset 0"),
+                    Some(0),
+                ));
+            }
+        };
+        let link_number = header.network.0.cast_unsigned() & LINK_TYPE_MASK;
+        let reader = Self {
+            link: LinkType::from_number(link_number),
+            big_endian: header.is_bigendian(),
+            fraction_ns: if header.is_nanosecond_precision() { 1 } else { 1000 },
+            record_header_bytes: if header.is_modified_format() { 24 } else { 16 },
+            minor_version: if header.version_major == 2 {
+                header.version_minor
+            } else {
+                u16::MAX
+            },
+            held_bytes: 0,
+            source: {
+                source.consume(FILE_HEADER_BYTES);
+                source
+            },
+        };
+        Ok(reader)
+    }
+
+    /// The link type of all packets.
+    pub(crate) fn link(&self) -> LinkType {
+        self.link
+    }
+
+    /// The next packet, `None` at the end of the file.
+    pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
+        self.source.consume(self.held_bytes);
+        self.held_bytes = 0;
+        let offset = self.source.offset();
+        let available = self.source.fill(self.record_header_bytes);
+        if available < self.record_header_bytes {
+            if let Some(fault) = self.source.fault() {
+                return Err(fault.clone());
+            }
+            return if available == 0 {
+                Ok(None)
+            } else {
+                Err(cut("record header", self.record_header_bytes, available, offset))
+            };
+        }
+        let header = self.source.available();
+        let field = |position| {
+            if self.big_endian {
+                be_u32(header, position)
+            } else {
+                le_u32(header, position)
+            }
+        };
+        let (Some(seconds), Some(fraction), Some(captured_bytes), Some(wire_bytes)) =
+            (field(0), field(4), field(8), field(12))
+        else {
+            return Err(cut("record header", self.record_header_bytes, available, offset));
+        };
+        let swapped = self.minor_version < 3 || (self.minor_version == 3 && captured_bytes > wire_bytes);
+        let (captured_bytes, wire_bytes) = if swapped {
+            (wire_bytes, captured_bytes)
+        } else {
+            (captured_bytes, wire_bytes)
+        };
+        if captured_bytes > MAXIMUM_RECORD_BYTES {
+            return Err(Fault::new(
+                FaultKind::CorruptRecord,
+                format!(
+                    "record header: captured length {captured_bytes} at offset {} is above the {} bytes a record of this capture can have; what follows cannot be found",
+                    offset + 8,
+                    MAXIMUM_RECORD_BYTES
+                ),
+                Some(offset),
+            ));
+        }
+        let captured = captured_bytes as usize;
+        let record_bytes = self.record_header_bytes + captured;
+        let available = self.source.fill(record_bytes);
+        if available < record_bytes {
+            if let Some(fault) = self.source.fault() {
+                return Err(fault.clone());
+            }
+            return Err(cut(
+                "record data",
+                captured,
+                available - self.record_header_bytes,
+                offset,
+            ));
+        }
+        self.held_bytes = record_bytes;
+        let frame = self
+            .source
+            .available()
+            .get(self.record_header_bytes..record_bytes)
+            .unwrap_or_default();
+        Ok(Some(CapturedPacket {
+            time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.fraction_ns,
+            wire_bytes: wire_bytes.max(captured_bytes),
+            link: self.link,
+            frame,
+        }))
+    }
+}

@@ -1,0 +1,500 @@
+//! Reader of pcapng: sections in either byte order, interfaces with their own link types and clocks.
+//!
+//! Blocks are framed and read field by field: a parser of whole blocks refuses what the format allows (the crate
+//! that reads the pcap header drops time resolutions that are a power of 2) and hides where a block is damaged.
+
+use crate::capture::record::{MAXIMUM_RECORD_BYTES, cut};
+use crate::input::bytes::{be_u16, be_u32, le_u32};
+use crate::input::source::PlainReader;
+use crate::output::fault::{Fault, FaultKind};
+use crate::packet::captured::CapturedPacket;
+use crate::packet::link_type::LinkType;
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+const BLOCK_HEADER_BYTES: usize = 8;
+/// Block type, the two lengths.
+const SMALLEST_BLOCK_BYTES: u32 = 12;
+/// Wireshark's own bound on a block; one that is longer cannot be told from damage.
+const LARGEST_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
+/// A section with more interfaces is not a capture; their descriptions must not fill memory.
+const INTERFACES: usize = 65_536;
+const OPTION_TIME_RESOLUTION: u16 = 9;
+const OPTION_TIME_OFFSET: u16 = 14;
+/// The year 2116. Differences of two times within it fit 64 bits, whatever an interface's clock says.
+const LATEST_NS: i64 = i64::MAX / 2;
+const NANOSECONDS: u128 = 1_000_000_000;
+
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    link: LinkType,
+    snap_bytes: u32,
+    units_per_second: u64,
+    offset_s: i64,
+}
+
+/// Units per second of an `if_tsresol` option: a power of 10, or of 2 where the highest bit is set.
+fn units_per_second(resolution: u8) -> Option<u64> {
+    if resolution & 0x80 == 0 {
+        10u64.checked_pow(u32::from(resolution))
+    } else {
+        1u64.checked_shl(u32::from(resolution & 0x7f))
+    }
+}
+
+impl Interface {
+    fn time_ns(&self, units: u64) -> i64 {
+        let per_second = u128::from(self.units_per_second);
+        let since_offset = u128::from(units) * NANOSECONDS / per_second;
+        let since_offset = i64::try_from(since_offset).unwrap_or(i64::MAX);
+        self.offset_s
+            .saturating_mul(1_000_000_000)
+            .saturating_add(since_offset)
+            .clamp(-LATEST_NS, LATEST_NS)
+    }
+}
+
+/// Reader of pcapng blocks.
+pub(crate) struct PcapngReader {
+    source: PlainReader,
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+    /// Simple packet blocks carry no time; they get that of the packet before.
+    last_ns: i64,
+    /// The block handed out last still occupies the buffer; it is given up on the next call.
+    held_bytes: usize,
+}
+
+struct Packet {
+    interface: Interface,
+    time_ns: i64,
+    wire_bytes: u32,
+    data_start: usize,
+    captured_bytes: usize,
+}
+
+impl PcapngReader {
+    /// Read a source that begins with a section header's block type.
+    pub(crate) fn new(mut source: PlainReader) -> Result<Self, Fault> {
+        let available = source.fill(BLOCK_HEADER_BYTES + 4);
+        let mut reader = Self {
+            source,
+            big_endian: false,
+            interfaces: Vec::new(),
+            last_ns: 0,
+            held_bytes: 0,
+        };
+        if available < BLOCK_HEADER_BYTES + 4 {
+            return Err(reader.ends_in("section header", BLOCK_HEADER_BYTES + 4, available, 0));
+        }
+        reader.begin_section(0)?;
+        Ok(reader)
+    }
+
+    fn ends_in(&self, layer: &str, needed: usize, available: usize, offset: u64) -> Fault {
+        self.source
+            .fault()
+            .cloned()
+            .unwrap_or_else(|| cut(layer, needed, available, offset))
+    }
+
+    fn field(&self, bytes: &[u8], offset: usize) -> Option<u32> {
+        if self.big_endian {
+            be_u32(bytes, offset)
+        } else {
+            le_u32(bytes, offset)
+        }
+    }
+
+    fn short_field(&self, bytes: &[u8], offset: usize) -> Option<u16> {
+        be_u16(bytes, offset).map(|field| {
+            if self.big_endian {
+                field
+            } else {
+                field.swap_bytes()
+            }
+        })
+    }
+
+    /// Take the byte order of a section from its header, which is readable in either.
+    fn begin_section(&mut self, offset: u64) -> Result<(), Fault> {
+        self.big_endian = match be_u32(self.source.available(), BLOCK_HEADER_BYTES) {
+            Some(BYTE_ORDER_MAGIC) => true,
+            Some(magic) if magic.swap_bytes() == BYTE_ORDER_MAGIC => false,
+            _ => {
+                return Err(Fault::new(
+                    FaultKind::CorruptRecord,
+                    format!("section header: no byte-order magic at offset {}", offset + 8),
+                    Some(offset),
+                ));
+            }
+        };
+        self.interfaces.clear();
+        Ok(())
+    }
+
+    /// The next packet, `None` at the end of the file.
+    pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
+        loop {
+            self.source.consume(self.held_bytes);
+            self.held_bytes = 0;
+            let offset = self.source.offset();
+            let available = self.source.fill(BLOCK_HEADER_BYTES);
+            if available == 0 && self.source.fault().is_none() {
+                return Ok(None);
+            }
+            if available < BLOCK_HEADER_BYTES {
+                return Err(self.ends_in("block header", BLOCK_HEADER_BYTES, available, offset));
+            }
+            let (kind, block_bytes) = self.block(offset)?;
+            self.held_bytes = block_bytes;
+            let corrupt = |what: &str| {
+                Fault::new(
+                    FaultKind::CorruptRecord,
+                    format!("{what} in the block at offset {offset}; what follows is not read"),
+                    Some(offset),
+                )
+            };
+            let packet = match kind {
+                INTERFACE_DESCRIPTION => {
+                    self.interface(block_bytes).map_err(corrupt)?;
+                    continue;
+                }
+                ENHANCED_PACKET | PACKET | SIMPLE_PACKET => {
+                    self.packet(kind, block_bytes).map_err(corrupt)?
+                }
+                // Name resolution, statistics, decryption secrets, custom and later blocks hold no packets.
+                _ => continue,
+            };
+            self.last_ns = packet.time_ns;
+            let frame = self
+                .source
+                .available()
+                .get(packet.data_start..packet.data_start + packet.captured_bytes)
+                .unwrap_or_default();
+            return Ok(Some(CapturedPacket {
+                time_ns: packet.time_ns,
+                wire_bytes: packet.wire_bytes,
+                link: packet.interface.link,
+                frame,
+            }));
+        }
+    }
+
+    /// Make the block at `offset` available whole; its type and its length.
+    fn block(&mut self, offset: u64) -> Result<(u32, usize), Fault> {
+        if be_u32(self.source.available(), 0) == Some(SECTION_HEADER) {
+            let available = self.source.fill(BLOCK_HEADER_BYTES + 4);
+            if available < BLOCK_HEADER_BYTES + 4 {
+                return Err(self.ends_in("section header", BLOCK_HEADER_BYTES + 4, available, offset));
+            }
+            self.begin_section(offset)?;
+        }
+        let header = self.source.available();
+        let (Some(kind), Some(length)) = (self.field(header, 0), self.field(header, 4)) else {
+            return Err(cut("block header", BLOCK_HEADER_BYTES, header.len(), offset));
+        };
+        if !(SMALLEST_BLOCK_BYTES..=LARGEST_BLOCK_BYTES).contains(&length) {
+            return Err(Fault::new(
+                FaultKind::CorruptRecord,
+                format!(
+                    "block header: length {length} at offset {} is not one of {SMALLEST_BLOCK_BYTES} to {LARGEST_BLOCK_BYTES} bytes; what follows cannot be found",
+                    offset + 4
+                ),
+                Some(offset),
+            ));
+        }
+        // Blocks are padded to 4 bytes; some writers leave the padding out of the length.
+        let block_bytes = (length as usize).next_multiple_of(4);
+        let available = self.source.fill(block_bytes);
+        if available < block_bytes {
+            return Err(self.ends_in("block", block_bytes, available, offset));
+        }
+        let trailer = self.field(self.source.available(), block_bytes - 4);
+        if trailer != Some(length) {
+            return Err(Fault::new(
+                FaultKind::CorruptRecord,
+                format!(
+                    "block: the length at its end is {} and not {length} in the block at offset {offset}; what follows is not read",
+                    trailer.unwrap_or_default()
+                ),
+                Some(offset),
+            ));
+        }
+        Ok((kind, block_bytes))
+    }
+
+    fn interface(&mut self, block_bytes: usize) -> Result<(), &'static str> {
+        const CUT: &str = "interface description: shorter than its fixed fields";
+        let block = self.source.available().get(..block_bytes).unwrap_or_default();
+        let mut interface = Interface {
+            link: LinkType::from_number(u32::from(self.short_field(block, 8).ok_or(CUT)?)),
+            snap_bytes: self.field(block, 12).ok_or(CUT)?,
+            units_per_second: 1_000_000,
+            offset_s: 0,
+        };
+        let mut place = 16;
+        let end = block_bytes - 4;
+        while place + 4 <= end
+            && let (Some(code), Some(length)) =
+                (self.short_field(block, place), self.short_field(block, place + 2))
+            && code != 0
+        {
+            let start = place + 4;
+            place = (start + usize::from(length)).next_multiple_of(4);
+            match (code, block.get(start..(start + usize::from(length)).min(end))) {
+                (OPTION_TIME_RESOLUTION, Some([resolution, ..])) => {
+                    // A resolution that no 64-bit count of units can have says nothing; the default stands.
+                    if let Some(units) = units_per_second(*resolution) {
+                        interface.units_per_second = units;
+                    }
+                }
+                (OPTION_TIME_OFFSET, Some(value)) => {
+                    if let Ok(value) = <[u8; 8]>::try_from(value) {
+                        interface.offset_s = if self.big_endian {
+                            i64::from_be_bytes(value)
+                        } else {
+                            i64::from_le_bytes(value)
+                        };
+                    }
+                }
+                _ => {}
+            }
+        }
+        if self.interfaces.len() == INTERFACES {
+            return Err("interface description: more interfaces than a section of a capture has");
+        }
+        self.interfaces.push(interface);
+        Ok(())
+    }
+
+    fn packet(&self, kind: u32, block_bytes: usize) -> Result<Packet, &'static str> {
+        const CUT: &str = "packet block: shorter than its fixed fields";
+        let block = self.source.available().get(..block_bytes).unwrap_or_default();
+        let field = |offset| self.field(block, offset).ok_or(CUT);
+        let (interface, time, captured_bytes, wire_bytes, data_start) = match kind {
+            ENHANCED_PACKET => {
+                let units = u64::from(field(12)?) << 32 | u64::from(field(16)?);
+                (field(8)?, Some(units), field(20)?, field(24)?, 28)
+            }
+            PACKET => {
+                let interface = u32::from(self.short_field(block, 8).ok_or(CUT)?);
+                let units = u64::from(field(12)?) << 32 | u64::from(field(16)?);
+                (interface, Some(units), field(20)?, field(24)?, 28)
+            }
+            _ => (0, None, u32::MAX, field(8)?, 12),
+        };
+        let interface = *self
+            .interfaces
+            .get(interface as usize)
+            .ok_or("packet block: names an interface that the section does not describe")?;
+        let data_bytes = block_bytes.saturating_sub(data_start + 4);
+        let captured_bytes = if time.is_none() {
+            let snapped = if interface.snap_bytes == 0 {
+                u32::MAX
+            } else {
+                interface.snap_bytes
+            };
+            (wire_bytes.min(snapped) as usize).min(data_bytes)
+        } else {
+            captured_bytes as usize
+        };
+        if captured_bytes > data_bytes || captured_bytes > MAXIMUM_RECORD_BYTES as usize {
+            return Err("packet block: the captured length is beyond the block");
+        }
+        Ok(Packet {
+            time_ns: time.map_or(self.last_ns, |units| interface.time_ns(units)),
+            wire_bytes: wire_bytes.max(u32::try_from(captured_bytes).unwrap_or(u32::MAX)),
+            interface,
+            data_start,
+            captured_bytes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::capture::reader::CaptureReader;
+    use crate::input::source::tests::reader_over;
+    use crate::output::fault::{Fault, FaultKind};
+
+    type Packets = Vec<(i64, u32, Vec<u8>)>;
+
+    struct Blocks {
+        big_endian: bool,
+        content: Vec<u8>,
+    }
+
+    impl Blocks {
+        fn new(big_endian: bool) -> Self {
+            let mut blocks = Self {
+                big_endian,
+                content: Vec::new(),
+            };
+            blocks.section();
+            blocks
+        }
+
+        fn number(&self, value: u32) -> [u8; 4] {
+            if self.big_endian {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            }
+        }
+
+        fn short(&self, value: u16) -> [u8; 2] {
+            if self.big_endian {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            }
+        }
+
+        fn block(&mut self, kind: u32, body: &[u8]) -> &mut Self {
+            let mut body = body.to_vec();
+            body.resize(body.len().next_multiple_of(4), 0);
+            let length = self.number(12 + body.len() as u32);
+            let kind = self.number(kind);
+            self.content.extend([&kind[..], &length, &body, &length].concat());
+            self
+        }
+
+        fn section(&mut self) -> &mut Self {
+            let body = [self.number(0x1a2b_3c4d), self.number(1), [0xff; 4], [0xff; 4]].concat();
+            self.block(0x0a0d_0d0a, &body)
+        }
+
+        fn interface(&mut self, link: u16, snap_bytes: u32, options: &[(u16, Vec<u8>)]) -> &mut Self {
+            let mut body = [&self.short(link)[..], &[0, 0], &self.number(snap_bytes)].concat();
+            for (code, value) in options {
+                body.extend(self.short(*code));
+                body.extend(self.short(value.len() as u16));
+                body.extend(value);
+                body.resize(body.len().next_multiple_of(4), 0);
+            }
+            self.block(1, &body)
+        }
+
+        fn enhanced(&mut self, interface: u32, units: u64, frame: &[u8], wire_bytes: u32) -> &mut Self {
+            let fields = [
+                interface,
+                (units >> 32) as u32,
+                units as u32,
+                frame.len() as u32,
+                wire_bytes,
+            ];
+            let mut body: Vec<u8> = fields.iter().flat_map(|field| self.number(*field)).collect();
+            body.extend(frame);
+            self.block(6, &body)
+        }
+    }
+
+    fn read(content: &[u8]) -> (Packets, Option<Fault>) {
+        let mut reader = match CaptureReader::new(reader_over(content)) {
+            Ok(reader) => reader,
+            Err(fault) => return (Vec::new(), Some(fault)),
+        };
+        let mut packets = Vec::new();
+        loop {
+            match reader.next_packet() {
+                Ok(Some(packet)) => packets.push((packet.time_ns, packet.wire_bytes, packet.frame.to_vec())),
+                Ok(None) => return (packets, None),
+                Err(fault) => return (packets, Some(fault)),
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_packet_block_is_read_in_both_byte_orders() {
+        for big_endian in [false, true] {
+            let mut blocks = Blocks::new(big_endian);
+            blocks
+                .interface(1, 0, &[])
+                .enhanced(0, 2_000_001, b"one", 60)
+                .block(0x0bad, b"of a later version")
+                .block(5, &[0; 8]);
+            let simple = [&blocks.number(4)[..], b"four"].concat();
+            blocks.block(3, &simple);
+            let obsolete = [
+                &blocks.short(0)[..],
+                &[0, 0],
+                &blocks.number(0),
+                &blocks.number(3_000_000),
+                &blocks.number(5),
+                &blocks.number(7),
+                b"fives",
+            ]
+            .concat();
+            blocks.block(2, &obsolete);
+            let expected = vec![
+                (2_000_001_000, 60, b"one".to_vec()),
+                (2_000_001_000, 4, b"four".to_vec()),
+                (3_000_000_000, 7, b"fives".to_vec()),
+            ];
+            assert_eq!(read(&blocks.content), (expected, None));
+        }
+    }
+
+    #[test]
+    fn every_interface_has_its_own_clock() {
+        let mut blocks = Blocks::new(false);
+        let resolution = |value: u8| (9, vec![value]);
+        blocks
+            .interface(1, 0, &[resolution(9)])
+            .interface(1, 0, &[resolution(0x8a)])
+            .interface(1, 0, &[resolution(0), (14, 100i64.to_le_bytes().to_vec())])
+            .interface(1, 0, &[resolution(0xff), (14, i64::MAX.to_le_bytes().to_vec())]);
+        for (interface, units) in [(0, 7), (1, 1536), (2, 3), (3, u64::MAX)] {
+            blocks.enhanced(interface, units, b"", 0);
+        }
+        let times: Vec<_> = read(&blocks.content).0.iter().map(|packet| packet.0).collect();
+        assert_eq!(times, [7, 1_500_000_000, 103_000_000_000, i64::MAX / 2]);
+    }
+
+    #[test]
+    fn a_section_begins_anew_with_its_interfaces_and_byte_order() {
+        let mut first = Blocks::new(false);
+        first.interface(1, 0, &[]).enhanced(0, 1, b"a", 1);
+        let mut second = Blocks::new(true);
+        second.enhanced(0, 1, b"b", 1);
+        let (packets, fault) = read(&[first.content.clone(), second.content].concat());
+        assert_eq!(packets.len(), 1);
+        let fault = fault.unwrap();
+        assert_eq!(fault.kind, FaultKind::CorruptRecord);
+        assert_eq!(fault.offset, Some(first.content.len() as u64 + 28));
+        assert!(fault.message.contains("does not describe"));
+    }
+
+    #[test]
+    fn damage_is_told_with_its_offset_after_what_came_before() {
+        let mut blocks = Blocks::new(false);
+        blocks.interface(1, 0, &[]).enhanced(0, 1, b"abcd", 4);
+        let start = blocks.content.len();
+        blocks.enhanced(0, 2, b"efgh", 4);
+        let damaged = |place: usize, value: u8| {
+            let mut content = blocks.content.clone();
+            content[place] = value;
+            read(&content)
+        };
+        let end = blocks.content.len();
+        for (place, value, part) in [
+            (start + 4, 3, "length 3"),
+            (start + 7, 0x7f, "is not one of"),
+            (start + 20, 200, "beyond the block"),
+            (start + 8, 1, "does not describe"),
+            (end - 4, 9, "length at its end"),
+        ] {
+            let (packets, fault) = damaged(place, value);
+            let fault = fault.unwrap();
+            assert_eq!((packets.len(), fault.offset), (1, Some(start as u64)));
+            assert!(fault.message.contains(part), "{}", fault.message);
+        }
+        let (packets, fault) = read(&blocks.content[..end - 1]);
+        assert_eq!((packets.len(), fault.unwrap().kind), (1, FaultKind::Truncated));
+    }
+}

@@ -1,0 +1,191 @@
+//! A recording: the packets of one capture file, or of several that follow one another in time.
+
+use std::path::PathBuf;
+
+use crate::capture::reader::CaptureReader;
+use crate::input::source::PlainReader;
+use crate::output::fault::{Fault, FaultKind};
+use crate::output::summary::Summary;
+use crate::packet::link_type::LinkType;
+
+/// One capture, compressed or not.
+#[derive(Debug, Clone)]
+pub enum CaptureInput {
+    /// A file.
+    File(PathBuf),
+    /// Content in memory.
+    Memory(Vec<u8>),
+}
+
+impl CaptureInput {
+    fn open(&self) -> Result<CaptureReader, Fault> {
+        CaptureReader::new(match self {
+            Self::File(path) => PlainReader::open(path)?,
+            Self::Memory(content) => PlainReader::in_memory(content.clone()),
+        })
+    }
+}
+
+/// Reader of a recording's files, one after the other; each has a summary of its own.
+pub(crate) struct RecordingReader {
+    /// The file being read, `None` after the last.
+    pub(crate) file: Option<CaptureReader>,
+    /// Files that were begun, that which is being read last.
+    pub(crate) summaries: Vec<Summary>,
+    /// Files to come, the next one last.
+    coming: Vec<CaptureInput>,
+}
+
+impl RecordingReader {
+    /// Open the first file; the others are opened as their turn comes.
+    pub(crate) fn open(inputs: &[CaptureInput]) -> Result<Self, Fault> {
+        let Some((first, later)) = inputs.split_first() else {
+            return Err(Fault::new(
+                FaultKind::SourceRead,
+                "capture: no file was given",
+                None,
+            ));
+        };
+        Ok(Self {
+            file: Some(first.open()?),
+            summaries: vec![Summary::default()],
+            coming: later.iter().rev().cloned().collect(),
+        })
+    }
+
+    /// End the file being read, with the fault that ended it if there was one, and open the next.
+    pub(crate) fn end_file(&mut self, fault: Option<Fault>) {
+        let link = match &self.file {
+            Some(CaptureReader::Pcap(reader)) => Some(reader.link()),
+            _ => None,
+        };
+        if let Some(summary) = self.summaries.last_mut() {
+            if let Some(fault) = fault {
+                summary.fail(fault);
+            }
+            if let Some(LinkType::Other(number)) = link {
+                summary.fail(unsupported(number));
+            }
+        }
+        self.file = None;
+        while let Some(input) = self.coming.pop() {
+            let mut summary = Summary::default();
+            match input.open() {
+                Ok(reader) => self.file = Some(reader),
+                Err(fault) => summary.fail(fault),
+            }
+            self.summaries.push(summary);
+            if self.file.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// What was seen of all files so far.
+    pub(crate) fn summary(&self) -> Summary {
+        Summary::of_all(&self.summaries)
+    }
+}
+
+fn unsupported(link_number: u32) -> Fault {
+    Fault::new(
+        FaultKind::UnsupportedLinkType,
+        format!(
+            "capture header: link type {link_number} at offset 20 has no decoder; needed one of {}",
+            LinkType::names()
+        ),
+        Some(20),
+    )
+}
+
+/// When a capture began and ended, and on which links: what tells whether another one continues it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureSpan {
+    /// Earliest packet, UTC epoch, in nanoseconds; `None` without a packet.
+    pub first_ns: Option<i64>,
+    /// Latest packet, UTC epoch, in nanoseconds.
+    pub last_ns: Option<i64>,
+    /// Link types of the packets, each once, in ascending order.
+    pub link_types: Vec<u32>,
+}
+
+/// Read the times and link types of a capture, not its packets.
+///
+/// # Errors
+///
+/// A fault where nothing of it can be read; of a damaged capture the span ends at the damage.
+pub fn capture_span(input: &CaptureInput) -> Result<CaptureSpan, Fault> {
+    let mut reader = input.open()?;
+    let mut span = CaptureSpan::default();
+    let mut links: Vec<LinkType> = Vec::new();
+    while let Ok(Some(packet)) = reader.next_packet() {
+        let time_ns = packet.time_ns;
+        span.first_ns = Some(span.first_ns.map_or(time_ns, |first_ns| first_ns.min(time_ns)));
+        span.last_ns = Some(span.last_ns.map_or(time_ns, |last_ns| last_ns.max(time_ns)));
+        if !links.contains(&packet.link) {
+            links.push(packet.link);
+        }
+    }
+    span.link_types = links.into_iter().map(LinkType::number).collect();
+    span.link_types.sort_unstable();
+    Ok(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_capture::{TestCapture, tcp_frame};
+
+    fn capture(times_us: &[u32]) -> Vec<u8> {
+        let mut capture = TestCapture::new(1);
+        for time_us in times_us {
+            capture.record(*time_us, &tcp_frame(1, 10));
+        }
+        capture.content
+    }
+
+    #[test]
+    fn a_span_is_from_the_earliest_to_the_latest_packet() {
+        let span = capture_span(&CaptureInput::Memory(capture(&[7, 5, 9, 8]))).unwrap();
+        assert_eq!(
+            (span.first_ns, span.last_ns, span.link_types),
+            (Some(5000), Some(9000), vec![1])
+        );
+        let empty = capture_span(&CaptureInput::Memory(capture(&[]))).unwrap();
+        assert_eq!(empty, CaptureSpan::default());
+        assert!(capture_span(&CaptureInput::Memory(vec![1; 99])).is_err());
+    }
+
+    #[test]
+    fn each_file_has_a_summary_and_a_fault_ends_only_its_own() {
+        let mut cut = capture(&[1, 2]);
+        cut.pop();
+        let inputs: Vec<_> = [cut, b"no capture at all, but a text".to_vec(), capture(&[3])]
+            .map(CaptureInput::Memory)
+            .into();
+        let mut recording = RecordingReader::open(&inputs).unwrap();
+        let mut times = Vec::new();
+        while let Some(reader) = recording.file.as_mut() {
+            match reader.next_packet() {
+                Ok(Some(packet)) => times.push(packet.time_ns),
+                Ok(None) => recording.end_file(None),
+                Err(fault) => recording.end_file(Some(fault)),
+            }
+        }
+        assert_eq!(times, [1000, 3000]);
+        let faults: Vec<_> = recording
+            .summaries
+            .iter()
+            .map(|summary| summary.fault.as_ref().map(|fault| fault.kind))
+            .collect();
+        assert_eq!(
+            faults,
+            [
+                Some(FaultKind::Truncated),
+                Some(FaultKind::UnrecognisedFormat),
+                None
+            ]
+        );
+        assert_eq!(recording.summary().fault.unwrap().kind, FaultKind::Truncated);
+    }
+}

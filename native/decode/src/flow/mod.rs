@@ -1,0 +1,7 @@
+//! Flows: packets of the same two ends, by intervals, and what TCP tells of them.
+
+pub(crate) mod batch;
+pub(crate) mod interval;
+pub(crate) mod record;
+pub(crate) mod table;
+pub(crate) mod tcp;

@@ -1,0 +1,149 @@
+//! One bidirectional flow.
+
+use crate::flow::interval::IntervalSeries;
+use crate::flow::tcp::connection::TcpConnection;
+use crate::packet::direction::{Direction, PerDirection};
+use crate::packet::protocol::PROTOCOL_TCP;
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
+use crate::rtp::hints::{Declared, Reading};
+use crate::rtp::stream::RtpDirection;
+
+/// Counts that every protocol has.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) packets: i64,
+    pub(crate) bytes: i64,
+    pub(crate) payload_bytes: i64,
+    pub(crate) congestion_experienced_packets: i64,
+    pub(crate) intervals: IntervalSeries,
+}
+
+/// Why a flow's record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndReason {
+    CaptureEnd,
+    Idle,
+    PortsReused,
+    Evicted,
+}
+
+impl EndReason {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::CaptureEnd => "capture_end",
+            Self::Idle => "idle",
+            Self::PortsReused => "ports_reused",
+            Self::Evicted => "evicted",
+        }
+    }
+}
+
+/// A flow with all that is kept of it.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) id: i64,
+    pub(crate) protocol: u8,
+    pub(crate) tunnel: Option<Tunnel>,
+    pub(crate) end_reason: EndReason,
+    pub(crate) initiator: Endpoint,
+    pub(crate) responder: Endpoint,
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+    pub(crate) traffic: PerDirection<Traffic>,
+    /// `None` where the protocol is not TCP.
+    pub(crate) tcp: Option<Box<TcpConnection>>,
+    /// `None` until a packet looks like RTP.
+    pub(crate) rtp: Option<Box<PerDirection<RtpDirection>>>,
+    /// Whether it is RTP, where that is known from elsewhere.
+    pub(crate) declared: Option<Box<PerDirection<Declared>>>,
+}
+
+impl Flow {
+    pub(crate) fn new(id: i64, first: &Packet<'_>, time_ns: i64) -> Self {
+        Self {
+            id,
+            protocol: first.protocol,
+            tunnel: first.tunnel,
+            end_reason: EndReason::CaptureEnd,
+            initiator: first.source,
+            responder: first.destination,
+            first_ns: time_ns,
+            last_ns: time_ns,
+            traffic: PerDirection::default(),
+            tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
+            rtp: None,
+            declared: None,
+        }
+    }
+
+    pub(crate) fn ip_version(&self) -> i8 {
+        if self.initiator.address.is_ipv4() { 4 } else { 6 }
+    }
+
+    pub(crate) fn direction_of(&self, packet: &Packet<'_>) -> Direction {
+        if packet.source == self.initiator {
+            Direction::Fwd
+        } else {
+            Direction::Rev
+        }
+    }
+
+    /// Count a packet; whether it was the first of its interval.
+    pub(crate) fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        time_ns: i64,
+        wire_bytes: u32,
+        interval_ns: i64,
+    ) -> bool {
+        let direction = self.direction_of(packet);
+        self.first_ns = self.first_ns.min(time_ns);
+        self.last_ns = self.last_ns.max(time_ns);
+        let traffic = self.traffic.get_mut(direction);
+        traffic.packets += 1;
+        traffic.bytes += i64::from(wire_bytes);
+        traffic.payload_bytes += i64::from(packet.payload_bytes);
+        traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced);
+        let opened = traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
+        match packet.transport {
+            Transport::Tcp(segment) => {
+                if let Some(tcp) = &mut self.tcp {
+                    tcp.packet(direction, &segment, packet.payload_bytes, time_ns);
+                }
+            }
+            Transport::Udp(payload) => {
+                let declared = self
+                    .declared
+                    .as_ref()
+                    .map_or(&Declared::Nothing, |declared| declared.get(direction));
+                match declared.read(payload, packet.payload_bytes, time_ns) {
+                    Reading::Declared(rtp) => {
+                        self.rtp
+                            .get_or_insert_default()
+                            .get_mut(direction)
+                            .declared_packet(&rtp);
+                    }
+                    Reading::Candidate(rtp) => {
+                        self.rtp.get_or_insert_default().get_mut(direction).packet(&rtp);
+                    }
+                    Reading::NotRtp => {}
+                }
+            }
+            Transport::Fragment | Transport::Other => {}
+        }
+        opened
+    }
+
+    /// Whether its protocol says that it is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.tcp.as_ref().is_some_and(|tcp| tcp.is_over())
+    }
+
+    /// End the record: what is needed only while packets come is given up.
+    pub(crate) fn end(&mut self, reason: EndReason) {
+        self.end_reason = reason;
+        if let Some(tcp) = &mut self.tcp {
+            tcp.close();
+        }
+    }
+}

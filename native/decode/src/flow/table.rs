@@ -1,0 +1,496 @@
+//! The flows of one capture that are open, bounded in number and in what is kept of each.
+//!
+//! A flow ends when it has been silent for the idle time (a TCP connection that is over: for the time in which
+//! its ports rest), when its ports are used again, when there are too many, or with the capture. Which flow
+//! is silent for longest is known without a search: the flows stand in two lists by the time of their last
+//! packets, one for those that are over. A packet moves its flow to the end of its list.
+
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+
+use crate::flow::batch::IntervalRow;
+use crate::flow::record::{EndReason, Flow};
+use crate::packet::direction::Direction;
+use crate::packet::protocol::PROTOCOL_UDP;
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
+use crate::rtp::hints::RtpHints;
+
+const NONE: u32 = u32::MAX;
+/// Intervals kept in memory, of all open flows together (24 bytes each).
+const INTERVALS_KEPT: usize = 1 << 21;
+/// RFC 9293, 3.4.2 wants four minutes, no system waits longer than two; Linux waits one.
+const CLOSED_IDLE_NS: i64 = 120_000_000_000;
+
+/// Bounds of the table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) idle_ns: i64,
+    pub(crate) flows: usize,
+}
+
+/// Both ends in an order that does not depend on the direction of the packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FlowKey {
+    lower: Endpoint,
+    upper: Endpoint,
+    protocol: u8,
+    tunnel: Option<Tunnel>,
+}
+
+/// In few writes of whole words, since every packet is hashed; what is left out of it equality still tells.
+impl Hash for FlowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match (self.lower.address, self.upper.address) {
+            (IpAddr::V4(lower), IpAddr::V4(upper)) => {
+                state.write_u64(u64::from(lower.to_bits()) << 32 | u64::from(upper.to_bits()));
+            }
+            (lower, upper) => (lower, upper).hash(state),
+        }
+        let ports = u64::from(self.lower.port) << 16 | u64::from(self.upper.port);
+        state.write_u64(ports << 8 | u64::from(self.protocol));
+    }
+}
+
+impl FlowKey {
+    fn of(packet: &Packet<'_>) -> Self {
+        let (lower, upper) = if packet.source <= packet.destination {
+            (packet.source, packet.destination)
+        } else {
+            (packet.destination, packet.source)
+        };
+        Self {
+            lower,
+            upper,
+            protocol: packet.protocol,
+            tunnel: packet.tunnel,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Slot {
+    flow: Flow,
+    key: FlowKey,
+    touched_ns: i64,
+    over: bool,
+    previous: u32,
+    next: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+/// Which flow a packet belongs to, for the packet table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placement {
+    pub(crate) flow_id: i64,
+    pub(crate) direction: Direction,
+}
+
+/// The open flows, and those that have ended since they were last taken out.
+#[derive(Debug)]
+pub(crate) struct FlowTable {
+    interval_ns: i64,
+    bounds: Bounds,
+    rtp_hints: RtpHints,
+    open: HashMap<FlowKey, u32>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    /// Flows that go on, and flows that are over.
+    lists: [List; 2],
+    flows_seen: i64,
+    newest_ns: i64,
+    intervals_kept: usize,
+    ended: Vec<Flow>,
+}
+
+impl FlowTable {
+    pub(crate) fn new(interval_ns: i64, bounds: Bounds) -> Self {
+        let empty = List {
+            oldest: NONE,
+            newest: NONE,
+        };
+        Self {
+            interval_ns,
+            bounds,
+            rtp_hints: RtpHints::default(),
+            open: HashMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            lists: [empty; 2],
+            flows_seen: 0,
+            newest_ns: i64::MIN,
+            intervals_kept: 0,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Take it as known what of the flows to come is RTP.
+    pub(crate) fn declare(&mut self, rtp_hints: RtpHints) {
+        self.rtp_hints = rtp_hints;
+    }
+
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32) -> Placement {
+        self.newest_ns = self.newest_ns.max(time_ns);
+        self.end_idle();
+        let key = FlowKey::of(packet);
+        let known = self.open.get(&key).copied();
+        let place = match known {
+            Some(place)
+                if self
+                    .slot(place)
+                    .is_some_and(|slot| is_succeeded_by(&slot.flow, packet)) =>
+            {
+                self.end(place, EndReason::PortsReused);
+                self.begin(key, packet, time_ns)
+            }
+            Some(place) => place,
+            None => self.begin(key, packet, time_ns),
+        };
+        let newest_ns = self.newest_ns;
+        let interval_ns = self.interval_ns;
+        let mut placement = Placement {
+            flow_id: 0,
+            direction: Direction::Fwd,
+        };
+        let mut moves = false;
+        if let Some(slot) = self.slot_mut(place) {
+            placement.flow_id = slot.flow.id;
+            placement.direction = slot.flow.direction_of(packet);
+            let opened = slot.flow.packet(packet, time_ns, wire_bytes, interval_ns);
+            slot.touched_ns = newest_ns;
+            let over = slot.flow.is_over();
+            moves = slot.next != NONE || over != slot.over;
+            self.intervals_kept += usize::from(opened);
+        }
+        if moves {
+            self.move_to_end(place);
+        }
+        placement
+    }
+
+    fn slot(&self, place: u32) -> Option<&Slot> {
+        self.slots.get(place as usize)?.as_ref()
+    }
+
+    fn slot_mut(&mut self, place: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(place as usize)?.as_mut()
+    }
+
+    fn begin(&mut self, key: FlowKey, packet: &Packet<'_>, time_ns: i64) -> u32 {
+        if self.open.len() >= self.bounds.flows {
+            let oldest = self
+                .lists
+                .iter()
+                .rev()
+                .map(|list| list.oldest)
+                .find(|oldest| *oldest != NONE);
+            if let Some(oldest) = oldest {
+                self.end(oldest, EndReason::Evicted);
+            }
+        }
+        let mut flow = Flow::new(self.flows_seen, packet, time_ns);
+        if packet.protocol == PROTOCOL_UDP {
+            flow.declared = self.rtp_hints.of(flow.initiator, flow.responder);
+        }
+        let slot = Slot {
+            flow,
+            key,
+            touched_ns: self.newest_ns,
+            over: false,
+            previous: NONE,
+            next: NONE,
+        };
+        self.flows_seen += 1;
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).unwrap_or(NONE)
+        });
+        if let Some(vacant) = self.slots.get_mut(place as usize) {
+            *vacant = Some(slot);
+        }
+        self.open.insert(key, place);
+        self.append(place, false);
+        place
+    }
+
+    fn end_idle(&mut self) {
+        for (list, idle_ns) in [
+            (0, self.bounds.idle_ns),
+            (1, self.bounds.idle_ns.min(CLOSED_IDLE_NS)),
+        ] {
+            while let Some(oldest) = self.lists.get(list).map(|list| list.oldest)
+                && let Some(slot) = self.slot(oldest)
+                && self.newest_ns.saturating_sub(slot.touched_ns) > idle_ns
+            {
+                self.end(oldest, EndReason::Idle);
+            }
+        }
+    }
+
+    fn end(&mut self, place: u32, reason: EndReason) {
+        self.unlink(place);
+        let Some(mut slot) = self.slots.get_mut(place as usize).and_then(Option::take) else {
+            return;
+        };
+        self.open.remove(&slot.key);
+        self.free.push(place);
+        let traffic = &slot.flow.traffic;
+        let kept = traffic.fwd.intervals.as_slice().len() + traffic.rev.intervals.as_slice().len();
+        self.intervals_kept = self.intervals_kept.saturating_sub(kept);
+        slot.flow.end(reason);
+        self.ended.push(slot.flow);
+    }
+
+    fn move_to_end(&mut self, place: u32) {
+        self.unlink(place);
+        let over = self.slot(place).is_some_and(|slot| slot.flow.is_over());
+        self.append(place, over);
+    }
+
+    fn append(&mut self, place: u32, over: bool) {
+        let Some(list) = self.lists.get_mut(usize::from(over)) else {
+            return;
+        };
+        let before = list.newest;
+        list.newest = place;
+        if before == NONE {
+            list.oldest = place;
+        }
+        if let Some(slot) = self.slot_mut(place) {
+            slot.over = over;
+            slot.previous = before;
+            slot.next = NONE;
+        }
+        if let Some(slot) = self.slot_mut(before) {
+            slot.next = place;
+        }
+    }
+
+    fn unlink(&mut self, place: u32) {
+        let Some((previous, next, over)) = self.slot(place).map(|slot| (slot.previous, slot.next, slot.over))
+        else {
+            return;
+        };
+        if let Some(list) = self.lists.get_mut(usize::from(over)) {
+            if previous == NONE {
+                list.oldest = next;
+            }
+            if next == NONE {
+                list.newest = previous;
+            }
+        }
+        if let Some(slot) = self.slot_mut(previous) {
+            slot.next = next;
+        }
+        if let Some(slot) = self.slot_mut(next) {
+            slot.previous = previous;
+        }
+    }
+
+    /// How many flows have ended and not been taken out.
+    pub(crate) fn ended(&self) -> usize {
+        self.ended.len()
+    }
+
+    /// Take out the flows that have ended, in the order in which they did.
+    pub(crate) fn take_ended(&mut self) -> Vec<Flow> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// When more intervals are kept than memory is set aside for, take out the oldest of every flow.
+    pub(crate) fn take_intervals(&mut self, rows: &mut Vec<IntervalRow>) {
+        if self.intervals_kept <= INTERVALS_KEPT {
+            return;
+        }
+        let keep = (INTERVALS_KEPT / 4 / self.open.len().max(1)).clamp(1, 64);
+        self.intervals_kept = 0;
+        for slot in self.slots.iter_mut().flatten() {
+            for direction in [Direction::Fwd, Direction::Rev] {
+                let series = &mut slot.flow.traffic.get_mut(direction).intervals;
+                rows.extend(series.take_all_but(keep).map(|interval| IntervalRow {
+                    flow_id: slot.flow.id,
+                    direction,
+                    interval,
+                }));
+                self.intervals_kept += series.as_slice().len();
+            }
+        }
+    }
+
+    /// End every flow with the capture; they are taken out by number.
+    pub(crate) fn finish(&mut self) {
+        let mut open: Vec<_> = self.slots.drain(..).flatten().map(|slot| slot.flow).collect();
+        self.open.clear();
+        self.free.clear();
+        open.sort_unstable_by_key(|flow| flow.id);
+        for flow in &mut open {
+            flow.end(EndReason::CaptureEnd);
+        }
+        self.ended.append(&mut open);
+    }
+}
+
+fn is_succeeded_by(flow: &Flow, packet: &Packet<'_>) -> bool {
+    match (&flow.tcp, packet.transport) {
+        (Some(tcp), Transport::Tcp(segment)) => tcp.is_succeeded_by(flow.direction_of(packet), &segment),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tcp_options::TcpOptions;
+    use crate::packet::types::TcpSegment;
+
+    fn packet(forward: bool, sequence: u32, flags: u16) -> Packet<'static> {
+        let ends = [1u8, 2].map(|host| Endpoint {
+            address: [10, 0, 0, host].into(),
+            port: 1000 + u16::from(host),
+        });
+        Packet {
+            source: ends[usize::from(!forward)],
+            destination: ends[usize::from(forward)],
+            protocol: 6,
+            congestion_experienced: false,
+            payload_bytes: 10,
+            tunnel: None,
+            ip_id: 0,
+            hop_limit: 64,
+            ip_payload: &[],
+            transport: Transport::Tcp(TcpSegment {
+                sequence,
+                acknowledgement: 0,
+                flags,
+                window: 1,
+                options: TcpOptions::default(),
+            }),
+        }
+    }
+
+    fn table(idle_ns: i64, flows: usize) -> FlowTable {
+        FlowTable::new(1, Bounds { idle_ns, flows })
+    }
+
+    fn flows(mut table: FlowTable) -> Vec<Flow> {
+        table.finish();
+        table.take_ended()
+    }
+
+    fn from_port(port: u16, flags: u16) -> Packet<'static> {
+        let mut packet = packet(true, 1, flags);
+        packet.source.port = port;
+        packet
+    }
+
+    #[test]
+    fn the_sender_of_the_first_packet_is_the_initiator() {
+        for forward in [true, false] {
+            let mut table = table(1_000_000, 100);
+            table.packet(&packet(forward, 0, 0), 10, 64);
+            table.packet(&packet(!forward, 0, 0), 20, 100);
+            table.packet(&packet(forward, 10, 0), 30, 64);
+            let flows = flows(table);
+            assert_eq!(flows.len(), 1);
+            assert_eq!(flows[0].initiator, packet(forward, 0, 0).source);
+            assert_eq!(
+                (flows[0].traffic.fwd.packets, flows[0].traffic.fwd.bytes),
+                (2, 128)
+            );
+            assert_eq!(
+                (flows[0].traffic.rev.packets, flows[0].traffic.rev.bytes),
+                (1, 100)
+            );
+            assert_eq!((flows[0].first_ns, flows[0].last_ns), (10, 30));
+        }
+    }
+
+    #[test]
+    fn ports_used_again_after_a_close_are_another_flow() {
+        let mut table = table(1_000_000, 100);
+        table.packet(&packet(true, 1, TcpSegment::SYN), 0, 64);
+        table.packet(&packet(false, 1, TcpSegment::RST), 1, 64);
+        table.packet(&packet(true, 9000, TcpSegment::SYN), 2, 64);
+        table.packet(&packet(true, 9001, 0), 3, 64);
+        let packets: Vec<_> = flows(table)
+            .iter()
+            .map(|flow| (flow.id, flow.traffic.fwd.packets))
+            .collect();
+        assert_eq!(packets, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn a_silent_flow_ends_and_its_ports_begin_another() {
+        let mut table = table(1000, 100);
+        table.packet(&from_port(1, 0), 0, 64);
+        table.packet(&from_port(2, 0), 900, 64);
+        table.packet(&from_port(2, 0), 1001, 64);
+        table.packet(&from_port(1, 0), 1002, 64);
+        let found: Vec<_> = flows(table)
+            .iter()
+            .map(|flow| (flow.id, flow.end_reason))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0, EndReason::Idle),
+                (1, EndReason::CaptureEnd),
+                (2, EndReason::CaptureEnd)
+            ]
+        );
+    }
+
+    #[test]
+    fn of_too_many_flows_one_that_is_over_gives_way_first_then_the_most_silent() {
+        let mut table = table(1_000_000, 2);
+        table.packet(&from_port(1, 0), 0, 64);
+        table.packet(&from_port(2, TcpSegment::RST), 1, 64);
+        table.packet(&from_port(3, 0), 2, 64);
+        table.packet(&from_port(1, 0), 3, 64);
+        table.packet(&from_port(4, 0), 4, 64);
+        let found: Vec<_> = flows(table)
+            .iter()
+            .map(|flow| (flow.initiator.port, flow.end_reason))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (2, EndReason::Evicted),
+                (3, EndReason::Evicted),
+                (1, EndReason::CaptureEnd),
+                (4, EndReason::CaptureEnd)
+            ]
+        );
+    }
+
+    #[test]
+    fn the_lists_hold_every_open_flow_in_any_order_of_packets() {
+        let mut table = table(50, 20);
+        let mut state = 7u64;
+        for time_ns in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let flags = if state >> 60 == 0 { TcpSegment::RST } else { 0 };
+            table.packet(&from_port((state >> 40) as u16 % 60, flags), time_ns, 64);
+            let mut seen = 0;
+            for list in table.lists {
+                let mut place = list.oldest;
+                let mut before = i64::MIN;
+                while place != NONE {
+                    let slot = table.slot(place).unwrap();
+                    assert!(slot.touched_ns >= before);
+                    before = slot.touched_ns;
+                    seen += 1;
+                    place = slot.next;
+                }
+            }
+            assert_eq!(seen, table.open.len());
+            assert!(seen <= 20);
+        }
+    }
+}

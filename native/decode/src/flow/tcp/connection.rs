@@ -1,0 +1,381 @@
+//! One TCP connection as it passes the capture point.
+//!
+//! **RTT samples.** A segment is outstanding from the time it passes. It gives a sample when an acknowledgement
+//! ends exactly where the segment ends, it passed once, and no segment below it passed later: otherwise
+//! the acknowledgement waited for another segment, or nobody can say which copy it answers (Karn's rule). A
+//! segment that a later acknowledgement covers cumulatively gives none. These are the rules of tcptrace, with
+//! which a test holds the samples to agreement.
+//!
+//! **RTT by timestamps.** The first echo of a timestamp (RFC 7323) that a data segment carried, kept apart:
+//! it tells retransmissions from originals, but has the resolution of the sender's timestamp clock.
+//!
+//! **Retransmitted or out of order.** A data segment below the highest sequence number is out of order if it
+//! brings bytes that had not passed, within a time in which no sender can have learned of the hole: the
+//! smallest RTT of the whole path (the smallest samples of the two directions added, as the capture point
+//! splits the path), or 3 ms while a direction has no sample. Every other one is a retransmission.
+//! A segment of at most one byte just below the highest sequence number is a keep-alive and neither. A
+//! retransmission is spurious if all of it had been acknowledged when it passed.
+
+use crate::flow::tcp::direction::TcpDirection;
+use crate::flow::tcp::handshake::Handshake;
+use crate::packet::direction::{Direction, PerDirection};
+use crate::packet::types::TcpSegment;
+
+/// Without an RTT sample, reordering is told from retransmission by the time Wireshark uses.
+const REORDERING_TIME_NS: i64 = 3_000_000;
+
+/// Both directions of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct TcpConnection {
+    pub(crate) directions: PerDirection<TcpDirection>,
+    handshake: Handshake,
+}
+
+impl TcpConnection {
+    pub(crate) fn packet(
+        &mut self,
+        direction: Direction,
+        segment: &TcpSegment,
+        payload_bytes: u32,
+        time_ns: i64,
+    ) {
+        self.handshake.packet(direction, segment, time_ns);
+        let reordering_ns = match (self.directions.fwd.rtt.min_ns(), self.directions.rev.rtt.min_ns()) {
+            (Some(fwd), Some(rev)) => fwd.saturating_add(rev),
+            _ => REORDERING_TIME_NS,
+        };
+        let controls = TcpSegment::SYN | TcpSegment::FIN | TcpSegment::RST;
+        if segment.has(TcpSegment::ACK) && !segment.has(TcpSegment::RST) {
+            let pure = payload_bytes == 0 && !segment.has(controls);
+            let duplicate = pure
+                && self
+                    .directions
+                    .get(direction.opposite())
+                    .is_duplicated_by(segment.acknowledgement);
+            if duplicate {
+                let own = self.directions.get_mut(direction);
+                // A keep-alive lies below the next sequence number; an update of the window is no duplicate.
+                let in_place = own.next_sequence.is_none_or(|next| next == segment.sequence);
+                if in_place && own.last_window == segment.window {
+                    own.duplicate_acknowledgements += 1;
+                }
+            }
+            let acknowledged = self.directions.get_mut(direction.opposite());
+            acknowledged.acknowledge(segment.acknowledgement, time_ns);
+            if let Some(timestamps) = segment.options.timestamps {
+                acknowledged.echo(timestamps.echo, time_ns);
+            }
+        }
+        let own = self.directions.get_mut(direction);
+        own.flags |= segment.flags;
+        if segment.has(TcpSegment::SYN) {
+            if own
+                .initial_sequence
+                .is_some_and(|initial| initial != segment.sequence)
+            {
+                own.restart();
+            }
+            own.initial_sequence = Some(segment.sequence);
+        }
+        // A reset carries no meaningful window.
+        if segment.window == 0 && !segment.has(TcpSegment::RST) {
+            own.zero_windows += 1;
+        }
+        own.last_window = segment.window;
+        own.sack_packets += i64::from(segment.options.selective_acknowledgement);
+        own.dsack_packets += i64::from(segment.options.duplicate_selective_acknowledgement);
+        if !segment.has(TcpSegment::SYN) {
+            // On a SYN the two flags negotiate; afterwards they report (RFC 3168, 6.1).
+            own.ece_packets += i64::from(segment.has(TcpSegment::ECE));
+            own.cwr_packets += i64::from(segment.has(TcpSegment::CWR));
+        }
+        own.send(segment, payload_bytes, time_ns, reordering_ns);
+        if let Some(timestamps) = segment.options.timestamps
+            && (payload_bytes > 0 || segment.has(TcpSegment::SYN))
+        {
+            own.stamp(timestamps.value, time_ns);
+        }
+    }
+
+    /// Whether no SYN passed: the connection was there before the capture, or before this flow.
+    pub(crate) fn starts_in_mid_flow(&self) -> bool {
+        (self.directions.fwd.flags | self.directions.rev.flags) & TcpSegment::SYN == 0
+    }
+
+    /// Whether both ends said that they are done, or one broke off.
+    pub(crate) fn is_over(&self) -> bool {
+        let flags = self.directions.fwd.flags | self.directions.rev.flags;
+        flags & TcpSegment::RST != 0
+            || self.directions.fwd.flags & self.directions.rev.flags & TcpSegment::FIN != 0
+    }
+
+    /// Give up what is needed only while segments come.
+    pub(crate) fn close(&mut self) {
+        self.directions.fwd.restart();
+        self.directions.rev.restart();
+    }
+
+    /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed and none twice.
+    pub(crate) fn handshake_rtt_ns(&self) -> Option<i64> {
+        self.handshake.rtt_ns()
+    }
+
+    /// Whether `segment` opens a new connection on the ports of this one, which is over.
+    pub(crate) fn is_succeeded_by(&self, direction: Direction, segment: &TcpSegment) -> bool {
+        let opens = segment.has(TcpSegment::SYN) && !segment.has(TcpSegment::ACK);
+        opens && self.is_over() && self.directions.get(direction).initial_sequence != Some(segment.sequence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tcp_options::{TcpOptions, Timestamps};
+    use Direction::{Fwd, Rev};
+
+    const MS: i64 = 1_000_000;
+
+    fn segment(sequence: u32, acknowledgement: u32, flags: u16) -> TcpSegment {
+        TcpSegment {
+            sequence,
+            acknowledgement,
+            flags,
+            window: 1000,
+            options: TcpOptions::default(),
+        }
+    }
+
+    fn data(connection: &mut TcpConnection, sequence: u32, length: u32, time_ms: i64) {
+        connection.packet(Fwd, &segment(sequence, 0, 0), length, time_ms * MS);
+    }
+
+    fn ack(connection: &mut TcpConnection, acknowledgement: u32, time_ms: i64) {
+        connection.packet(
+            Rev,
+            &segment(1, acknowledgement, TcpSegment::ACK),
+            0,
+            time_ms * MS,
+        );
+    }
+
+    #[test]
+    fn an_acknowledgement_samples_the_last_segment_it_covers() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 10);
+        ack(&mut connection, 200, 30);
+        let rtt = &connection.directions.fwd.rtt;
+        assert_eq!((rtt.samples(), rtt.min_us()), (1, Some(20_000)));
+    }
+
+    #[test]
+    fn a_retransmitted_segment_gives_no_sample_and_later_ones_do() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 1);
+        data(&mut connection, 100, 50, 300);
+        ack(&mut connection, 200, 350);
+        assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+        data(&mut connection, 200, 50, 360);
+        ack(&mut connection, 250, 400);
+        assert_eq!(connection.directions.fwd.rtt.samples(), 1);
+        assert_eq!(connection.directions.fwd.retransmitted_packets, 1);
+    }
+
+    #[test]
+    fn a_segment_covered_in_passing_gives_no_sample() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 1);
+        ack(&mut connection, 170, 20);
+        assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+        ack(&mut connection, 200, 30);
+        assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+    }
+
+    #[test]
+    fn a_filled_hole_is_sampled_and_what_waited_for_it_is_not() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 200, 50, 1);
+        data(&mut connection, 150, 50, 5);
+        ack(&mut connection, 250, 30);
+        assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 200, 50, 1);
+        data(&mut connection, 150, 50, 5);
+        ack(&mut connection, 200, 30);
+        assert_eq!(connection.directions.fwd.rtt.min_us(), Some(25_000));
+    }
+
+    #[test]
+    fn a_retransmission_of_what_was_acknowledged_is_spurious() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 0);
+        ack(&mut connection, 150, 20);
+        data(&mut connection, 100, 50, 25);
+        data(&mut connection, 150, 50, 26);
+        let fwd = &connection.directions.fwd;
+        assert_eq!(
+            (fwd.retransmitted_packets, fwd.spurious_retransmitted_packets),
+            (2, 1)
+        );
+        assert_eq!(fwd.unique_payload_bytes, 100);
+    }
+
+    #[test]
+    fn duplicate_acknowledgements_are_those_of_outstanding_data() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        for time_ms in [10, 11, 12] {
+            ack(&mut connection, 150, time_ms);
+        }
+        assert_eq!(connection.directions.rev.duplicate_acknowledgements, 0);
+        data(&mut connection, 150, 50, 20);
+        data(&mut connection, 200, 50, 20);
+        for time_ms in [40, 41, 42] {
+            ack(&mut connection, 150, time_ms);
+        }
+        assert_eq!(connection.directions.rev.duplicate_acknowledgements, 3);
+    }
+
+    #[test]
+    fn bytes_that_fill_a_hole_are_unique_once() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 200, 50, 1);
+        data(&mut connection, 120, 60, 2);
+        data(&mut connection, 150, 80, 3);
+        data(&mut connection, 230, 40, 4);
+        assert_eq!(connection.directions.fwd.unique_payload_bytes, 170);
+    }
+
+    #[test]
+    fn what_lies_below_a_start_in_mid_flow_is_not_taken_for_a_retransmission() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 5000, 50, 0);
+        data(&mut connection, 4950, 50, 1);
+        let fwd = &connection.directions.fwd;
+        assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (1, 0));
+        assert_eq!(fwd.unique_payload_bytes, 100);
+        assert!(connection.starts_in_mid_flow());
+    }
+
+    #[test]
+    fn timestamps_give_samples_of_their_own() {
+        let mut connection = TcpConnection::default();
+        let stamped = |sequence, acknowledgement, flags, value, echo| TcpSegment {
+            options: TcpOptions {
+                timestamps: Some(Timestamps { value, echo }),
+                ..TcpOptions::default()
+            },
+            ..segment(sequence, acknowledgement, flags)
+        };
+        connection.packet(Fwd, &stamped(100, 0, 0, 7, 0), 50, 0);
+        connection.packet(Fwd, &stamped(100, 0, 0, 9, 0), 50, 200 * MS);
+        for time_ms in [230, 240] {
+            connection.packet(Rev, &stamped(1, 150, TcpSegment::ACK, 1, 9), 0, time_ms * MS);
+        }
+        let fwd = &connection.directions.fwd;
+        assert_eq!(fwd.rtt.samples(), 0);
+        assert_eq!(
+            (fwd.timestamp_rtt.samples(), fwd.timestamp_rtt.min_us()),
+            (1, Some(30_000))
+        );
+    }
+
+    #[test]
+    fn sequence_numbers_may_wrap() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, u32::MAX - 49, 100, 0);
+        data(&mut connection, 50, 100, 1);
+        ack(&mut connection, 150, 21);
+        let fwd = &connection.directions.fwd;
+        assert_eq!(
+            (fwd.rtt.samples(), fwd.rtt.min_us(), fwd.retransmitted_packets),
+            (1, Some(20_000), 0)
+        );
+    }
+
+    #[test]
+    fn a_hole_filled_at_once_is_reordering_and_later_a_retransmission() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 200, 50, 1);
+        data(&mut connection, 150, 50, 2);
+        data(&mut connection, 300, 50, 10);
+        data(&mut connection, 250, 50, 110);
+        let fwd = &connection.directions.fwd;
+        assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (1, 1));
+    }
+
+    #[test]
+    fn the_same_bytes_again_are_a_retransmission_however_soon() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 1);
+        data(&mut connection, 100, 50, 1);
+        assert_eq!(connection.directions.fwd.retransmitted_packets, 1);
+    }
+
+    #[test]
+    fn a_hole_can_be_filled_from_its_middle() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 10, 0);
+        data(&mut connection, 200, 10, 0);
+        for start in [150, 110, 160] {
+            data(&mut connection, start, 10, 1);
+        }
+        let fwd = &connection.directions.fwd;
+        assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (3, 0));
+    }
+
+    #[test]
+    fn a_keep_alive_is_not_a_retransmission() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 149, 1, 1000);
+        data(&mut connection, 149, 0, 2000);
+        assert_eq!(connection.directions.fwd.retransmitted_packets, 0);
+    }
+
+    #[test]
+    fn the_handshake_is_timed_only_when_nothing_was_repeated() {
+        for repeat in [false, true] {
+            let mut connection = TcpConnection::default();
+            connection.packet(Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+            connection.packet(
+                Rev,
+                &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
+                0,
+                20 * MS,
+            );
+            if repeat {
+                connection.packet(
+                    Rev,
+                    &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
+                    0,
+                    21 * MS,
+                );
+            }
+            connection.packet(Fwd, &segment(8, 100, TcpSegment::ACK), 0, 25 * MS);
+            assert_eq!(connection.handshake_rtt_ns(), (!repeat).then_some(25 * MS));
+            assert_eq!(connection.directions.fwd.rtt.min_us(), Some(20_000));
+            assert_eq!(connection.directions.rev.rtt.samples(), i64::from(!repeat));
+        }
+    }
+
+    #[test]
+    fn a_new_connection_on_used_ports_is_told_from_a_repeated_syn() {
+        let mut connection = TcpConnection::default();
+        connection.packet(Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+        let again = segment(5000, 0, TcpSegment::SYN);
+        assert!(!connection.is_succeeded_by(Fwd, &again));
+        connection.packet(Fwd, &segment(8, 1, TcpSegment::FIN | TcpSegment::ACK), 0, MS);
+        connection.packet(Rev, &segment(1, 9, TcpSegment::FIN | TcpSegment::ACK), 0, MS);
+        assert!(connection.is_succeeded_by(Fwd, &again));
+        assert!(!connection.is_succeeded_by(Fwd, &segment(7, 0, TcpSegment::SYN)));
+    }
+}

@@ -1,0 +1,306 @@
+//! One direction of a TCP connection: what is outstanding, holes, and timestamps that await their echo.
+
+use std::collections::VecDeque;
+
+use crate::flow::tcp::rtt::RttStatistics;
+use crate::flow::tcp::sequence::distance;
+use crate::packet::types::TcpSegment;
+
+/// Of a connection whose acknowledgements never pass, only so many segments are remembered.
+const OUTSTANDING_SEGMENTS: usize = 16_384;
+/// Timestamps awaiting their echo; a connection has one for each tick of its clock in a round trip.
+const PENDING_TIMESTAMPS: usize = 4096;
+/// A capture that begins in mid-flow may see segments from below its first; as far down as a window reaches.
+const BELOW_FIRST_SEGMENT_BYTES: u32 = 1 << 20;
+/// Of a connection with more holes, the oldest are forgotten; a segment that fills one counts as retransmitted.
+const HOLES: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    start: u32,
+    end: u32,
+    sent_ns: i64,
+    retransmitted: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Hole {
+    start: u32,
+    end: u32,
+    seen_ns: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct PendingTimestamp {
+    value: u32,
+    sent_ns: i64,
+}
+
+/// What one direction of a connection sent, and how its data was acknowledged.
+#[derive(Debug, Default)]
+pub(crate) struct TcpDirection {
+    pub(crate) flags: u16,
+    pub(crate) unique_payload_bytes: i64,
+    pub(crate) retransmitted_packets: i64,
+    pub(crate) spurious_retransmitted_packets: i64,
+    pub(crate) out_of_order_packets: i64,
+    pub(crate) duplicate_acknowledgements: i64,
+    pub(crate) sack_packets: i64,
+    pub(crate) dsack_packets: i64,
+    pub(crate) ece_packets: i64,
+    pub(crate) cwr_packets: i64,
+    pub(crate) zero_windows: i64,
+    pub(crate) rtt: RttStatistics,
+    pub(crate) timestamp_rtt: RttStatistics,
+    pub(crate) initial_sequence: Option<u32>,
+    /// One past the highest sequence number seen.
+    pub(crate) next_sequence: Option<u32>,
+    /// The highest acknowledgement of this direction's data.
+    acknowledged: Option<u32>,
+    pub(crate) last_window: u16,
+    /// When the newest of the acknowledged segments passed.
+    newest_acknowledged_ns: Option<i64>,
+    /// By sequence number, without overlap.
+    outstanding: VecDeque<Outstanding>,
+    holes: Vec<Hole>,
+    timestamps: VecDeque<PendingTimestamp>,
+}
+
+impl TcpDirection {
+    /// Forget sequence state: the host began a new connection inside this flow, or the flow is over.
+    pub(crate) fn restart(&mut self) {
+        self.next_sequence = None;
+        self.acknowledged = None;
+        self.newest_acknowledged_ns = None;
+        self.outstanding = VecDeque::new();
+        self.holes = Vec::new();
+        self.timestamps = VecDeque::new();
+    }
+
+    /// A segment passes.
+    pub(crate) fn send(
+        &mut self,
+        segment: &TcpSegment,
+        payload_bytes: u32,
+        time_ns: i64,
+        reordering_ns: i64,
+    ) {
+        let controls = u32::from(segment.has(TcpSegment::SYN)) + u32::from(segment.has(TcpSegment::FIN));
+        let length = payload_bytes.saturating_add(controls);
+        if length == 0 || segment.has(TcpSegment::RST) {
+            return;
+        }
+        let start = segment.sequence;
+        let end = start.wrapping_add(length);
+        let next = if let Some(next) = self.next_sequence {
+            next
+        } else {
+            if !segment.has(TcpSegment::SYN) {
+                self.open_hole(Hole {
+                    start: start.wrapping_sub(BELOW_FIRST_SEGMENT_BYTES),
+                    end: start,
+                    seen_ns: time_ns,
+                });
+            }
+            start
+        };
+        let ahead = distance(next, start);
+        if ahead >= 0 {
+            if ahead > 0 {
+                self.open_hole(Hole {
+                    start: next,
+                    end: start,
+                    seen_ns: time_ns,
+                });
+            }
+            self.unique_payload_bytes += i64::from(payload_bytes);
+            self.extend(start, end, time_ns);
+            return;
+        }
+        if ahead == -1 && controls == 0 && payload_bytes <= 1 {
+            return;
+        }
+        let (filled, filled_bytes) = self.fill_holes(start, end);
+        let beyond_bytes = distance(next, end).max(0);
+        let new_bytes = i64::from(filled_bytes) + i64::from(beyond_bytes);
+        self.unique_payload_bytes += new_bytes.min(payload_bytes.into());
+        if payload_bytes > 0 {
+            match filled {
+                Some(seen_ns) if time_ns - seen_ns < reordering_ns => self.out_of_order_packets += 1,
+                _ => {
+                    self.retransmitted_packets += 1;
+                    if self.is_acknowledged(end) {
+                        self.spurious_retransmitted_packets += 1;
+                    }
+                }
+            }
+        }
+        self.repeat(start, if beyond_bytes > 0 { next } else { end }, time_ns);
+        if beyond_bytes > 0 {
+            self.extend(next, end, time_ns);
+        }
+    }
+
+    fn is_acknowledged(&self, end: u32) -> bool {
+        self.acknowledged
+            .is_some_and(|acknowledged| distance(end, acknowledged) >= 0)
+    }
+
+    fn extend(&mut self, start: u32, end: u32, time_ns: i64) {
+        self.next_sequence = Some(end);
+        if self.outstanding.len() == OUTSTANDING_SEGMENTS {
+            self.outstanding.pop_front();
+        }
+        self.outstanding.push_back(Outstanding {
+            start,
+            end,
+            sent_ns: time_ns,
+            retransmitted: false,
+        });
+    }
+
+    /// Note that `start..end`, below the highest sequence number, passes: what is outstanding of it was
+    /// retransmitted, what had not passed becomes outstanding.
+    fn repeat(&mut self, start: u32, end: u32, time_ns: i64) {
+        let mut cursor = start;
+        if let Some(acknowledged) = self.acknowledged
+            && distance(cursor, acknowledged) > 0
+        {
+            self.newest_acknowledged_ns = self.newest_acknowledged_ns.max(Some(time_ns));
+            cursor = acknowledged;
+        }
+        let mut place = self
+            .outstanding
+            .partition_point(|segment| distance(segment.end, cursor) >= 0);
+        while distance(cursor, end) > 0 {
+            let known = self
+                .outstanding
+                .get_mut(place)
+                .filter(|segment| distance(segment.start, end) > 0);
+            let gap_end = match known {
+                Some(segment) if distance(segment.start, cursor) >= 0 => {
+                    segment.retransmitted = true;
+                    segment.sent_ns = time_ns;
+                    cursor = segment.end;
+                    place += 1;
+                    continue;
+                }
+                Some(segment) => segment.start,
+                None => end,
+            };
+            if self.outstanding.len() == OUTSTANDING_SEGMENTS {
+                return;
+            }
+            self.outstanding.insert(
+                place,
+                Outstanding {
+                    start: cursor,
+                    end: gap_end,
+                    sent_ns: time_ns,
+                    retransmitted: false,
+                },
+            );
+            cursor = gap_end;
+            place += 1;
+        }
+    }
+
+    fn open_hole(&mut self, hole: Hole) {
+        if self.holes.len() == HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(hole);
+    }
+
+    /// Take `start..end` out of the holes; the time of the oldest hole that it met, if it met any, and how
+    /// many bytes it filled.
+    fn fill_holes(&mut self, start: u32, end: u32) -> (Option<i64>, u32) {
+        let mut met = None;
+        let mut filled_bytes = 0u32;
+        let mut right_rest = None;
+        self.holes.retain_mut(|hole| {
+            if distance(hole.start, end) <= 0 || distance(start, hole.end) <= 0 {
+                return true;
+            }
+            met.get_or_insert(hole.seen_ns);
+            let left = distance(hole.start, start) > 0;
+            let right = distance(end, hole.end) > 0;
+            let filled_start = if left { start } else { hole.start };
+            let filled_end = if right { end } else { hole.end };
+            filled_bytes = filled_bytes.saturating_add(filled_end.wrapping_sub(filled_start));
+            if left && right {
+                right_rest = Some(Hole { start: end, ..*hole });
+            }
+            if left {
+                hole.end = start;
+            } else if right {
+                hole.start = end;
+            }
+            left || right
+        });
+        if let Some(rest) = right_rest {
+            self.open_hole(rest);
+        }
+        (met, filled_bytes)
+    }
+
+    /// The other direction acknowledges data of this one.
+    pub(crate) fn acknowledge(&mut self, acknowledgement: u32, time_ns: i64) {
+        if self.next_sequence.is_none() {
+            return;
+        }
+        if !self.is_acknowledged(acknowledgement) {
+            self.acknowledged = Some(acknowledgement);
+        }
+        while let Some(segment) = self.outstanding.front().copied()
+            && distance(segment.start, acknowledgement) > 0
+        {
+            self.outstanding.pop_front();
+            let waited_for_another = self
+                .newest_acknowledged_ns
+                .is_some_and(|newest| newest > segment.sent_ns);
+            let exact = segment.end == acknowledgement;
+            if exact && !segment.retransmitted && !waited_for_another && time_ns >= segment.sent_ns {
+                self.rtt.add(time_ns - segment.sent_ns);
+            }
+            self.newest_acknowledged_ns = self.newest_acknowledged_ns.max(Some(segment.sent_ns));
+        }
+    }
+
+    /// A segment carries a timestamp.
+    pub(crate) fn stamp(&mut self, value: u32, time_ns: i64) {
+        let newer = self
+            .timestamps
+            .back()
+            .is_none_or(|last| distance(last.value, value) > 0);
+        if newer {
+            if self.timestamps.len() == PENDING_TIMESTAMPS {
+                self.timestamps.pop_front();
+            }
+            self.timestamps.push_back(PendingTimestamp {
+                value,
+                sent_ns: time_ns,
+            });
+        }
+    }
+
+    /// The other direction echoes a timestamp.
+    pub(crate) fn echo(&mut self, value: u32, time_ns: i64) {
+        while let Some(pending) = self.timestamps.front().copied()
+            && distance(pending.value, value) >= 0
+        {
+            self.timestamps.pop_front();
+            if pending.value == value && time_ns >= pending.sent_ns {
+                self.timestamp_rtt.add(time_ns - pending.sent_ns);
+            }
+        }
+    }
+
+    /// RFC 5681, 2: acknowledges nothing new, carries nothing, changes nothing, while data is outstanding.
+    pub(crate) fn is_duplicated_by(&self, acknowledgement: u32) -> bool {
+        self.acknowledged == Some(acknowledgement)
+            && self
+                .next_sequence
+                .is_some_and(|next| distance(acknowledgement, next) > 0)
+    }
+}

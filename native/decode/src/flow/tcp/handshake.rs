@@ -1,0 +1,49 @@
+//! The three-way handshake of a TCP connection (RFC 9293, 3.5).
+
+use crate::flow::tcp::sequence::distance;
+use crate::packet::direction::Direction;
+use crate::packet::types::TcpSegment;
+
+/// SYN, SYN-ACK and the acknowledgement of it, as they pass.
+#[derive(Debug, Default)]
+pub(crate) struct Handshake {
+    syn: Option<(Direction, u32, i64)>,
+    syn_ack_sequence: Option<u32>,
+    repeated: bool,
+    rtt_ns: Option<i64>,
+}
+
+impl Handshake {
+    /// A segment passes.
+    pub(crate) fn packet(&mut self, direction: Direction, segment: &TcpSegment, time_ns: i64) {
+        if segment.has(TcpSegment::RST) {
+            return;
+        }
+        let acknowledges = segment.has(TcpSegment::ACK);
+        match (segment.has(TcpSegment::SYN), acknowledges, self.syn) {
+            (true, false, None) => self.syn = Some((direction, segment.sequence, time_ns)),
+            (true, false, Some(_)) => self.repeated = true,
+            (true, true, Some((syn_direction, syn_sequence, _)))
+                if direction != syn_direction && segment.acknowledgement == syn_sequence.wrapping_add(1) =>
+            {
+                self.repeated |= self.syn_ack_sequence.is_some();
+                self.syn_ack_sequence = Some(segment.sequence);
+            }
+            (false, true, Some((syn_direction, _, syn_ns)))
+                if direction == syn_direction && self.rtt_ns.is_none() =>
+            {
+                if let Some(sequence) = self.syn_ack_sequence
+                    && distance(sequence, segment.acknowledgement) >= 1
+                {
+                    self.rtt_ns = Some(time_ns - syn_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed and none twice.
+    pub(crate) fn rtt_ns(&self) -> Option<i64> {
+        self.rtt_ns.filter(|_| !self.repeated)
+    }
+}

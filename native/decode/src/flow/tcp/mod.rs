@@ -1,0 +1,7 @@
+//! What the segments of a TCP connection tell of it.
+
+pub(crate) mod connection;
+pub(crate) mod direction;
+pub(crate) mod handshake;
+pub(crate) mod rtt;
+pub(crate) mod sequence;

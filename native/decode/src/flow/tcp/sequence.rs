@@ -1,0 +1,6 @@
+//! Sequence space of TCP.
+
+/// Distance from `from` to `to` in sequence space (RFC 9293, 3.4).
+pub(crate) fn distance(from: u32, to: u32) -> i32 {
+    to.wrapping_sub(from).cast_signed()
+}

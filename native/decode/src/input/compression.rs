@@ -1,0 +1,31 @@
+//! Compressions of files, recognised by their magic numbers.
+
+use crate::output::decoded::decoded;
+
+decoded! {
+    /// How a file is compressed.
+    pub(crate) enum Compression of "compression" {
+        None = "none": "plain content",
+        Gzip = "gzip": "one or several members (RFC 1952)",
+        Zstd = "zstd": "one or several frames, skippable ones passed (RFC 8878)",
+        Xz = "xz": "one or several streams, up to 160 MiB of dictionary",
+    }
+}
+
+impl Compression {
+    /// Recognise a compression by the first bytes of the file.
+    pub(crate) fn of(head: &[u8]) -> Self {
+        if head.starts_with(&[0x1f, 0x8b]) {
+            Self::Gzip
+        } else if matches!(
+            head,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+        ) {
+            Self::Zstd
+        } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0x00]) {
+            Self::Xz
+        } else {
+            Self::None
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What every decoder reads through: files and their compressions, lines, numbers and times.
+
+pub(crate) mod bytes;
+pub(crate) mod compression;
+pub(crate) mod decimal;
+pub(crate) mod fingerprint;
+pub(crate) mod lenient_json;
+pub(crate) mod line_reader;
+pub(crate) mod source;
+pub(crate) mod utc_time;
+pub(crate) mod zstd_frames;

@@ -1,0 +1,44 @@
+//! What a decoder saw of its input.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::output::fault::Fault;
+use crate::output::refusal::Refusal;
+
+/// Counts of records, and the first fault. Every whole record of the input is read or refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Records that became facts.
+    pub records_read: u64,
+    /// Records that were seen but not decoded, by reason.
+    pub refused: BTreeMap<Cow<'static, str>, u64>,
+    /// The first fault; `None` when the input was whole.
+    pub fault: Option<Fault>,
+}
+
+impl Summary {
+    /// Count a record as refused.
+    pub(crate) fn refuse(&mut self, reason: impl Refusal) {
+        *self.refused.entry(reason.name()).or_default() += 1;
+    }
+
+    /// The sums over several inputs, and the fault of the first that has one.
+    pub(crate) fn of_all(summaries: &[Self]) -> Self {
+        let mut total = Self::default();
+        for summary in summaries {
+            total.records_read += summary.records_read;
+            for (reason, count) in &summary.refused {
+                *total.refused.entry(reason.clone()).or_default() += count;
+            }
+            if let Some(fault) = &summary.fault {
+                total.fail(fault.clone());
+            }
+        }
+        total
+    }
+
+    pub(crate) fn fail(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+}

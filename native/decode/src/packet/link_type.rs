@@ -1,0 +1,167 @@
+//! Link types of captures: the one list of those that have a decoder.
+
+/// Link layers that a frame can begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkType {
+    Ethernet,
+    LinuxSll,
+    LinuxSll2,
+    RawIp,
+    BsdLoopback,
+    /// PPP, with or without its HDLC address and control bytes.
+    Ppp,
+    /// A `PPPoE` session packet without the Ethernet header.
+    PppOverEthernet,
+    /// Cisco HDLC: address, control, Ethernet type.
+    CiscoHdlc,
+    /// A type of the registry that has no decoder.
+    Other(u32),
+}
+
+/// A link type that has a decoder, under one of its numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownLinkType {
+    /// Number in a capture file (the registry of tcpdump.org/linktypes.html).
+    pub number: u32,
+    /// Name in the registry, in small letters.
+    pub name: &'static str,
+    /// What a frame begins with, in one line.
+    pub meaning: &'static str,
+    link: LinkType,
+}
+
+/// Of the numbers of one link layer, the one that files have today stands first.
+const KNOWN: [KnownLinkType; 14] = [
+    known(
+        1,
+        "ethernet",
+        LinkType::Ethernet,
+        "Ethernet, with VLAN tags, PPPoE and MPLS",
+    ),
+    known(
+        113,
+        "linux_sll",
+        LinkType::LinuxSll,
+        "Linux cooked capture, version 1 (tcpdump -i any)",
+    ),
+    known(
+        276,
+        "linux_sll2",
+        LinkType::LinuxSll2,
+        "Linux cooked capture, version 2",
+    ),
+    known(101, "raw", LinkType::RawIp, "IPv4 or IPv6 without a link header"),
+    known(
+        12,
+        "raw",
+        LinkType::RawIp,
+        "IPv4 or IPv6 without a link header, as older writers number it (DLT_RAW)",
+    ),
+    known(
+        14,
+        "raw",
+        LinkType::RawIp,
+        "IPv4 or IPv6 without a link header, as OpenBSD numbers it (DLT_RAW)",
+    ),
+    known(228, "ipv4", LinkType::RawIp, "IPv4 without a link header"),
+    known(229, "ipv6", LinkType::RawIp, "IPv6 without a link header"),
+    known(
+        0,
+        "null",
+        LinkType::BsdLoopback,
+        "BSD loopback, address family in the byte order of the host",
+    ),
+    known(
+        108,
+        "loop",
+        LinkType::BsdLoopback,
+        "OpenBSD loopback, address family in network byte order",
+    ),
+    known(
+        9,
+        "ppp",
+        LinkType::Ppp,
+        "PPP, with or without address and control bytes",
+    ),
+    known(50, "ppp_hdlc", LinkType::Ppp, "PPP in HDLC-like framing"),
+    known(
+        51,
+        "pppoe",
+        LinkType::PppOverEthernet,
+        "PPPoE session packets without the Ethernet header",
+    ),
+    known(104, "c_hdlc", LinkType::CiscoHdlc, "Cisco HDLC"),
+];
+
+const fn known(number: u32, name: &'static str, link: LinkType, meaning: &'static str) -> KnownLinkType {
+    KnownLinkType {
+        number,
+        name,
+        meaning,
+        link,
+    }
+}
+
+impl LinkType {
+    /// All link types that have a decoder.
+    pub(crate) const KNOWN: &'static [KnownLinkType] = &KNOWN;
+
+    /// The type of a number in a capture file.
+    pub(crate) fn from_number(number: u32) -> Self {
+        KNOWN
+            .iter()
+            .find(|known| known.number == number)
+            .map_or(Self::Other(number), |known| known.link)
+    }
+
+    /// The number that the type has in files today.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Self::Other(number) => number,
+            // Every other type is in the list, which a test holds.
+            link => KNOWN
+                .iter()
+                .find(|known| known.link == link)
+                .map_or(u32::MAX, |known| known.number),
+        }
+    }
+
+    /// The names of all types that have a decoder, as messages list them.
+    pub(crate) fn names() -> String {
+        let mut names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
+        names.dedup();
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_layer_is_listed_and_numbers_are_listed_once() {
+        use LinkType::{
+            BsdLoopback, CiscoHdlc, Ethernet, LinuxSll, LinuxSll2, Other, Ppp, PppOverEthernet, RawIp,
+        };
+        for (link, number) in [
+            (Ethernet, 1),
+            (LinuxSll, 113),
+            (LinuxSll2, 276),
+            (RawIp, 101),
+            (BsdLoopback, 0),
+            (Ppp, 9),
+            (PppOverEthernet, 51),
+            (CiscoHdlc, 104),
+        ] {
+            assert_eq!((link.number(), LinkType::from_number(number)), (number, link));
+        }
+        assert_eq!(
+            (Other(147).number(), LinkType::from_number(147)),
+            (147, Other(147))
+        );
+        let mut numbers: Vec<_> = KNOWN.iter().map(|known| known.number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), KNOWN.len());
+    }
+}

@@ -1,0 +1,27 @@
+//! Why a packet of a capture is refused.
+
+use crate::output::refusal::refusals;
+
+refusals! {
+    /// Why a captured packet is not decoded.
+    pub(crate) enum PacketRefusal of "packet" {
+        LinkHeaderCut = "link_header_cut": "the captured bytes end inside the link header",
+        Arp = "arp": "an ARP packet, which is not IP",
+        Ieee8023 = "ieee_802_3": "a frame of IEEE 802.3 whose LLC header holds no IP",
+        PppoeDiscovery = "pppoe_discovery": "a PPPoE packet that carries no PPP session data",
+        MplsNotIp = "mpls_not_ip": "what follows the MPLS labels is not IP",
+        IpHeaderCut = "ip_header_cut": "the captured bytes end inside the IP header or its extensions",
+        IpHeaderInvalid = "ip_header_invalid": "the IP header contradicts itself or the length of the frame",
+        IpFragment = "ip_fragment": "a later fragment of TCP or UDP whose first fragment was not seen",
+        TcpHeaderCut = "tcp_header_cut": "the captured bytes end inside the fixed fields of the TCP header",
+        TcpHeaderInvalid = "tcp_header_invalid": "the packet is too short for its TCP header",
+        UdpHeaderCut = "udp_header_cut": "the captured bytes end inside the UDP header",
+        UdpHeaderInvalid = "udp_header_invalid": "the packet is too short for a UDP header",
+    }
+    with a number {
+        LinkType(u32) = "link_type_{number}": "the link type has no decoder",
+        AddressFamily(u32) = "address_family_{number}": "the address family of a BSD loopback header is not IP",
+        EtherType(u16) = "ethertype_0x{number:04x}": "the Ethernet type is not IP, PPPoE or MPLS",
+        PppProtocol(u16) = "ppp_0x{number:04x}": "the PPP protocol is not IP or MPLS",
+    }
+}

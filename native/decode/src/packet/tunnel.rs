@@ -1,0 +1,140 @@
+//! Encapsulations of IP in IP, GRE, VXLAN and GTP-U: where the packet inside begins.
+
+use crate::input::bytes::{be_u16, be_u32};
+use crate::packet::types::{Packet, Transport, Tunnel};
+
+const PROTOCOL_IPV4: u8 = 4;
+const PROTOCOL_IPV6: u8 = 41;
+const PROTOCOL_GRE: u8 = 47;
+const PORT_GTP_U: u16 = 2152;
+const PORTS_VXLAN: [u16; 2] = [4789, 8472];
+const GTP_G_PDU: u8 = 0xff;
+/// Extension headers that a GTP-U packet can sensibly chain.
+const GTP_EXTENSIONS: usize = 16;
+
+/// What is inside, and how far behind the carrying header it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inner {
+    Ip(usize),
+    Ethernet(usize),
+    Ppp(usize),
+}
+
+impl Inner {
+    pub(crate) fn offset(self) -> usize {
+        match self {
+            Self::Ip(offset) | Self::Ethernet(offset) | Self::Ppp(offset) => offset,
+        }
+    }
+}
+
+/// The encapsulation of a packet, if it is one.
+pub(crate) fn inner(packet: &Packet<'_>) -> Option<(Tunnel, Inner)> {
+    match packet.transport {
+        Transport::Udp(payload) => {
+            let ports = [packet.source.port, packet.destination.port];
+            if ports.contains(&PORT_GTP_U) {
+                Some((Tunnel::GtpU, gtp_u(payload)?))
+            } else if PORTS_VXLAN.contains(&packet.destination.port) {
+                Some((Tunnel::Vxlan, vxlan(payload)?))
+            } else {
+                None
+            }
+        }
+        Transport::Other => match packet.protocol {
+            PROTOCOL_IPV4 | PROTOCOL_IPV6 => Some((Tunnel::IpInIp, Inner::Ip(0))),
+            PROTOCOL_GRE => Some((Tunnel::Gre, gre(packet.ip_payload)?)),
+            _ => None,
+        },
+        Transport::Tcp(_) | Transport::Fragment => None,
+    }
+}
+
+/// RFC 2784 and 2890, and RFC 2637 with its PPP (version 1).
+fn gre(bytes: &[u8]) -> Option<Inner> {
+    let flags = be_u16(bytes, 0)?;
+    let protocol = be_u16(bytes, 2)?;
+    let has = |bit: u16| flags & bit != 0;
+    let field = |present: bool| if present { 4 } else { 0 };
+    // Source routing (RFC 1701) has a length of its own and has left the Internet.
+    if has(0x4000) {
+        return None;
+    }
+    let offset = 4 + field(has(0x8000)) + field(has(0x2000)) + field(has(0x1000));
+    match (flags & 7, protocol) {
+        (0, 0x0800 | 0x86dd) => Some(Inner::Ip(offset)),
+        // ERSPAN: type II has eight bytes of its own and always a sequence number, type I neither.
+        (0, 0x88be) if has(0x1000) => Some(Inner::Ethernet(offset + 8)),
+        (0, 0x6558 | 0x88be) => Some(Inner::Ethernet(offset)),
+        // An acknowledgement without a payload has no sequence number.
+        (1, 0x880b) if has(0x1000) => Some(Inner::Ppp(offset + field(flags & 0x0080 != 0))),
+        _ => None,
+    }
+}
+
+/// RFC 7348: the flag of a valid network identifier, reserved bits zero.
+fn vxlan(bytes: &[u8]) -> Option<Inner> {
+    let (flags, network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
+    (flags & 0xff00_0000 == 0x0800_0000 && network.trailing_zeros() >= 8).then_some(Inner::Ethernet(8))
+}
+
+/// 3GPP TS 29.281: version 1, protocol type GTP, a G-PDU; optional fields and extension headers are passed.
+fn gtp_u(bytes: &[u8]) -> Option<Inner> {
+    let flags = *bytes.first()?;
+    if flags & 0xf0 != 0x30 || *bytes.get(1)? != GTP_G_PDU {
+        return None;
+    }
+    let mut offset = 8;
+    if flags & 0x07 != 0 {
+        let mut next = if flags & 0x04 != 0 { *bytes.get(11)? } else { 0 };
+        offset = 12;
+        for _ in 0..GTP_EXTENSIONS {
+            if next == 0 {
+                break;
+            }
+            let length = usize::from(*bytes.get(offset)?) * 4;
+            if length == 0 {
+                return None;
+            }
+            next = *bytes.get(offset + length - 1)?;
+            offset += length;
+        }
+    }
+    matches!(bytes.get(offset)? >> 4, 4 | 6).then_some(Inner::Ip(offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn optional_fields_of_gre_are_passed() {
+        assert_eq!(gre(&[0, 0, 8, 0]), Some(Inner::Ip(4)));
+        assert_eq!(gre(&[0xb0, 0, 0x86, 0xdd]), Some(Inner::Ip(16)));
+        assert_eq!(gre(&[0x10, 0, 0x88, 0xbe]), Some(Inner::Ethernet(16)));
+        assert_eq!(gre(&[0x30, 0x81, 0x88, 0x0b]), Some(Inner::Ppp(16)));
+        assert_eq!(gre(&[0x20, 0x81, 0x88, 0x0b]), None);
+        assert_eq!(gre(&[0, 0, 8]), None);
+    }
+
+    #[test]
+    fn extension_headers_of_gtp_u_are_passed() {
+        let plain = [0x30, 0xff, 0, 20, 0, 0, 0, 1, 0x45];
+        assert_eq!(gtp_u(&plain), Some(Inner::Ip(8)));
+        let extended = [0x34, 0xff, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0x10, 9, 0, 0x60];
+        assert_eq!(gtp_u(&extended), Some(Inner::Ip(16)));
+        for length in 0..extended.len() {
+            assert_eq!(gtp_u(&extended[..length]), None);
+        }
+        let mut echo = plain;
+        echo[1] = 1;
+        assert_eq!(gtp_u(&echo), None);
+    }
+
+    #[test]
+    fn vxlan_needs_its_flag_and_zeros() {
+        assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7, 0]), Some(Inner::Ethernet(8)));
+        assert_eq!(vxlan(&[0, 0, 0, 0, 0, 0, 7, 0]), None);
+        assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7, 1]), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! A decoded packet: its ends, and what its headers say.
+
+use std::net::IpAddr;
+
+use crate::output::decoded::decoded;
+use crate::packet::tcp_options::TcpOptions;
+
+/// One end of a packet; the port is 0 where the protocol has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Endpoint {
+    pub(crate) address: IpAddr,
+    pub(crate) port: u16,
+}
+
+/// The fields of a TCP header that the analysis uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TcpSegment {
+    pub(crate) sequence: u32,
+    pub(crate) acknowledgement: u32,
+    pub(crate) flags: u16,
+    pub(crate) window: u16,
+    pub(crate) options: TcpOptions,
+}
+
+impl TcpSegment {
+    pub(crate) const FIN: u16 = 0x01;
+    pub(crate) const SYN: u16 = 0x02;
+    pub(crate) const RST: u16 = 0x04;
+    pub(crate) const ACK: u16 = 0x10;
+    pub(crate) const ECE: u16 = 0x40;
+    pub(crate) const CWR: u16 = 0x80;
+
+    pub(crate) fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// What is above IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport<'p> {
+    Tcp(TcpSegment),
+    /// The captured part of the UDP payload.
+    Udp(&'p [u8]),
+    /// A later fragment: of its transport layer only the ports are known, from the first one.
+    Fragment,
+    Other,
+}
+
+/// A decoded packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet<'p> {
+    pub(crate) source: Endpoint,
+    pub(crate) destination: Endpoint,
+    pub(crate) protocol: u8,
+    pub(crate) congestion_experienced: bool,
+    /// Payload of the transport layer in its original length.
+    pub(crate) payload_bytes: u32,
+    /// What carried the packet, where it was inside another one.
+    pub(crate) tunnel: Option<Tunnel>,
+    /// Identification of IPv4, or of an IPv6 fragment header; 0 where there is none.
+    pub(crate) ip_id: u32,
+    pub(crate) hop_limit: u8,
+    /// The captured part of what follows the IP header.
+    pub(crate) ip_payload: &'p [u8],
+    pub(crate) transport: Transport<'p>,
+}
+
+decoded! {
+    /// An encapsulation that was undone.
+    pub(crate) enum Tunnel of "tunnel" {
+        IpInIp = "ip-in-ip": "IPv4 or IPv6 in either of them (RFC 2003, RFC 4213, RFC 2473)",
+        Gre = "gre": "GRE with IP, Ethernet or ERSPAN inside (RFC 2784, RFC 2890), and PPTP's with PPP (RFC 2637)",
+        Vxlan = "vxlan": "VXLAN on UDP ports 4789 and 8472 (RFC 7348)",
+        GtpU = "gtp-u": "GTP-U on UDP port 2152 with its extension headers (3GPP TS 29.281)",
+    }
+}

@@ -1,0 +1,115 @@
+//! One pass over both captures, side by side.
+
+use crate::capture::recording::{CaptureInput, RecordingReader};
+use crate::output::fault::Fault;
+use crate::packet::layers::LayerDecoder;
+use crate::pair::flows::{DirectedFlow, FlowNumbers};
+use crate::pair::matcher::{Bounds, Matcher};
+use crate::pair::refusal::PairRefusal;
+use crate::pair::sighting::{PacketKey, PairedPacket, Point, Sighting, transport_word};
+
+/// One of the two captures, as far as it was read.
+pub(crate) struct Side {
+    pub(crate) recording: RecordingReader,
+    layers: LayerDecoder,
+    point: Point,
+    first_ns: Option<i64>,
+    pub(crate) last_ns: i64,
+    pub(crate) records: u64,
+    /// A capture that still grows must not give the second pass more than the first one saw.
+    records_at_most: u64,
+    pub(crate) packets: i64,
+}
+
+impl Side {
+    fn open(inputs: &[CaptureInput], point: Point, records_at_most: u64) -> Result<Self, Fault> {
+        Ok(Self {
+            recording: RecordingReader::open(inputs)?,
+            layers: LayerDecoder::default(),
+            point,
+            first_ns: None,
+            last_ns: i64::MIN,
+            records: 0,
+            records_at_most,
+            packets: 0,
+        })
+    }
+
+    fn ended(&self) -> bool {
+        self.recording.file.is_none() || self.records >= self.records_at_most
+    }
+
+    fn elapsed_ns(&self) -> i64 {
+        self.first_ns
+            .map_or(i64::MIN, |first_ns| self.last_ns.saturating_sub(first_ns))
+    }
+
+    /// Read one record; a packet of it goes to the matcher.
+    fn read(&mut self, flows: &mut FlowNumbers, matcher: &mut Matcher, found: &mut impl FnMut(PairedPacket)) {
+        let (Some(reader), Some(summary)) = (&mut self.recording.file, self.recording.summaries.last_mut())
+        else {
+            return;
+        };
+        let captured = match reader.next_packet() {
+            Ok(Some(captured)) => captured,
+            Ok(None) => return self.recording.end_file(None),
+            Err(fault) => return self.recording.end_file(Some(fault)),
+        };
+        self.records += 1;
+        self.first_ns.get_or_insert(captured.time_ns);
+        self.last_ns = self.last_ns.max(captured.time_ns);
+        let packet = match self.layers.decode(&captured) {
+            Ok(packet) => packet,
+            Err(reason) => return summary.refuse(reason),
+        };
+        let Some(flow) = flows.number(DirectedFlow::of(&packet)) else {
+            return summary.refuse(PairRefusal::TooManyFlows);
+        };
+        summary.records_read += 1;
+        let sighting = Sighting {
+            point: self.point,
+            index: self.packets,
+            time_ns: captured.time_ns,
+            wire_bytes: captured.wire_bytes,
+            hop_limit: packet.hop_limit,
+            transport_word: transport_word(&packet),
+        };
+        self.packets += 1;
+        matcher.sighted(PacketKey::of(&packet, flow), sighting, found);
+    }
+}
+
+/// Both captures, read side by side.
+pub(crate) struct Pass {
+    pub(crate) before: Side,
+    pub(crate) after: Side,
+    matcher: Matcher,
+}
+
+impl Pass {
+    pub(crate) fn open(
+        before: &[CaptureInput],
+        after: &[CaptureInput],
+        bounds: Bounds,
+        records_at_most: (u64, u64),
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            before: Side::open(before, Point::Before, records_at_most.0)?,
+            after: Side::open(after, Point::After, records_at_most.1)?,
+            matcher: Matcher::new(bounds),
+        })
+    }
+
+    /// Read one record; whether there was one.
+    pub(crate) fn read(&mut self, flows: &mut FlowNumbers, found: &mut impl FnMut(PairedPacket)) -> bool {
+        let (before, after) = (&mut self.before, &mut self.after);
+        if before.ended() && after.ended() {
+            self.matcher.finish(found);
+            return false;
+        }
+        let first = !before.ended() && (after.ended() || before.elapsed_ns() <= after.elapsed_ns());
+        let side = if first { before } else { after };
+        side.read(flows, &mut self.matcher, found);
+        true
+    }
+}

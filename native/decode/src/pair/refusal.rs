@@ -1,0 +1,10 @@
+//! Why a packet of a pair of captures is refused, beside the reasons of every packet.
+
+use crate::output::refusal::refusals;
+
+refusals! {
+    /// Why a decoded packet is not matched.
+    pub(crate) enum PairRefusal of "capture pair" {
+        TooManyFlows = "too_many_flows": "a packet of yet another flow, after as many as a pair may have",
+    }
+}

@@ -1,0 +1,142 @@
+//! A packet as one of the two captures has it, by what it is recognised, and what both say of it.
+
+use crate::input::bytes::{be_u16, be_u32};
+use crate::packet::types::{Packet, Transport};
+
+const PAYLOAD_KEY_BYTES: usize = 24;
+
+/// Which capture a packet is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    Before,
+    After,
+}
+
+/// What a packet is recognised by at the other point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct PacketKey {
+    pub(crate) flow: u32,
+    pub(crate) ip_id: u32,
+    pub(crate) words: (u32, u32, u32),
+}
+
+impl PacketKey {
+    pub(crate) fn of(packet: &Packet<'_>, flow: u32) -> Self {
+        let words = match packet.transport {
+            Transport::Tcp(segment) => (
+                segment.sequence,
+                segment.acknowledgement,
+                u32::from(segment.flags) << 16 | packet.payload_bytes & 0xffff,
+            ),
+            Transport::Udp(payload) => payload_words(payload),
+            Transport::Fragment | Transport::Other => payload_words(packet.ip_payload),
+        };
+        Self {
+            flow,
+            ip_id: packet.ip_id,
+            words,
+        }
+    }
+}
+
+/// The first twelve bytes hold sequence, timestamp and source of RTP; of other content, what follows is mixed
+/// in. Only bytes that a capture of small snapshots has too are looked at.
+fn payload_words(payload: &[u8]) -> (u32, u32, u32) {
+    let word = |offset| be_u32(payload, offset).unwrap_or_default();
+    let mut mixed = word(8);
+    for offset in (12..PAYLOAD_KEY_BYTES).step_by(4) {
+        mixed = mixed.rotate_left(5).wrapping_mul(0x9e37_79b1) ^ word(offset);
+    }
+    (word(0), word(4), mixed)
+}
+
+/// What is kept of one sighting.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sighting {
+    pub(crate) point: Point,
+    /// Number of the packet in its capture.
+    pub(crate) index: i64,
+    pub(crate) time_ns: i64,
+    pub(crate) wire_bytes: u32,
+    pub(crate) hop_limit: u8,
+    pub(crate) transport_word: Option<u32>,
+}
+
+/// A packet that was matched, or given up; in any direction while its direction is not known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairedPacket {
+    pub(crate) flow: u32,
+    pub(crate) ip_id: u32,
+    pub(crate) transport_word: Option<u32>,
+    pub(crate) wire_bytes: u32,
+    /// Number in its capture when matched (the first one, if it is in both), in the pair when it is a row.
+    pub(crate) index: i64,
+    pub(crate) before_ns: Option<i64>,
+    pub(crate) after_ns: Option<i64>,
+    /// How many routers lie between the points, negative against the direction; 0 unless in both.
+    pub(crate) hops: i16,
+}
+
+impl PairedPacket {
+    /// A packet that both points saw.
+    pub(crate) fn matched(key: PacketKey, one: Sighting, other: Sighting) -> Self {
+        let (before, after) = match one.point {
+            Point::Before => (one, other),
+            Point::After => (other, one),
+        };
+        Self {
+            flow: key.flow,
+            ip_id: key.ip_id,
+            transport_word: before.transport_word,
+            wire_bytes: before.wire_bytes,
+            index: before.index,
+            before_ns: Some(before.time_ns),
+            after_ns: Some(after.time_ns),
+            hops: i16::from(before.hop_limit) - i16::from(after.hop_limit),
+        }
+    }
+
+    /// A packet that one point saw.
+    pub(crate) fn unmatched(key: PacketKey, sighting: Sighting) -> Self {
+        let before = sighting.point == Point::Before;
+        Self {
+            flow: key.flow,
+            ip_id: key.ip_id,
+            transport_word: sighting.transport_word,
+            wire_bytes: sighting.wire_bytes,
+            index: sighting.index,
+            before_ns: before.then_some(sighting.time_ns),
+            after_ns: (!before).then_some(sighting.time_ns),
+            hops: 0,
+        }
+    }
+}
+
+/// Sequence number of TCP, or the first bytes of a UDP payload.
+pub(crate) fn transport_word(packet: &Packet<'_>) -> Option<u32> {
+    match packet.transport {
+        Transport::Tcp(segment) => Some(segment.sequence),
+        Transport::Udp(payload) => be_u32(payload, 0).or_else(|| be_u16(payload, 0).map(u32::from)),
+        Transport::Fragment | Transport::Other => None,
+    }
+}
+
+/// A packet of flow 0.
+#[cfg(test)]
+pub(crate) fn test_packet(
+    index: i64,
+    before_ns: Option<i64>,
+    after_ns: Option<i64>,
+    wire_bytes: u32,
+) -> PairedPacket {
+    PairedPacket {
+        flow: 0,
+        ip_id: 0,
+        transport_word: None,
+        wire_bytes,
+        index,
+        before_ns,
+        after_ns,
+        hops: 0,
+    }
+}

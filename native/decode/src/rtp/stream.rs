@@ -1,0 +1,466 @@
+//! RTP streams among UDP packets.
+//!
+//! Nothing announces RTP in a capture. A packet may be RTP if version, payload type and lengths fit
+//! (RTCP is told apart by its packet types, RFC 5761); a synchronisation source is believed after five
+//! packets of one payload type whose sequence numbers follow on (the probation of RFC 3550 A.1, longer because
+//! here any UDP packet may come). The packets of the probation count.
+
+use crate::input::bytes::{be_u16, be_u32};
+use crate::output::decoded::Decoded;
+use crate::rtp::clock::{CLOCK_RATES_HZ, ClockEstimator, static_rate_hz};
+use crate::rtp::sequence::{Arrival, SequenceTracker};
+
+/// What is found inside of UDP.
+pub(crate) const MEDIA: &[Decoded] = &[Decoded {
+    kind: "media",
+    name: "rtp",
+    meaning: "streams found by their looks or as a run's manifest declares them: loss, reordering, jitter (RFC 3550)",
+}];
+
+const FIXED_HEADER_BYTES: usize = 12;
+const PROBATION_PACKETS: usize = 5;
+/// On probation a step may skip a few numbers, since the packets lost at a full queue are lost in rows.
+const PROBATION_STEP: u16 = 16;
+/// Packets held for one source on probation, duplicates included.
+const PROBATION_HELD: usize = 16;
+/// Sources on probation in one direction; the one heard of least recently gives way.
+const CANDIDATES: usize = 8;
+/// Streams of one direction of one flow; more are not media.
+const STREAMS: usize = 256;
+/// A source with more payload types than a call negotiates is not RTP.
+const PAYLOAD_TYPES: u32 = 8;
+/// Frames whose packets may interleave, by reordering or retransmission.
+const RECENT_FRAMES: usize = 64;
+
+/// The fields of one RTP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RtpPacket {
+    pub(crate) ssrc: u32,
+    pub(crate) payload_type: u8,
+    pub(crate) sequence: u16,
+    pub(crate) timestamp: u32,
+    pub(crate) time_ns: i64,
+    pub(crate) payload_bytes: u32,
+}
+
+impl RtpPacket {
+    /// Read a UDP payload, of which `captured` is there, as RTP if it can be.
+    pub(crate) fn parse(captured: &[u8], payload_bytes: u32, time_ns: i64) -> Option<Self> {
+        let first = *captured.first()?;
+        let second = *captured.get(1)?;
+        if first >> 6 != 2 || (192..=223).contains(&second) {
+            return None;
+        }
+        let mut header_bytes = FIXED_HEADER_BYTES + 4 * usize::from(first & 0x0f);
+        if first & 0x10 != 0 {
+            // A snapped capture may end before the length of the extension, which then goes unchecked.
+            header_bytes += 4 + be_u16(captured, header_bytes + 2).map_or(0, |words| 4 * usize::from(words));
+        }
+        if header_bytes > payload_bytes as usize {
+            return None;
+        }
+        Self::fields(captured, payload_bytes, time_ns)
+    }
+
+    /// Read the fields where they stand in RTP, whether or not the payload looks like it.
+    pub(crate) fn fields(captured: &[u8], payload_bytes: u32, time_ns: i64) -> Option<Self> {
+        Some(Self {
+            ssrc: be_u32(captured, 8)?,
+            payload_type: *captured.get(1)? & 0x7f,
+            sequence: be_u16(captured, 2)?,
+            timestamp: be_u32(captured, 4)?,
+            time_ns,
+            payload_bytes,
+        })
+    }
+}
+
+/// Interarrival jitter for every clock rate at once, because the rate is known only at the end.
+#[derive(Debug, Clone, Default)]
+struct Jitter {
+    previous: Option<(i64, u32)>,
+    differences: u64,
+    units: [f64; CLOCK_RATES_HZ.len()],
+    sums: [f64; CLOCK_RATES_HZ.len()],
+    largest: [f64; CLOCK_RATES_HZ.len()],
+}
+
+impl Jitter {
+    fn add(&mut self, time_ns: i64, timestamp: u32) {
+        let Some((previous_ns, previous_timestamp)) = self.previous.replace((time_ns, timestamp)) else {
+            return;
+        };
+        self.differences += 1;
+        let apart_s = (time_ns - previous_ns) as f64 / 1e9;
+        let apart_units = f64::from(timestamp.wrapping_sub(previous_timestamp).cast_signed());
+        let states = self.units.iter_mut().zip(&mut self.sums).zip(&mut self.largest);
+        for (((jitter, sum), largest), rate) in states.zip(CLOCK_RATES_HZ) {
+            let difference = (apart_s * f64::from(rate) - apart_units).abs();
+            *jitter += (difference - *jitter) / 16.0;
+            *sum += *jitter;
+            *largest = largest.max(*jitter);
+        }
+    }
+
+    /// At the end, mean and largest, in milliseconds at the given rate.
+    fn at_rate_ms(&self, rate_hz: i32) -> Option<(f64, f64, f64)> {
+        if self.differences == 0 {
+            return None;
+        }
+        let place = CLOCK_RATES_HZ.iter().position(|rate| *rate == rate_hz)?;
+        let milliseconds = |units: f64| units * 1e3 / f64::from(rate_hz);
+        Some((
+            milliseconds(*self.units.get(place)?),
+            milliseconds(*self.sums.get(place)? / self.differences as f64),
+            milliseconds(*self.largest.get(place)?),
+        ))
+    }
+}
+
+/// A clock rate and how it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) rate_hz: i32,
+    pub(crate) basis: &'static str,
+}
+
+/// One stream that was believed.
+#[derive(Debug)]
+pub(crate) struct RtpStream {
+    pub(crate) ssrc: u32,
+    pub(crate) payload_type: u8,
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+    pub(crate) packets: i64,
+    pub(crate) payload_bytes: i64,
+    pub(crate) reordered_packets: i64,
+    pub(crate) duplicate_packets: i64,
+    pub(crate) frames: i64,
+    pub(crate) sequence: SequenceTracker,
+    /// It is known from elsewhere that there is such a stream.
+    pub(crate) declared: bool,
+    payload_types: u128,
+    jitter: Jitter,
+    clock: ClockEstimator,
+    recent_timestamps: [u32; RECENT_FRAMES],
+}
+
+impl RtpStream {
+    fn new(first: &RtpPacket, declared: bool) -> Self {
+        let mut stream = Self {
+            ssrc: first.ssrc,
+            payload_type: first.payload_type,
+            first_ns: first.time_ns,
+            last_ns: first.time_ns,
+            packets: 0,
+            payload_bytes: 0,
+            reordered_packets: 0,
+            duplicate_packets: 0,
+            frames: 0,
+            sequence: SequenceTracker::new(first.sequence),
+            declared,
+            payload_types: 0,
+            jitter: Jitter::default(),
+            clock: ClockEstimator::default(),
+            recent_timestamps: [0; RECENT_FRAMES],
+        };
+        stream.count(first, Arrival::New);
+        stream
+    }
+
+    fn packet(&mut self, packet: &RtpPacket) {
+        let arrival = self.sequence.receive(packet.sequence);
+        self.count(packet, arrival);
+    }
+
+    fn count(&mut self, packet: &RtpPacket, arrival: Arrival) {
+        self.first_ns = self.first_ns.min(packet.time_ns);
+        self.last_ns = self.last_ns.max(packet.time_ns);
+        self.packets += 1;
+        self.payload_bytes += i64::from(packet.payload_bytes);
+        self.payload_types |= 1 << packet.payload_type;
+        match arrival {
+            Arrival::Duplicate => {
+                self.duplicate_packets += 1;
+                return;
+            }
+            Arrival::Stray => return,
+            Arrival::Late => self.reordered_packets += 1,
+            Arrival::New => {}
+        }
+        self.jitter.add(packet.time_ns, packet.timestamp);
+        self.clock.add(packet.time_ns, packet.timestamp);
+        self.frame(packet.timestamp);
+    }
+
+    fn frame(&mut self, timestamp: u32) {
+        let known = self
+            .recent_timestamps
+            .len()
+            .min(usize::try_from(self.frames).unwrap_or(usize::MAX));
+        if self
+            .recent_timestamps
+            .iter()
+            .take(known)
+            .any(|recent| *recent == timestamp)
+        {
+            return;
+        }
+        self.recent_timestamps.rotate_right(1);
+        if let Some(newest) = self.recent_timestamps.first_mut() {
+            *newest = timestamp;
+        }
+        self.frames += 1;
+    }
+
+    pub(crate) fn is_plausible(&self) -> bool {
+        self.declared || self.payload_types.count_ones() <= PAYLOAD_TYPES
+    }
+
+    /// The clock: assigned to the payload type, or estimated, or not known.
+    pub(crate) fn clock(&self) -> Option<Clock> {
+        if let Some(rate_hz) = static_rate_hz(self.payload_type) {
+            return Some(Clock {
+                rate_hz,
+                basis: "static",
+            });
+        }
+        self.clock.rate_hz().map(|rate_hz| Clock {
+            rate_hz,
+            basis: "estimated",
+        })
+    }
+
+    /// Time from first to last packet in seconds; `None` where no time passed.
+    fn duration_s(&self) -> Option<f64> {
+        let duration_ns = self.last_ns.saturating_sub(self.first_ns);
+        (duration_ns > 0).then_some(duration_ns as f64 / 1e9)
+    }
+
+    /// Frames after the first over the time from first to last packet.
+    pub(crate) fn frame_rate_fps(&self) -> Option<f64> {
+        Some((self.frames - 1) as f64 / self.duration_s()?)
+    }
+
+    /// UDP payload over the time from first to last packet, in bit/s.
+    pub(crate) fn rate_bps(&self) -> Option<f64> {
+        Some(self.payload_bytes as f64 * 8.0 / self.duration_s()?)
+    }
+
+    /// Jitter at the end, its mean and its largest value, in milliseconds.
+    pub(crate) fn jitter_ms(&self) -> Option<(f64, f64, f64)> {
+        self.jitter.at_rate_ms(self.clock()?.rate_hz)
+    }
+}
+
+#[derive(Debug)]
+struct Candidate {
+    ssrc: u32,
+    in_sequence: usize,
+    highest: u16,
+    held: Vec<RtpPacket>,
+}
+
+impl Candidate {
+    fn new(packet: &RtpPacket) -> Self {
+        Self {
+            ssrc: packet.ssrc,
+            in_sequence: 1,
+            highest: packet.sequence,
+            held: vec![*packet],
+        }
+    }
+
+    /// Take one more packet; whether the source is now believed.
+    fn packet(&mut self, packet: &RtpPacket) -> bool {
+        let step = packet.sequence.wrapping_sub(self.highest);
+        let same_type = self
+            .held
+            .first()
+            .is_some_and(|first| first.payload_type == packet.payload_type);
+        if !same_type || step > PROBATION_STEP || self.held.len() == PROBATION_HELD {
+            *self = Self::new(packet);
+            return false;
+        }
+        self.held.push(*packet);
+        if step > 0 {
+            self.highest = packet.sequence;
+            self.in_sequence += 1;
+        }
+        self.in_sequence == PROBATION_PACKETS
+    }
+}
+
+/// The RTP streams of one direction of one flow.
+#[derive(Debug, Default)]
+pub(crate) struct RtpDirection {
+    streams: Vec<RtpStream>,
+    /// Least recently heard of first.
+    candidates: Vec<Candidate>,
+}
+
+impl RtpDirection {
+    /// Take a packet that is known to be RTP.
+    pub(crate) fn declared_packet(&mut self, packet: &RtpPacket) {
+        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) {
+            stream.packet(packet);
+        } else if self.streams.len() < STREAMS {
+            self.streams.push(RtpStream::new(packet, true));
+        }
+    }
+
+    /// Take a packet that may be RTP.
+    pub(crate) fn packet(&mut self, packet: &RtpPacket) {
+        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) {
+            stream.packet(packet);
+            return;
+        }
+        let known = self
+            .candidates
+            .iter()
+            .position(|candidate| candidate.ssrc == packet.ssrc);
+        let Some(place) = known else {
+            if self.candidates.len() == CANDIDATES {
+                self.candidates.remove(0);
+            }
+            self.candidates.push(Candidate::new(packet));
+            return;
+        };
+        let mut candidate = self.candidates.remove(place);
+        if !candidate.packet(packet) {
+            self.candidates.push(candidate);
+            return;
+        }
+        if let [first, rest @ ..] = candidate.held.as_slice()
+            && self.streams.len() < STREAMS
+        {
+            let mut stream = RtpStream::new(first, false);
+            for held in rest {
+                stream.packet(held);
+            }
+            self.streams.push(stream);
+        }
+    }
+
+    /// The streams, by synchronisation source.
+    pub(crate) fn into_streams(self) -> Vec<RtpStream> {
+        let mut streams = self.streams;
+        streams.retain(RtpStream::is_plausible);
+        streams.sort_by_key(|stream| stream.ssrc);
+        streams
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(sequence: u16, timestamp: u32, time_ns: i64) -> RtpPacket {
+        RtpPacket {
+            ssrc: 7,
+            payload_type: 0,
+            sequence,
+            timestamp,
+            time_ns,
+            payload_bytes: 172,
+        }
+    }
+
+    #[test]
+    fn a_header_is_read_and_rtcp_is_not() {
+        let mut bytes = vec![
+            0x90, 0xe0, 0x12, 0x34, 0, 0, 0, 9, 0, 0, 0, 7, 0xbe, 0xde, 0, 1, 0, 0, 0, 0,
+        ];
+        let parsed = RtpPacket::parse(&bytes, 100, 5).unwrap();
+        assert_eq!(
+            (
+                parsed.payload_type,
+                parsed.sequence,
+                parsed.timestamp,
+                parsed.ssrc
+            ),
+            (96, 0x1234, 9, 7)
+        );
+        assert_eq!(RtpPacket::parse(&bytes, 19, 5), None);
+        bytes[1] = 200;
+        assert_eq!(RtpPacket::parse(&bytes, 100, 5), None);
+        for length in 0..bytes.len() {
+            let _ = RtpPacket::parse(&bytes[..length], 100, 5);
+        }
+    }
+
+    #[test]
+    fn a_source_is_believed_after_five_packets_which_all_count() {
+        let mut direction = RtpDirection::default();
+        for n in 0..4 {
+            direction.packet(&packet(n, u32::from(n) * 160, i64::from(n) * 20_000_000));
+        }
+        assert!(direction.streams.is_empty());
+        direction.packet(&packet(5, 800, 100_000_000));
+        let streams = direction.into_streams();
+        assert_eq!(
+            (streams[0].packets, streams[0].sequence.lost(), streams[0].frames),
+            (5, 1, 5)
+        );
+    }
+
+    #[test]
+    fn a_declared_source_counts_from_its_first_packet_with_any_payload_types() {
+        let mut direction = RtpDirection::default();
+        for n in 0..3u16 {
+            direction.declared_packet(&packet(n * 100, u32::from(n) * 160, i64::from(n) * 20_000_000));
+        }
+        for payload_type in 0..20 {
+            direction.declared_packet(&RtpPacket {
+                payload_type,
+                ..packet(201 + u16::from(payload_type), 480, 60_000_000)
+            });
+        }
+        let streams = direction.into_streams();
+        assert_eq!((streams.len(), streams[0].packets, streams[0].frames), (1, 23, 4));
+        assert!((streams[0].frame_rate_fps().unwrap() - 50.0).abs() < 1e-9);
+        assert!((streams[0].rate_bps().unwrap() - 23.0 * 172.0 * 8.0 / 0.06).abs() < 1e-6);
+    }
+
+    #[test]
+    fn one_packet_has_no_rate() {
+        let mut direction = RtpDirection::default();
+        direction.declared_packet(&packet(1, 1, 1));
+        let streams = direction.into_streams();
+        assert_eq!((streams[0].frame_rate_fps(), streams[0].rate_bps()), (None, None));
+    }
+
+    #[test]
+    fn numbers_at_random_are_not_rtp() {
+        let mut direction = RtpDirection::default();
+        for n in 0..1000u32 {
+            direction.packet(&packet((n.wrapping_mul(40_503) >> 3) as u16, n, i64::from(n)));
+        }
+        assert!(direction.into_streams().is_empty());
+    }
+
+    #[test]
+    fn jitter_follows_rfc_3550() {
+        let mut direction = RtpDirection::default();
+        // PCMU: 8 units a millisecond; every packet but the third is on time, which is 4 ms late.
+        for (n, late_ms) in [0i64, 0, 4, 0, 0].into_iter().enumerate() {
+            let n = n as u16;
+            direction.packet(&packet(
+                n,
+                u32::from(n) * 160,
+                (i64::from(n) * 20 + late_ms) * 1_000_000,
+            ));
+        }
+        let streams = direction.into_streams();
+        let (end, mean, largest) = streams[0].jitter_ms().unwrap();
+        let after = [
+            0.0,
+            0.25,
+            0.25 + (4.0 - 0.25) / 16.0,
+            (0.25 + (4.0 - 0.25) / 16.0) * 15.0 / 16.0,
+        ];
+        assert!((end - after[3]).abs() < 1e-9);
+        assert!((mean - after.iter().sum::<f64>() / 4.0).abs() < 1e-9);
+        assert!((largest - after[2]).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,101 @@
+"""One version for every package, and facts whose version does not follow it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sojourn_ingest import _native
+
+OTHER = "9.8.7"
+
+
+@pytest.fixture(scope="module")
+def versions(repository: Path) -> ModuleType:
+    """infra/version.py, which is a script and in no package."""
+    spec = importlib.util.spec_from_file_location("sojourn_version", repository / "infra" / "version.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def manifests(root: Path) -> list[Path]:
+    """Every manifest of a package that git knows, or would add."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*pyproject.toml", "*Cargo.toml"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split()
+    return [root / name for name in listed if (root / name).exists()]
+
+
+@pytest.fixture
+def copied(versions: ModuleType, repository: Path, tmp_path: Path) -> Path:
+    """A folder with every file in which the version stands."""
+    for path in {repository / "VERSION", *(copy.path for copy in versions.copies())}:
+        target = tmp_path / path.relative_to(repository)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    return tmp_path
+
+
+def test_every_copy_is_the_version(versions: ModuleType) -> None:
+    differing = {str(copy.path): copy.version for copy in versions.copies() if copy.version != versions.version()}
+    assert not differing, f"expected {versions.version()}; run infra/version.py set {versions.version()}"
+
+
+def test_every_package_has_the_version(versions: ModuleType, repository: Path) -> None:
+    with_version = {copy.path for copy in versions.copies()}
+    found = manifests(repository)
+    assert len(found) >= 9
+    for path in found:
+        assert path in with_version or "version.workspace = true" in path.read_text(), path
+
+
+def test_installed_packages_have_the_version(versions: ModuleType) -> None:
+    installed = {
+        found.metadata["Name"]: found.version
+        for found in metadata.distributions()
+        if found.metadata["Name"].startswith("sojourn-")
+    }
+    assert {"sojourn-ingest", "sojourn-transforms", "sojourn-api"} <= set(installed)
+    assert set(installed.values()) == {versions.version()}, installed
+
+
+def test_setting_a_version_changes_every_copy_and_nothing_else(versions: ModuleType, copied: Path) -> None:
+    before = {path: path.read_text() for path in copied.rglob("*") if path.is_file()}
+    places = len(list(versions.copies(copied)))
+    old = versions.version(copied)
+    changed = versions.set_version(OTHER, copied)
+    assert {copy.version for copy in versions.copies(copied)} == {OTHER}
+    assert len(list(versions.copies(copied))) == places >= 15
+    assert set(changed) == set(before) - {copied / "VERSION"}
+    assert versions.set_version(old, copied) == changed
+    assert {path: path.read_text() for path in before} == before
+
+
+@pytest.mark.parametrize("wrong", ["1.0", "v1.0.0", "1.0.0-rc1", "", "1.0.0\n2.0.0"])
+def test_what_is_not_a_version_is_refused(versions: ModuleType, copied: Path, wrong: str) -> None:
+    with pytest.raises(ValueError, match="expected MAJOR"):
+        versions.set_version(wrong, copied)
+    (copied / "VERSION").write_text(wrong)
+    with pytest.raises(ValueError, match="expected MAJOR"):
+        versions.version(copied)
+
+
+def test_the_version_of_decoded_facts_is_not_that_of_the_package(repository: Path) -> None:
+    assert _native.core_version().count(".") == 2
+    for path in (repository / "native").rglob("*.rs"):
+        if "target" not in path.relative_to(repository / "native").parts:
+            assert "CARGO_PKG_VERSION" not in path.read_text(encoding="utf-8"), path
+    sources = (repository / "ingest" / "src").rglob("*.py")
+    using = {path.name for path in sources if "__version__" in path.read_text(encoding="utf-8")}
+    # Printed by `sojourn --version`; what is recorded has versions of its own.
+    assert using == {"__init__.py"}

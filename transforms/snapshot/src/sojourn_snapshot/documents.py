@@ -1,0 +1,34 @@
+"""The JSON documents of a snapshot: the same content gives the same bytes, on which the build id rests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sojourn_snapshot.errors import DamagedSnapshotError
+
+BUILD = "build.json"
+
+
+def write_document(path: Path, content: object) -> None:
+    """Write a JSON document, its members in order of their names."""
+    path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_build(snapshot: Path) -> dict[str, Any]:
+    """Return what a build was made from, and its id.
+
+    Raises
+    ------
+    DamagedSnapshotError
+        If the document is missing, cannot be read, or is of another build than its folder.
+    """
+    path = snapshot / BUILD
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DamagedSnapshotError(f"{path} cannot be read: {error}") from error
+    if not isinstance(content, dict) or content.get("build_id") != snapshot.name:
+        raise DamagedSnapshotError(f"{path} is not of this build; expected the build_id {snapshot.name}")
+    return content

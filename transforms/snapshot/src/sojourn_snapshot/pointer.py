@@ -1,0 +1,46 @@
+"""CURRENT: which build is served. Replacing this one small file is the switch from one build to the next."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sojourn_snapshot.documents import write_document
+from sojourn_snapshot.errors import DamagedSnapshotError
+
+CURRENT = "CURRENT"
+
+
+class Pointer(BaseModel):
+    """What CURRENT says: a build, and when it was published (UTC, ISO 8601)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    build_id: str = Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$")
+    published_at: str
+
+
+def read_pointer(snapshots: Path) -> Pointer | None:
+    """Return what is being served, or None when nothing was published yet.
+
+    Raises
+    ------
+    DamagedSnapshotError
+        If CURRENT cannot be read.
+    """
+    path = snapshots / CURRENT
+    try:
+        return Pointer.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise DamagedSnapshotError(f"{path} cannot be read: {error}") from error
+
+
+def write_pointer(snapshots: Path, pointer: Pointer) -> None:
+    """Switch to a build: a reader sees the pointer before or this one, and nothing between."""
+    temporary = snapshots / f".{CURRENT}-{os.getpid()}"
+    write_document(temporary, pointer.model_dump())
+    temporary.replace(snapshots / CURRENT)

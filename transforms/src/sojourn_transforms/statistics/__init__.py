@@ -1,1 +1,0 @@
-"""Statistics on measurements: pure functions on NumPy arrays, without a database or a file."""

@@ -1,0 +1,299 @@
+"""Comparisons of every two otherwise equal configurations among runs, as a table with corrected p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sojourn_statistics.comparison.configurations import Comparison, compare, verdict
+from sojourn_statistics.comparison.metrics import CONFIGURATION, ComparisonMetric, Factor
+from sojourn_statistics.samples.estimate import LEVEL
+from sojourn_statistics.significance.multiplicity import Correction, corrected
+
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonColumn:
+    """A column of the table of comparisons, declared once for the mart and the API."""
+
+    name: str
+    type: pa.DataType
+    unit: str | None
+    description: str
+    nullable: bool = True
+
+
+def _required(name: str, type_: pa.DataType, unit: str | None, description: str) -> ComparisonColumn:
+    return ComparisonColumn(name, type_, unit, description, nullable=False)
+
+
+_TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+
+COLUMNS = (
+    _required("comparison_id", _TEXT, None, "Study, metric, factor and both configurations, as one text."),
+    _required("study_id", _TEXT, None, "Study."),
+    _required("metric", _TEXT, None, "What is compared, one value for each run."),
+    _required("factor", _TEXT, None, "What the two configurations differ in."),
+    _required("treatment", _TEXT, None, "Value of the factor."),
+    _required("baseline", _TEXT, None, "Value of the factor that it is compared with."),
+    ComparisonColumn("role", _TEXT, None, "Role of the flows; null where the metric is of the whole run."),
+    ComparisonColumn("basis", _TEXT, None, "What the metric is, or where it comes from; never pooled."),
+    ComparisonColumn("workload", _TEXT, None, "What ran, in the treatment."),
+    ComparisonColumn("direction", _TEXT, None, "Direction of the data through the bottleneck, in the treatment."),
+    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate, in the treatment."),
+    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time without queuing, in the treatment."),
+    ComparisonColumn("aqm", _TEXT, None, "Queue discipline, in the treatment."),
+    ComparisonColumn("queue_size_bdp", _REAL, "BDP", "Queue size of the treatment; null where the default applies."),
+    ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size of the treatment, as people name it."),
+    ComparisonColumn("baseline_queue_label", _TEXT, None, "Queue discipline and size of the baseline."),
+    ComparisonColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
+    ComparisonColumn("application", _TEXT, None, "Application, in the treatment."),
+    ComparisonColumn("start_order", _TEXT, None, "Which flow started first, in the treatment."),
+    _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
+    _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
+    _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
+    ComparisonColumn("effect_unit", _TEXT, None, "Unit of the medians and of the effect; null where they have none."),
+    _required("treatment_median", _REAL, None, "Median of the runs of the treatment, in effect_unit."),
+    _required("baseline_median", _REAL, None, "Median of the runs of the baseline, in effect_unit."),
+    _required("estimator", _TEXT, None, "Estimator of the effect."),
+    _required("effect", _REAL, None, "Treatment minus baseline, in effect_unit; negative: the treatment is lower."),
+    ComparisonColumn("effect_lower", _REAL, None, "Lower end of the effect's interval, in effect_unit."),
+    ComparisonColumn("effect_upper", _REAL, None, "Upper end of the effect's interval, in effect_unit."),
+    _required("interval_level_ratio", _REAL, "ratio", "Confidence of the intervals."),
+    ComparisonColumn("interval_method", _TEXT, None, "How the effect's interval was found."),
+    ComparisonColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null when there is one."),
+    _required("cliffs_delta", _REAL, None, "P(treatment > baseline) - P(treatment < baseline) of two runs; -1 to 1."),
+    ComparisonColumn("cliffs_delta_lower", _REAL, None, "Lower end of its interval."),
+    ComparisonColumn("cliffs_delta_upper", _REAL, None, "Upper end of its interval."),
+    _required("test", _TEXT, None, "Test of no effect."),
+    ComparisonColumn("p_value", _REAL, None, "Two-sided p-value of the test, of itself."),
+    ComparisonColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null when there is one."),
+    _required("correction", _TEXT, None, "Correction for many tests: holm or benjamini_hochberg."),
+    _required("family_tests", _WHOLE, None, "Tests that the correction is over."),
+    ComparisonColumn("p_corrected", _REAL, None, "p-value corrected over the family."),
+    ComparisonColumn("notes", _TEXT, None, "Cautions, such as ties."),
+    _required("verdict", _TEXT, None, "The finding in plain words."),
+)
+EQUIVALENCE_COLUMNS = (
+    _required("margin", _REAL, None, "Smallest difference that matters, as asked for, in effect_unit."),
+    ComparisonColumn("equivalence_p_value", _REAL, None, "p-value of two one-sided tests that the shift is smaller."),
+    ComparisonColumn("equivalence_p_corrected", _REAL, None, "That p-value corrected over the family."),
+)
+
+
+def schema(columns: Sequence[ComparisonColumn] = COLUMNS) -> pa.Schema:
+    """Return the Arrow schema of columns."""
+    return pa.schema([pa.field(column.name, column.type) for column in columns])
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _order(key: Key) -> tuple[tuple[bool, str | float], ...]:
+    """Return an order of keys of one kind that may hold nulls."""
+    return tuple((part is None, "" if part is None else part) for part in key)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The runs of one configuration."""
+
+    configuration: dict[str, Any]
+    strata: Key
+    values: tuple[float, ...]
+    repetitions: tuple[int | None, ...]
+
+    @property
+    def order(self) -> tuple[tuple[bool, str | float], ...]:
+        return _order((*self.strata, *self.configuration.values()))
+
+    def numbered(self) -> dict[int, float] | None:
+        """Return the values by repetition, or None when repetitions do not tell the runs apart."""
+        by_number = {
+            number: value for number, value in zip(self.repetitions, self.values, strict=True) if number is not None
+        }
+        return by_number if len(by_number) == len(self.values) else None
+
+
+def _configurations(rows: Iterable[Row], metric: ComparisonMetric) -> list[_Runs]:
+    found: dict[Key, list[tuple[str, int | None, float]]] = {}
+    width = len(metric.strata)
+    for row in rows:
+        if row[metric.column] is None:
+            continue
+        key = tuple(row[name] for name in (*metric.strata, *CONFIGURATION))
+        found.setdefault(key, []).append((row["run_id"], row["repetition"], float(row[metric.column])))
+    runs = []
+    for key, members in found.items():
+        members.sort()
+        runs.append(
+            _Runs(
+                configuration=dict(zip(CONFIGURATION, key[width:], strict=True)),
+                strata=key[:width],
+                values=tuple(value for _, _, value in members),
+                repetitions=tuple(repetition for _, repetition, _ in members),
+            )
+        )
+    return sorted(runs, key=lambda one: one.order)
+
+
+def _compatible(first: _Runs, second: _Runs, factor: Factor) -> bool:
+    sizes = ((first.configuration[name], second.configuration[name]) for name in factor.loose)
+    return all(a is None or b is None or a == b for a, b in sizes)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    treatment: _Runs
+    baseline: _Runs
+    comparison: Comparison
+
+
+def _compared(treatment: _Runs, baseline: _Runs, level: float, margin: float | None) -> _Pair:
+    left, right = treatment.numbered(), baseline.numbered()
+    matches = left is not None and right is not None and left.keys() == right.keys() and len(left) > 1
+    if left is not None and right is not None and matches and margin is None:
+        numbers = sorted(left)
+        comparison = compare([left[n] for n in numbers], [right[n] for n in numbers], paired=True, level=level)
+    else:
+        comparison = compare(treatment.values, baseline.values, level=level, margin=margin)
+    return _Pair(treatment, baseline, comparison)
+
+
+def compare_configurations(
+    rows: Iterable[Row],
+    metric: ComparisonMetric,
+    factor: Factor,
+    baseline: str | float | int,
+    correction: Correction = "holm",
+    level: float = LEVEL,
+    margin: float | None = None,
+) -> pa.Table:
+    """Compare each configuration with the otherwise equal one whose factor has the value of the baseline.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Runs: the columns of `CONFIGURATION`, `run_id`, `repetition`, those of the metric. A run without a
+        value is left out; excluded runs are for the caller to leave out.
+    metric : ComparisonMetric
+    factor : Factor
+    baseline : str or number
+        A value of the factor.
+    correction : {'holm', 'benjamini_hochberg'}
+        Over all comparisons of one study in the result.
+    level : float
+    margin : float, optional
+        Smallest difference that matters; adds `EQUIVALENCE_COLUMNS`. Runs are then compared unpaired.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row a comparison, in the order of the configurations; columns `COLUMNS`. Runs are paired when each
+        has a number of repetition and both configurations have the same ones, at least two.
+    """
+    groups: dict[Key, list[_Runs]] = {}
+    apart = [name for name in CONFIGURATION if name not in factor.determines and name not in factor.loose]
+    for runs in _configurations(rows, metric):
+        groups.setdefault((*runs.strata, *(runs.configuration[name] for name in apart)), []).append(runs)
+    pairs = [
+        _compared(treatment, control, level, margin)
+        for members in groups.values()
+        for control in members
+        if control.configuration[factor.name] == baseline
+        for treatment in members
+        if treatment.configuration[factor.name] not in (baseline, None) and _compatible(treatment, control, factor)
+    ]
+    by_study: dict[str, list[_Pair]] = {}
+    for pair in pairs:
+        by_study.setdefault(pair.treatment.configuration["study_id"], []).append(pair)
+    columns = COLUMNS if margin is None else (*COLUMNS, *EQUIVALENCE_COLUMNS)
+    result: list[dict[str, Any]] = []
+    for study in sorted(by_study):
+        result += _family(by_study[study], metric, factor, correction, level, margin)
+    return pa.Table.from_pylist(result, schema=schema(columns))
+
+
+def _family(
+    pairs: list[_Pair],
+    metric: ComparisonMetric,
+    factor: Factor,
+    correction: Correction,
+    level: float,
+    margin: float | None,
+) -> list[dict[str, Any]]:
+    p_values = [pair.comparison.test.p_value for pair in pairs]
+    p_corrected = corrected(p_values, correction)
+    equivalences = [pair.comparison.equivalence for pair in pairs]
+    equivalence_p = [None if test is None else test.p_value for test in equivalences]
+    equivalence_corrected = corrected(equivalence_p, correction)
+    tests = sum(p is not None for p in p_values)
+    rows = []
+    for pair, p, equal, equal_corrected in zip(pairs, p_corrected, equivalence_p, equivalence_corrected, strict=True):
+        row = _described(pair, metric, factor)
+        interval, delta = pair.comparison.shift.interval, pair.comparison.dominance.interval
+        row |= {
+            "effect_lower": None if interval is None else interval.lower,
+            "effect_upper": None if interval is None else interval.upper,
+            "interval_level_ratio": level,
+            "interval_method": None if interval is None else interval.method,
+            "cliffs_delta_lower": None if delta is None else delta.lower,
+            "cliffs_delta_upper": None if delta is None else delta.upper,
+            "correction": correction,
+            "family_tests": tests,
+            "p_corrected": p,
+            "verdict": verdict(pair.comparison, metric.unit, p, equal_corrected, margin),
+        }
+        if margin is not None:
+            row |= {"margin": margin, "equivalence_p_value": equal, "equivalence_p_corrected": equal_corrected}
+        rows.append(row)
+    return rows
+
+
+def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[str, Any]:
+    comparison, configuration = pair.comparison, pair.treatment.configuration
+    strata = dict(zip(metric.strata, pair.treatment.strata, strict=True))
+    control = pair.baseline.configuration
+    parts = [
+        configuration["study_id"],
+        metric.name,
+        *(_text(value) for value in pair.treatment.strata),
+        f"{factor.name}={_text(configuration[factor.name])}:{_text(control[factor.name])}",
+        *(
+            f"{name}={_text(configuration[name])}"
+            + (f":{_text(control[name])}" if configuration[name] != control[name] else "")
+            for name in CONFIGURATION[1:]
+            if name not in (factor.name, "queue_label")
+        ),
+    ]
+    return {
+        "comparison_id": "/".join(parts),
+        **{name: configuration[name] for name in CONFIGURATION if name != "queue_size_bytes"},
+        "metric": metric.name,
+        "factor": factor.name,
+        "treatment": _text(configuration[factor.name]),
+        "baseline": _text(control[factor.name]),
+        "role": None if metric.role is None else strata[metric.role],
+        "basis": None if metric.basis is None else strata[metric.basis],
+        "baseline_queue_label": control["queue_label"],
+        "replication_unit": comparison.shift.replication_unit,
+        "treatment_n": comparison.treatment_n,
+        "baseline_n": comparison.baseline_n,
+        "effect_unit": metric.unit,
+        "treatment_median": comparison.treatment_median,
+        "baseline_median": comparison.baseline_median,
+        "estimator": comparison.shift.estimator,
+        "effect": comparison.shift.value,
+        "interval_null_reason": comparison.shift.interval_null_reason,
+        "cliffs_delta": comparison.dominance.value,
+        "test": comparison.test.test,
+        "p_value": comparison.test.p_value,
+        "p_null_reason": comparison.test.p_null_reason,
+        "notes": "; ".join((*comparison.shift.notes, *comparison.test.notes)) or None,
+    }

@@ -1,0 +1,1 @@
+"""Log-linear histograms: one by functions over arrays, many by adding them up in Rust."""

@@ -1,0 +1,1 @@
+"""Estimates of one sample with their intervals: means, quantiles, proportions, clustered values."""

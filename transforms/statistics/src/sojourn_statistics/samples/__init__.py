@@ -1,0 +1,1 @@
+"""What every estimator asks of its input, resamples, and the form of its results."""

@@ -1,0 +1,1 @@
+"""The shape of a distribution: normal or not, one mode or several."""

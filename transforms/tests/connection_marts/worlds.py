@@ -1,0 +1,105 @@
+"""Worlds of known truth, ingested and built into the marts of connections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.session import IngestSession, files_below
+from sojourn_ingest.synthetic.connection_files import FIRST_DAY, FORMAT_KEY, FORMAT_VERSION, write_world
+from sojourn_ingest.synthetic.connection_rows import connection_schema, day_batches
+from sojourn_ingest.synthetic.connection_world import ConnectionWorld
+from sojourn_transforms.catalogue import MART_LAYER, marts_in
+from sojourn_transforms.dbt.invocation import manifest_path, run_dbt
+from sojourn_transforms.snapshot import publish
+from sojourn_transforms.warehouse import date_fingerprints, register_lake
+
+SELECTION = "+path:marts/connection"
+
+
+@dataclass
+class Installation:
+    """A lake with its warehouse, in which only the marts of connections are built."""
+
+    paths: Paths
+    project: Path
+
+    def ingest(self, *sources: Path) -> None:
+        lake = Lake(self.paths.lake)
+        session = IngestSession(lake, Pseudonymiser(b"key", "pseudonymise"))
+        with lake.writing():
+            attempts = session.run(files_below(sources), lambda _: None)
+        assert [a.commit.status for a in attempts] == ["ok"] * len(attempts)
+
+    def build(self, full: bool = False, select: str = SELECTION) -> None:
+        register_lake(self.paths.warehouse, Lake(self.paths.lake))
+        run_dbt(
+            self.project,
+            self.paths.dbt,
+            lambda _: None,
+            warehouse=self.paths.warehouse,
+            full_refresh=full,
+            select=select,
+        )
+
+    def publish(self, anew: bool = False) -> str:
+        """Publish the marts of connections and return the build id, a hash of their bytes."""
+        manifest = json.loads(manifest_path(self.paths.dbt).read_text())
+        chosen = {
+            node["name"] for node in manifest["nodes"].values() if "marts/connection/" in node["original_file_path"]
+        }
+        marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
+        assert len(marts) >= 11
+        fingerprints = date_fingerprints(self.paths.warehouse, "models")
+        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, fingerprints, anew)[0]
+
+    @contextmanager
+    def warehouse(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with duckdb.connect(str(self.paths.warehouse), read_only=True) as connection:
+            yield connection
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        with self.warehouse() as connection:
+            rows: list[dict[str, Any]] = connection.sql(sql).to_arrow_table().to_pylist()
+        return rows
+
+    def value(self, sql: str) -> Any:
+        (row,) = self.rows(sql)
+        (value,) = row.values()
+        return value
+
+
+def write_day(path: Path, seed: int, day: int, rows: int, dataset: str) -> None:
+    """Write one more file of connections of a day, as from another server."""
+    batches = list(day_batches(ConnectionWorld(rows, seed), dataset, FIRST_DAY, day, rows))
+    schema = connection_schema().with_metadata({FORMAT_KEY: FORMAT_VERSION})
+    table = pa.Table.from_batches(batches).replace_schema_metadata(schema.metadata)
+    pq.write_table(table, path)
+
+
+def day_file(folder: Path, day: int) -> Path:
+    return folder / f"connections-{FIRST_DAY + timedelta(days=day)}.parquet"
+
+
+def day_of(number: int) -> date:
+    return FIRST_DAY + timedelta(days=number)
+
+
+def world_installation(var: Path, project: Path, world: ConnectionWorld, days: int) -> Installation:
+    """Return an installation with a world in its lake, not built yet."""
+    installation = Installation(Paths(var), project)
+    write_world(world, days, var / "world", 2, lambda _: None)
+    installation.ingest(var / "world")
+    return installation

@@ -1,0 +1,24 @@
+"""What is generated in the documentation is current, and names every mart there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sojourn_transforms.dbt.documentation import documented_marts, generated, stale
+
+
+def test_generated_documentation_is_current(repository: Path, manifest: dict[str, Any]) -> None:
+    assert stale(repository, manifest) == [], "run make docs"
+
+
+def test_every_mart_file_is_documented(repository: Path, manifest: dict[str, Any]) -> None:
+    files = {path.stem for path in (repository / "models" / "marts").rglob("*.sql")}
+    assert files == {mart.mart.name for mart in documented_marts(manifest) if mart.producer == "dbt"}
+
+
+def test_a_mart_that_is_gone_from_the_manifest_makes_the_documentation_stale(
+    repository: Path, manifest: dict[str, Any]
+) -> None:
+    without = {node: entry for node, entry in manifest["nodes"].items() if entry["name"] != "rtt_histogram"}
+    assert set(stale(repository, {**manifest, "nodes": without})) == set(generated(repository, manifest))
