@@ -13,8 +13,8 @@ import jinja2
 import numpy as np
 import pytest
 
-from sojourn_statistics.quality import delay, playout, video, voice, web
 from sojourn_statistics.intervals.order_statistics import quantile_ranks
+from sojourn_statistics.quality import delay, playout, video, voice, web
 
 Macros = Callable[..., str]
 

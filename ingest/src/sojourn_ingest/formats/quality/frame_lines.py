@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import VMAF_NAMES, Score, facts_of, frame_score
 
 LONGEST_LINE: Final = 65_536

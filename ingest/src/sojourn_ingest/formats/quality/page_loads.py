@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sojourn_ingest.formats.content import json_document
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import Score, facts_of
 
 METRIC: Final = "page_load_time_ms"
