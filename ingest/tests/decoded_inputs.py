@@ -19,6 +19,7 @@ from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from qmon import simulate, write
 from tool_results import FORMS, flent_document
+from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, XML
 
 from sojourn_ingest.synthetic.connection_files import write_world
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
@@ -45,6 +46,7 @@ def write_inputs(folder: Path, repository: Path) -> None:
         "archive": _archive,
         "results": _results,
         "study": _study,
+        "quality": _quality,
     }.items():
         (folder / name).mkdir(parents=True)
         make(folder / name)
@@ -349,3 +351,19 @@ def _study(folder: Path) -> None:
     chance = random.Random(1)
     rows = [f"call {n},{chance.random() * 100:.3f}" for n in range(50)]
     (folder / "scores.csv").write_text("\n".join(["call,score", *rows, "bad,much", ""]))
+
+
+# ---------------------------------------------------------------- quality
+
+
+def _quality(folder: Path) -> None:
+    for name, text in {
+        "ssim.log": SSIM + "n:3 Y:0.9 All:1.5\n",
+        "psnr.log": PSNR,
+        "vmaf.xml": XML,
+        "vmaf.csv": CSV + "2,0.9\n",
+        "vmaf.json": JSON,
+        "page_loads.har": HAR,
+        "page_loads.jsonl": PAGE_LOADS,
+    }.items():
+        (folder / name).write_text(text)

@@ -85,7 +85,14 @@ def put(lake: Lake, path: str, content: str, *scores: float, version: str = "v1"
         declared = [field for field in table(TABLE).arrow_schema() if field.name not in PROVENANCE]
         rows = [
             dict.fromkeys(field.name for field in declared)
-            | {"study_id": "s", "scored": f"run/{path}{i}", "run_id": f"{path}{i}", "metric": "m", "score": score}
+            | {
+                "score_number": i,
+                "study_id": "s",
+                "scored": f"run/{path}{i}",
+                "run_id": f"{path}{i}",
+                "metric": "m",
+                "score": score,
+            }
             for i, score in enumerate(scores)
         ]
         writer.write(TABLE, pa.RecordBatch.from_pylist(rows, schema=pa.schema(declared)))

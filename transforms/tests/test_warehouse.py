@@ -14,7 +14,7 @@ from sojourn_transforms.warehouse import register_lake
 
 def put_score(lake: Lake, path: str, content: str) -> None:
     outcome = Outcome(path, content, "v", 1, 1, "none", "test", "ok")
-    row = {"study_id": "s", "scored": content, "run_id": content, "metric": "brisque", "score": 1.0}
+    row = {"score_number": 0, "study_id": "s", "scored": content, "run_id": content, "metric": "brisque", "score": 1.0}
     columns = [c for c in table("qoe_score").arrow_schema() if c.name not in ("source_hash", "decoder_version")]
     batch = pa.RecordBatch.from_pylist([row], schema=pa.schema(columns))
     with FactWriter(lake.root, content, "v") as writer:

@@ -11,9 +11,10 @@ from sojourn_ingest.schema import table
 
 
 def score_batch(*scores: float) -> pa.RecordBatch:
-    unnamed = dict.fromkeys(("session_id", "start_ns", "end_ns"))
+    unnamed = dict.fromkeys(("session_id", "start_ns", "end_ns", "item", "frame_number"))
     rows = [
-        {"study_id": "s", "scored": f"run/r{i}", "run_id": f"r{i}", **unnamed, "metric": "brisque", "score": score}
+        {"score_number": i, "study_id": "s", "scored": f"run/r{i}", "run_id": f"r{i}", **unnamed}
+        | {"metric": "brisque", "score": score}
         for i, score in enumerate(scores)
     ]
     declared = table("qoe_score").arrow_schema()
@@ -126,7 +127,7 @@ def test_writer_refuses_columns_that_are_not_declared(tmp_path: Path) -> None:
 
 
 def test_writer_refuses_null_where_there_is_none(tmp_path: Path) -> None:
-    row = {"study_id": "s", "run_id": None, "metric": "m", "score": 1.0}
+    row = {"score_number": 0, "study_id": "s", "run_id": None, "metric": "m", "score": 1.0}
     batch = pa.RecordBatch.from_pylist([row], schema=score_batch(1.0).schema)
     with FactWriter(tmp_path, "c1", "v1") as writer, pytest.raises(ValueError, match="null in column scored"):
         writer.write("qoe_score", batch)

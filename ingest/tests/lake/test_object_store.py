@@ -36,7 +36,14 @@ def put(lake: Lake, path: str, content: str, score: float) -> None:
     with FactWriter(lake.storage, content, "v1") as writer:
         declared = [field for field in table("qoe_score").arrow_schema() if field.name not in PROVENANCE]
         row = dict.fromkeys(field.name for field in declared)
-        row |= {"study_id": "s", "scored": f"run/{path}", "run_id": path, "metric": "brisque", "score": score}
+        row |= {
+            "score_number": 0,
+            "study_id": "s",
+            "scored": f"run/{path}",
+            "run_id": path,
+            "metric": "brisque",
+            "score": score,
+        }
         writer.write("qoe_score", pa.RecordBatch.from_pylist([row], schema=pa.schema(declared)))
         lake.commit(outcome, writer.finish())
 

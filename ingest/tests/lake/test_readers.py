@@ -23,7 +23,14 @@ def put(lake: Lake, content: str, score: float) -> None:
     with FactWriter(lake.storage, content, "v1") as writer:
         declared = [f for f in table("qoe_score").arrow_schema() if f.name not in ("source_hash", "decoder_version")]
         row = dict.fromkeys(field.name for field in declared)
-        row |= {"study_id": "s", "scored": "run/a", "run_id": "a", "metric": "brisque", "score": score}
+        row |= {
+            "score_number": 0,
+            "study_id": "s",
+            "scored": "run/a",
+            "run_id": "a",
+            "metric": "brisque",
+            "score": score,
+        }
         writer.write("qoe_score", pa.RecordBatch.from_pylist([row], schema=pa.schema(declared)))
         lake.commit(outcome, writer.finish())
 

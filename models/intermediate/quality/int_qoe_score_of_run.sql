@@ -2,7 +2,7 @@
 with
 
 scores as (
-    select * from {{ ref('stg_lake__qoe_score') }}
+    select * from {{ ref('int_qoe_score') }}
 ),
 
 runs as (
@@ -23,10 +23,13 @@ by_run as (
     select
         scores.study_id,
         scores.scored,
+        scores.score_id,
         scores.qoe_metric,
+        scores.item,
+        scores.frame_number,
         scores.qoe_score,
         run_spans.run_id,
-        'run_id' as join_basis
+        scores.join_basis
     from scores
     inner join run_spans
         on
@@ -38,7 +41,10 @@ by_session as (
     select
         scores.study_id,
         scores.scored,
+        scores.score_id,
         scores.qoe_metric,
+        scores.item,
+        scores.frame_number,
         scores.qoe_score,
         run_spans.run_id,
         'session_id' as join_basis
@@ -54,11 +60,14 @@ overlapping as (
     select
         scores.study_id,
         scores.scored,
+        scores.score_id,
         scores.qoe_metric,
+        scores.item,
+        scores.frame_number,
         scores.qoe_score,
         run_spans.run_id,
         row_number() over (
-            partition by scores.study_id, scores.scored, scores.qoe_metric
+            partition by scores.score_id
             order by
                 least(scores.end_ns, run_spans.end_ns) - greatest(scores.start_ns, run_spans.start_ns) desc,
                 run_spans.run_id asc
@@ -78,7 +87,10 @@ by_time as (
     select
         study_id,
         scored,
+        score_id,
         qoe_metric,
+        item,
+        frame_number,
         qoe_score,
         run_id,
         'time_overlap' as join_basis

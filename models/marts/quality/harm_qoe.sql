@@ -5,7 +5,7 @@ runs as (
 ),
 
 given_scores as (
-    select * from {{ ref('int_qoe_score_of_run') }}
+    select * from {{ ref('int_qoe_item') }}
 ),
 
 qoe_metrics as (
@@ -19,7 +19,7 @@ app_harms as (
         and harm_metric = 'throughput'
 ),
 
--- Several scores of one run, such as of the windows of a call, are one value of it: their median.
+-- Several items of one run, such as clips or the windows of a call, are one value of it: their median.
 scores as (
     select
         study_id,

@@ -1,7 +1,7 @@
 with
 
 given_scores as (
-    select * from {{ ref('stg_lake__qoe_score') }}
+    select * from {{ ref('int_qoe_score') }}
 ),
 
 joined_scores as (
@@ -19,7 +19,8 @@ counted_scores as (
     select
         study_id,
         qoe_metric,
-        count(*) as scores
+        count(*) as scores,
+        cast(sum(copies - 1) as bigint) as duplicate_scores
     from given_scores
     group by study_id, qoe_metric
 ),
@@ -28,10 +29,11 @@ counted_joins as (
     select
         study_id,
         qoe_metric,
-        count(distinct scored) as joined_scores,
-        count(distinct case when join_basis = 'run_id' then scored end) as joined_by_run_scores,
-        count(distinct case when join_basis = 'session_id' then scored end) as joined_by_session_scores,
-        count(distinct case when join_basis = 'time_overlap' then scored end) as joined_by_time_scores
+        count(distinct score_id) as joined_scores,
+        count(distinct case when join_basis = 'run_id' then score_id end) as joined_by_run_scores,
+        count(distinct case when join_basis = 'file_of_run' then score_id end) as joined_by_file_scores,
+        count(distinct case when join_basis = 'session_id' then score_id end) as joined_by_session_scores,
+        count(distinct case when join_basis = 'time_overlap' then score_id end) as joined_by_time_scores
     from joined_scores
     group by study_id, qoe_metric
 ),
@@ -70,7 +72,9 @@ final as (
         counted_scores.study_id,
         counted_scores.qoe_metric,
         counted_scores.scores,
+        counted_scores.duplicate_scores,
         coalesce(counted_joins.joined_by_run_scores, 0) as joined_by_run_scores,
+        coalesce(counted_joins.joined_by_file_scores, 0) as joined_by_file_scores,
         coalesce(counted_joins.joined_by_session_scores, 0) as joined_by_session_scores,
         coalesce(counted_joins.joined_by_time_scores, 0) as joined_by_time_scores,
         counted_scores.scores - coalesce(counted_joins.joined_scores, 0) as scores_without_run,

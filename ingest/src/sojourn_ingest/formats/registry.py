@@ -21,6 +21,9 @@ from sojourn_ingest.formats.connection.web100 import SideStream
 from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, is_marked
 from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Format, InputError, Source
+from sojourn_ingest.formats.quality.frame_documents import FrameDocument
+from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
+from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines
 from sojourn_ingest.formats.queue.queue_log import QUEUE_LOG_FORMS, QueueLog
 from sojourn_ingest.formats.queue.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue.queue_log_table import (
@@ -91,6 +94,12 @@ class Registry:
             Irtt(),
             Ping(),
             Fping(),
+            FfmpegFrameLog(),
+            VmafXml(),
+            VmafCsv(),
+            FrameDocument(),
+            HttpArchive(),
+            PageLoadLines(),
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,

@@ -169,7 +169,8 @@ RUN_SOURCE = Table(
             "measurement",
             STRING,
             "capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log in another form, "
-            "used only where queue_log is not usable), queue_counters, tcp_polls, or the tool whose series it holds",
+            "used only where queue_log is not usable), queue_counters, tcp_polls, the tool whose series it holds, frame_vmaf, "
+            "frame_ssim or frame_psnr (what a tool gave the frames that arrived), or page_loads",
             nullable=False,
             codes=(
                 "capture_before",
@@ -185,6 +186,10 @@ RUN_SOURCE = Table(
                 "irtt",
                 "ping",
                 "fping",
+                "frame_vmaf",
+                "frame_ssim",
+                "frame_psnr",
+                "page_loads",
             ),
         ),
         Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),
@@ -218,10 +223,11 @@ RUN_MEASUREMENT = Table(
 QOE_SCORE = Table(
     "qoe_score",
     "study tables",
-    "one quality score of one run, session or span of time",
-    ("study_id", "scored", "metric"),
+    "one quality score of one item of a run, session or span of time",
+    ("source_hash", "score_number"),
     (
         *PROVENANCE,
+        Column("score_number", INT64, "number of the score in its file, from 0", nullable=False),
         Column("study_id", STRING, "study", nullable=False),
         Column(
             "scored",
@@ -233,6 +239,8 @@ QOE_SCORE = Table(
         Column("session_id", STRING, "call or session; null if the score names a run or a time instead"),
         Column("start_ns", INT64, "start of the time that was scored, UTC epoch", "ns"),
         Column("end_ns", INT64, "end of the time that was scored, UTC epoch", "ns"),
+        Column("item", STRING, "clip, sample or page load that was scored; null where it was the whole"),
+        Column("frame_number", INT64, "frame of the item; null where the score is of all of it"),
         Column("metric", STRING, "brisque, ssim, psnr_db, vmaf, pesq, mos, page_load_time_ms", nullable=False),
         Column("score", FLOAT, "score on the metric's own scale", nullable=False),
     ),

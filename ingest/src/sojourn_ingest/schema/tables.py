@@ -10,6 +10,7 @@ from sojourn_ingest.schema import (
     capture_tables,
     connection_tables,
     outcome_tables,
+    quality_tables,
     queue_tables,
     series_tables,
     study_tables,
@@ -18,7 +19,15 @@ from sojourn_ingest.schema.column import Table
 
 TABLES: dict[str, Table] = {
     declared.name: declared
-    for family in (study_tables, capture_tables, queue_tables, connection_tables, series_tables, outcome_tables)
+    for family in (
+        study_tables,
+        quality_tables,
+        capture_tables,
+        queue_tables,
+        connection_tables,
+        series_tables,
+        outcome_tables,
+    )
     for declared in family.TABLES
 }
 

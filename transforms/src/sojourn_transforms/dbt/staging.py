@@ -25,7 +25,7 @@ SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "study": ("study", "demand_rule", "bandwidth_step"),
     "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
-    "quality": ("qoe_score",),
+    "quality": ("qoe_score", "tool_score"),
     "rate": ("rate_profile",),
     "flow": ("flow", "flow_interval", "packet", "rtp_stream"),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
@@ -40,6 +40,8 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
 RENAMED: Final[dict[tuple[str, str], str]] = {
     ("qoe_score", "metric"): "qoe_metric",
     ("qoe_score", "score"): "qoe_score",
+    ("tool_score", "metric"): "qoe_metric",
+    ("tool_score", "score"): "qoe_score",
 }
 
 #: Columns of the lake that name a row of another table: (table, column) to the staging model that has it.
@@ -51,7 +53,7 @@ PARENTS: Final[dict[tuple[str, str], str]] = {
 }
 
 #: Tables in which several sources may give the same row, such as half a study and later the whole of it.
-GIVEN_ONCE: Final = ("run_measurement", "qoe_score")
+GIVEN_ONCE: Final = ("run_measurement",)
 
 #: Tables whose rows about one run belong together: staging keeps those of every source apart, and
 #: ``int_run_description_choice`` chooses the source, once for all of them.
@@ -136,7 +138,7 @@ OF_HISTORY = frozenset({"connection"})
 
 LONG: Final = frozenset(
     {"flow", "flow_interval", "packet", "packet_pair", "queue_packet", "queue_interval", "queue_counter", "tcp_poll",
-     "connection", "series"}
+     "tool_score", "connection", "series"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
 in each of many files and many readers, so that they are copied once."""

@@ -31,6 +31,13 @@ MEASUREMENTS: dict[str, str] = {
     "irtt.json": "irtt",
     "ping.txt": "ping",
     "fping.txt": "fping",
+    "vmaf.json": "frame_vmaf",
+    "vmaf.xml": "frame_vmaf",
+    "vmaf.csv": "frame_vmaf",
+    "ssim.log": "frame_ssim",
+    "psnr.log": "frame_psnr",
+    "page_loads.har": "page_loads",
+    "page_loads.jsonl": "page_loads",
 }
 
 

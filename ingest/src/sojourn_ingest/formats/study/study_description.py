@@ -123,7 +123,7 @@ class OutputMapping(BaseModel, extra="forbid"):
             if mapping is not None and is_number and not mapping.counts_restarts:
                 _check_unit(mapping.unit, column)
         required = required_columns(self.table)
-        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored"}
+        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored", "score_number"}
         if missing:
             raise ValueError(f"table {self.table} needs a mapping of {', '.join(sorted(missing))}")
         if self.table == "qoe_score" and not self.fields.keys() & {"run_id", "session_id", "start_ns"}:

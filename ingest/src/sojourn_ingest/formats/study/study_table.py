@@ -64,7 +64,7 @@ class StudyTable(Format):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"study-table-2+{self.study.content_hash[:12]}"
+        return f"study-table-3+{self.study.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
@@ -80,6 +80,7 @@ class StudyTable(Format):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of every output; rows with a missing or unknown value in a required column are refused."""
         restarts = [_RestartCounter() for _ in self.mapping.outputs]
+        scores = 0
         line = 1
 
         def keep_reading(row: pa_csv.InvalidRow) -> str:
@@ -101,6 +102,8 @@ class StudyTable(Format):
                     line += batch.num_rows
                     for output, counter in zip(self.mapping.outputs, restarts, strict=True):
                         rows = self._output(output, batch, counter, reading)
+                        if output.table == "qoe_score":
+                            rows, scores = _numbered(rows, scores), scores + rows.num_rows
                         if rows.num_rows:
                             yield output.table, rows
             except pa.ArrowInvalid as error:
@@ -216,6 +219,13 @@ def _duration_seconds(text: pa.Array) -> pa.Array:
 
     total = pc.add(seconds("days", 86_400), seconds("hours", 3_600))
     return pc.add(total, pc.add(seconds("minutes", 60), seconds("seconds", 1)))
+
+
+def _numbered(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    """Return the scores with their numbers, which go on over a file, whichever of its columns they are from."""
+    place = rows.schema.get_field_index("score_number")
+    numbers = pa.array(range(first, first + rows.num_rows), pa.int64())
+    return rows.set_column(place, rows.schema.field(place), numbers)
 
 
 def _scored(columns: dict[str, pa.Array], rows: int) -> pa.Array:

@@ -1,0 +1,74 @@
+"""Scores of frames in one JSON document: libvmaf's, and ffmpeg-quality-metrics'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.quality.frame_lines import CLIP, scores_of_frame
+from sojourn_ingest.formats.quality.scores import Score, facts_of, frame_score
+
+LIBVMAF = re.compile(rb'"frames"\s*:\s*\[\s*\{\s*"frameNum"')
+#: ffmpeg-quality-metrics: a list of frames by filter.
+BY_FILTER = re.compile(rb'^\s*\{\s*"(vmaf|ssim|psnr)"\s*:\s*\[\s*\{')
+FILTER_SCORE = {"vmaf": ("vmaf", "vmaf"), "ssim": ("ssim", "ssim_avg"), "psnr": ("psnr_db", "psnr_avg")}
+
+
+class FrameDocument(Format):
+    """JSON of libvmaf, or of the tool ffmpeg-quality-metrics. Paths of clips in it are not kept."""
+
+    name = "frame_document"
+    holds_addresses = False
+    version = "frame-document-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether frames with scores stand at the document's beginning."""
+        return LIBVMAF.search(source.head) is not None or BY_FILTER.match(source.head) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the scores of each frame; a frame that cannot be read is refused and counted."""
+        content = json_document.parse_object(json_document.read_text(source, "scores of frames"), "scores of frames")
+        found = _of_libvmaf(content) if isinstance(content.get("frames"), list) else _of_filters(content)
+
+        def scores() -> Iterator[Score]:
+            for frame in found:
+                try:
+                    of_frame = _scores(frame)
+                except ValueError as error:
+                    reading.refuse(f"frame: {error}")
+                    continue
+                reading.records_read += 1
+                yield from of_frame
+            if reading.records_read == 0:
+                raise InputError("corrupt_record", "no frame of the document has a score; score the clip again", 0)
+
+        return facts_of(scores())
+
+
+def _of_libvmaf(content: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
+    for frame in content["frames"]:
+        yield None, frame
+
+
+def _of_filters(content: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
+    for name in FILTER_SCORE:
+        frames = content.get(name)
+        for frame in frames if isinstance(frames, list) else ():
+            yield name, frame
+
+
+def _scores(found: tuple[str | None, Any]) -> list[Score]:
+    of_filter, frame = found
+    if not isinstance(frame, dict):
+        raise ValueError("a frame is not an object")  # noqa: TRY004 - of the input, not of a caller
+    number = json_document.count(frame.get("frameNum" if of_filter is None else "n"))
+    if number is None:
+        raise ValueError("a frame has no number")
+    if of_filter is None:
+        metrics = frame.get("metrics")
+        return scores_of_frame(number, metrics if isinstance(metrics, dict) else {})
+    metric, key = FILTER_SCORE[of_filter]
+    return [Score(metric, CLIP, number, frame_score(metric, frame.get(key)))]

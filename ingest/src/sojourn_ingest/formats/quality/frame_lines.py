@@ -1,0 +1,169 @@
+"""Scores of frames, one frame a line: ffmpeg's ssim and psnr stats files, libvmaf's XML and CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.quality.scores import VMAF_NAMES, Score, facts_of, frame_score
+
+LONGEST_LINE: Final = 65_536
+CLIP: Final = "clip/0"
+
+FFMPEG_LINE = re.compile(rb"^n:(\d{1,12}) ")
+#: What ffmpeg's filters call the mean over planes (libavfilter: vf_ssim.c, vf_psnr.c).
+FFMPEG_SCORE = {
+    "ssim": re.compile(rb" All:(\S+)"),
+    "psnr_db": re.compile(rb" psnr_avg:(\S+)"),
+}
+XML_FRAME = re.compile(rb'<frame\s+frameNum="(\d{1,12})"')
+XML_ATTRIBUTE = re.compile(rb'\s([a-z0-9_]+)="([^"]*)"')
+
+
+def _read_lines(source: Source, reading: Reading, scores_of: Callable[[bytes], list[Score] | None]) -> Facts:
+    """Yield the scores of each line; None is a line that holds no frame, ValueError one that cannot be read."""
+
+    def scores() -> Iterator[Score]:
+        number = 0
+        offset = 0
+        try:
+            with open_plain(source) as handle:
+                while line := handle.readline(LONGEST_LINE):
+                    number += 1
+                    try:
+                        found = scores_of(line)
+                    except ValueError as error:
+                        reading.refuse(f"frame: {error}")
+                    else:
+                        if found is not None:
+                            reading.records_read += 1
+                            yield from found
+                    offset += len(line)
+        except InputError as error:
+            # Damage to the compressed stream: the frames before it stand.
+            if reading.records_read == 0:
+                raise
+            error.offset = offset
+            reading.fault = error
+        if reading.records_read == 0:
+            raise InputError("truncated", f"no whole frame in the {number} lines of the file; score the clip again", 0)
+
+    return facts_of(scores())
+
+
+class FfmpegFrameLog(Format):
+    """Stats file of ffmpeg's ``ssim`` or ``psnr`` filter: ``n:1 … All:0.97 (16.2)`` or ``n:1 … psnr_avg:38.1 …``."""
+
+    name = "ffmpeg_frame_log"
+    holds_addresses = False
+    version = "ffmpeg-frame-log-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line is a frame with one of the scores."""
+        lines = head_lines(source, limit=1)
+        return bool(lines) and FFMPEG_LINE.match(lines[0]) is not None and _ffmpeg_metric(lines[0]) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield one score per frame; a line that cannot be read is refused and counted."""
+        return _read_lines(source, reading, self._scores)
+
+    @staticmethod
+    def _scores(line: bytes) -> list[Score] | None:
+        if not line.strip():
+            return None
+        frame, metric = FFMPEG_LINE.match(line), _ffmpeg_metric(line)
+        if frame is None or metric is None or not line.endswith(b"\n"):
+            raise ValueError("the line is not a whole frame of ffmpeg's ssim or psnr")
+        found = FFMPEG_SCORE[metric].search(line)
+        assert found is not None
+        score = frame_score(metric, found[1].decode("ascii", "replace"))
+        return [Score(metric, CLIP, int(frame[1]), score)]
+
+
+def _ffmpeg_metric(line: bytes) -> str | None:
+    return next((metric for metric, pattern in FFMPEG_SCORE.items() if pattern.search(line)), None)
+
+
+class VmafXml(Format):
+    """libvmaf's XML, whose frames stand one a line. It is read as lines: no entity of it is ever expanded."""
+
+    name = "vmaf_xml"
+    holds_addresses = False
+    version = "vmaf-xml-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the root element is libvmaf's."""
+        return re.match(rb"\s*(<\?xml[^>]*>\s*)?<VMAF\s", source.head) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the scores of each frame."""
+        return _read_lines(source, reading, self._scores)
+
+    @staticmethod
+    def _scores(line: bytes) -> list[Score] | None:
+        frame = XML_FRAME.search(line)
+        if frame is None:
+            return None
+        if b">" not in line[frame.end() :]:
+            raise ValueError("the line ends within a frame")
+        values = {name.decode(): value.decode("ascii", "replace") for name, value in XML_ATTRIBUTE.findall(line)}
+        return scores_of_frame(int(frame[1]), values)
+
+
+class VmafCsv(Format):
+    """libvmaf's CSV: a header that begins with ``Frame``, and a line per frame."""
+
+    name = "vmaf_csv"
+    holds_addresses = False
+    version = "vmaf-csv-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the header is of frames with a score."""
+        lines = head_lines(source, limit=1)
+        names = _fields(lines[0]) if lines else []
+        return names[:1] == ["Frame"] and any(name in names for known in VMAF_NAMES.values() for name in known)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the scores of each frame; a line of another length than the header is refused and counted."""
+        header: list[str] = []
+
+        def scores(line: bytes) -> list[Score] | None:
+            fields = _fields(line)
+            if not header:
+                header.extend(fields)
+                return None
+            if not fields:
+                return None
+            if len(fields) != len(header) or not fields[0].isdecimal() or not line.endswith(b"\n"):
+                raise ValueError("the line has another form than the header")
+            return scores_of_frame(int(fields[0]), dict(zip(header, fields, strict=True)))
+
+        return _read_lines(source, reading, scores)
+
+
+def scores_of_frame(number: int, values: dict[str, str]) -> list[Score]:
+    """Return the known scores among the values that libvmaf gives a frame.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is not on its scale.
+    """
+    found = []
+    for metric, names in VMAF_NAMES.items():
+        name = next((name for name in names if name in values), None)
+        if name is not None:
+            found.append(Score(metric, CLIP, number, frame_score(metric, values[name])))
+    if not found:
+        raise ValueError("the frame has no VMAF, SSIM or PSNR")
+    return found
+
+
+def _fields(line: bytes) -> list[str]:
+    """Return the fields of a line of CSV; libvmaf quotes none and ends each with a comma, which starts no field."""
+    text = line.decode("utf-8", "replace").strip()
+    fields = text.split(",") if text else []
+    return fields[:-1] if fields and not fields[-1] else fields

@@ -1,0 +1,129 @@
+"""Page loads: HAR 1.2, and objects of curl or of Navigation Timing, one a line.
+
+Addresses, names and contents of pages are never kept: a load is known by its number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.quality.scores import Score, facts_of
+
+METRIC: Final = "page_load_time_ms"
+LONGEST_LINE: Final = 2**20
+HAR = re.compile(rb'^\s*\{\s*"log"\s*:\s*\{')
+CURL = re.compile(rb'^\s*\{.*"time_total"\s*:')
+NAVIGATION = re.compile(rb'^\s*\{.*"loadEventEnd"\s*:')
+
+
+def load_time_ms(value: Any, factor: float = 1.0) -> float:
+    """Return a page load time in ms from a number in 1 / ``factor`` ms.
+
+    Raises
+    ------
+    ValueError
+        If it is not a positive number; -1 and 0 are what tools write where a page did not load.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("no load time")
+    if value <= 0:
+        raise ValueError("the page did not load (its time is not positive)")
+    return float(value) * factor
+
+
+class HttpArchive(Format):
+    """HAR 1.2, as browsers save it: the time of each page's load event."""
+
+    name = "http_archive"
+    holds_addresses = False
+    version = "http-archive-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the document is a log."""
+        return HAR.match(source.head.removeprefix(b"\xef\xbb\xbf")) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield one load time a page; a page that did not load is refused and counted."""
+        text = json_document.read_text(source, "HAR").removeprefix(b"\xef\xbb\xbf")
+        log = json_document.parse_object(text, "HAR")["log"]
+        pages = log.get("pages") if isinstance(log, dict) else None
+        if not isinstance(pages, list) or not pages:
+            raise InputError("corrupt_record", "HAR: the log has no pages; save it with the page loads it is of", 0)
+
+        def scores() -> Iterator[Score]:
+            for number, page in enumerate(pages):
+                try:
+                    timings = page.get("pageTimings") if isinstance(page, dict) else None
+                    time = load_time_ms(timings.get("onLoad") if isinstance(timings, dict) else None)
+                except ValueError as error:
+                    reading.refuse(f"page: {error}")
+                    continue
+                reading.records_read += 1
+                yield Score(METRIC, f"load/{number}", None, time)
+
+        return facts_of(scores())
+
+
+class PageLoadLines(Format):
+    """One JSON object a line: curl's ``-w '%{json}'``, or PerformanceNavigationTiming."""
+
+    name = "page_load_lines"
+    holds_addresses = False
+    version = "page-load-lines-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line is of a load."""
+        lines = head_lines(source, limit=1)
+        return bool(lines) and (CURL.match(lines[0]) is not None or NAVIGATION.match(lines[0]) is not None)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield one load time a line; a line that cannot be read is refused and counted."""
+
+        def scores() -> Iterator[Score]:
+            number = 0
+            offset = 0
+            try:
+                with open_plain(source) as handle:
+                    while line := handle.readline(LONGEST_LINE):
+                        if line.strip():
+                            try:
+                                time = _time_of_line(line)
+                            except ValueError as error:
+                                reading.refuse(f"load: {error}")
+                            else:
+                                reading.records_read += 1
+                                yield Score(METRIC, f"load/{number}", None, time)
+                            number += 1
+                        offset += len(line)
+            except InputError as error:
+                # Damage to the compressed stream: the loads before it stand.
+                if reading.records_read == 0:
+                    raise
+                error.offset = offset
+                reading.fault = error
+
+        return facts_of(scores())
+
+
+def _time_of_line(line: bytes) -> float:
+    try:
+        load = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the line is not JSON") from error
+    if not isinstance(load, dict):
+        raise ValueError("the line is not an object")  # noqa: TRY004 - of the input, not of a caller
+    if "time_total" in load:
+        if load.get("exitcode"):
+            raise ValueError("curl failed")
+        return load_time_ms(load["time_total"], 1000.0)
+    end, start = load.get("loadEventEnd"), load.get("startTime", 0)
+    if end == 0:
+        raise ValueError("the page did not load (its time is not positive)")
+    return load_time_ms(load_time_ms(end) - (start if isinstance(start, int | float) else math.nan))

@@ -1,0 +1,86 @@
+"""Rows of tool_score, and which values are scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from sojourn_ingest.formats.interface import Facts
+from sojourn_ingest.schema import table
+
+BATCH_ROWS: Final = 16_384
+
+GREATEST_PSNR_DB: Final = 60.0
+"""What an infinite PSNR, of equal frames, counts as: the most that libvmaf gives 8 bits (6 bits + 12)."""
+
+#: Least and greatest value of each metric's scale.
+SCALES: Final = {"ssim": (-1.0, 1.0), "psnr_db": (0.0, math.inf), "vmaf": (0.0, 100.0)}
+
+#: Names of the metrics in libvmaf's output, by preference. PSNR and SSIM are of luma there.
+VMAF_NAMES: Final = {"vmaf": ("vmaf",), "ssim": ("float_ssim", "ssim"), "psnr_db": ("psnr_y", "psnr")}
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score of one item, or of one of its frames."""
+
+    metric: str
+    item: str
+    frame_number: int | None
+    score: float
+
+
+def frame_score(metric: str, value: Any) -> float:
+    """Return a frame's score from a tool's number or text.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number on the metric's scale.
+    """
+    if isinstance(value, bool):
+        raise ValueError(f"{metric} is not a number")  # noqa: TRY004 - of the input, not of a caller
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{metric} is not a number") from error
+    least, greatest = SCALES[metric]
+    if not least <= number <= greatest:
+        raise ValueError(f"{metric} lies outside its scale")
+    return GREATEST_PSNR_DB if math.isinf(number) else number
+
+
+def facts_of(scores: Iterable[Score]) -> Facts:
+    """Yield batches of tool_score, numbered in their order."""
+    declared = [field for field in table("tool_score").arrow_schema() if field.name not in PROVENANCE]
+    schema = pa.schema(declared)
+    first = 0
+    for rows in _chunks(scores):
+        columns = {
+            "score_number": range(first, first + len(rows)),
+            "metric": [row.metric for row in rows],
+            "item": [row.item for row in rows],
+            "frame_number": [row.frame_number for row in rows],
+            "score": [row.score for row in rows],
+        }
+        arrays = [pa.array(columns[field.name], field.type) for field in declared]
+        yield "tool_score", pa.RecordBatch.from_arrays(arrays, schema=schema)
+        first += len(rows)
+
+
+PROVENANCE: Final = ("source_hash", "decoder_version")
+
+
+def _chunks(scores: Iterable[Score]) -> Iterator[list[Score]]:
+    rows: list[Score] = []
+    for score in scores:
+        rows.append(score)
+        if len(rows) == BATCH_ROWS:
+            yield rows
+            rows = []
+    if rows:
+        yield rows

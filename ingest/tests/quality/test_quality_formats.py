@@ -1,0 +1,115 @@
+"""Files of quality tools become scores of frames and page loads; what is damaged or off its scale is counted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, XML
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.session import IngestSession, files_below
+
+
+def ingested(folder: Path, content: bytes, name: str = "f") -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the scores of one file, and its outcome."""
+    (folder / "in").mkdir(exist_ok=True)
+    path = folder / "in" / name
+    path.write_bytes(content)
+    lake = Lake(folder / "lake")
+    with lake.writing():
+        IngestSession(lake, Pseudonymiser(b"key")).run(files_below([path]), lambda _: None)
+    scores = [row for file in lake.files("tool_score") for row in pq.read_table(file).to_pylist()]
+    (outcome,) = [row for file in lake.files("ingest_outcome") for row in pq.read_table(file).to_pylist()]
+    return scores, outcome
+
+
+def values(scores: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(row["metric"], row["item"], row["frame_number"], row["score"]) for row in scores]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_stats_files_of_ffmpeg(tmp_path: Path, compress: Any) -> None:
+    scores, outcome = ingested(tmp_path, compress(SSIM.encode()))
+    assert values(scores) == [("ssim", "clip/0", 1, 0.9783), ("ssim", "clip/0", 2, 1.0)]
+    assert (outcome["status"], outcome["format"], outcome["records_read"]) == ("ok", "ffmpeg_frame_log", 2)
+
+
+def test_an_infinite_psnr_is_that_of_libvmaf(tmp_path: Path) -> None:
+    scores, _ = ingested(tmp_path, PSNR.encode())
+    assert values(scores) == [("psnr_db", "clip/0", 1, 38.17), ("psnr_db", "clip/0", 2, 60.0)]
+    assert [row["score_number"] for row in scores] == [0, 1]
+
+
+@pytest.mark.parametrize(("text", "has_ssim"), [(XML, True), (CSV, False), (JSON, False)])
+def test_libvmaf_gives_the_same_in_each_form(tmp_path: Path, text: str, has_ssim: bool) -> None:
+    scores, outcome = ingested(tmp_path, text.encode())
+    found = values(scores)
+    assert [row for row in found if row[0] == "vmaf"] == [("vmaf", "clip/0", 0, 83.856286), ("vmaf", "clip/0", 1, 74.2)]
+    assert [row[3] for row in found if row[0] == "psnr_db"] == [34.76, 31.88]
+    assert [row[3] for row in found if row[0] == "ssim"] == ([0.951, 0.934] if has_ssim else [])
+    assert outcome["records_read"] == 2
+
+
+def test_public_result_of_ffmpeg_quality_metrics(tmp_path: Path, shared: Path) -> None:
+    path = shared / "data/public/slhck__ffmpeg-quality-metrics/tests/example.json"
+    content = path.read_bytes()
+    scores, outcome = ingested(tmp_path, content)
+    stated = json.loads(content)
+    assert [row["score"] for row in scores if row["metric"] == "vmaf"] == [frame["vmaf"] for frame in stated["vmaf"]]
+    mean = sum(row["score"] for row in scores if row["metric"] == "vmaf") / len(stated["vmaf"])
+    assert round(mean, 3) == stated["global"]["vmaf"]["vmaf"]["average"]
+    assert outcome["status"] == "ok"
+    assert "dist-854x480" not in json.dumps(scores)
+
+
+def test_har_gives_loads_without_names_of_pages(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, HAR.encode())
+    assert values(scores) == [("page_load_time_ms", "load/0", None, 1300.5)]
+    assert json.loads(outcome["refused_by_reason"]) == {
+        "page: the page did not load (its time is not positive)": 1,
+        "page: no load time": 1,
+    }
+    assert "someone.example" not in json.dumps(scores)
+
+
+def test_curl_and_navigation_timing_by_line(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, PAGE_LOADS.encode())
+    assert values(scores) == [
+        ("page_load_time_ms", "load/0", None, 1250.0), ("page_load_time_ms", "load/3", None, 812.5)
+    ]  # fmt: skip
+    assert outcome["records_read"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (HAR[: len(HAR) // 2], "corrupt_record"),
+        ('{"log": {"version": "1.2", "pages": []}}', "corrupt_record"),
+        (JSON[: len(JSON) // 2], "corrupt_record"),
+        ("n:1 Y:2 All:2.5 (x)\n", "truncated"),
+    ],
+)
+def test_what_holds_no_score_is_rejected_with_a_reason(tmp_path: Path, content: str, reason: str) -> None:
+    scores, outcome = ingested(tmp_path, content.encode())
+    assert scores == []
+    assert (outcome["status"], outcome["reason"]) == ("rejected", reason)
+
+
+def test_a_cut_line_and_a_score_off_its_scale_are_refused_and_counted(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, (SSIM + "n:3 Y:0.9 U:0.9 V:0.9 All:1.5 (x)\nn:4 Y:0.9 All:0.9").encode())
+    assert len(scores) == 2
+    assert "outside its scale" in str(outcome["refused_by_reason"])
+    assert "not a whole frame" in str(outcome["refused_by_reason"])
+
+
+def test_damage_to_the_compressed_stream_keeps_what_came_before(tmp_path: Path) -> None:
+    content = gzip.compress("".join(f"n:{n} Y:0.9 All:0.9{n % 10} (x)\n" for n in range(1, 40_000)).encode())
+    scores, outcome = ingested(tmp_path, content[: len(content) // 2])
+    assert outcome["status"] == "partial"
+    assert 0 < len(scores) < 40_000

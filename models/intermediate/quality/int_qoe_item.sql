@@ -1,0 +1,73 @@
+-- What each item of a run came to: the frames of an item are one value of it, as the metric's reduction says.
+with
+
+scores as (
+    select * from {{ ref('int_qoe_score_of_run') }}
+),
+
+reductions as (
+    select * from {{ ref('qoe_reduction') }}
+),
+
+numbered as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, qoe_metric, scored, item, frame_number
+            order by score_id
+        ) as score_place
+    from scores
+),
+
+-- A score without item and frame is an item of its own.
+named as (
+    select
+        study_id,
+        run_id,
+        qoe_metric,
+        case
+            when item is not null and frame_number is not null then scored || '/' || item
+            when item is not null then scored || '/' || item || '#' || {{ plain_text('score_place') }}
+            when frame_number is not null then scored
+            else scored || '#' || {{ plain_text('score_place') }}
+        end as item,
+        join_basis,
+        frame_number,
+        score_id,
+        qoe_score
+    from numbered
+),
+
+placed as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, qoe_metric, item
+            order by frame_number desc, score_id asc
+        ) as place_from_end
+    from named
+),
+
+final as (
+    select
+        placed.study_id,
+        placed.run_id,
+        placed.qoe_metric,
+        placed.item,
+        min(placed.join_basis) as join_basis,
+        count(placed.frame_number) as frames,
+        max(case when placed.frame_number is not null then reductions.reduction_id end) as reduction_id,
+        max(case when placed.frame_number is not null then reductions.reduction_version end) as reduction_version,
+        avg(placed.qoe_score) as qoe_score
+    from placed
+    left join reductions
+        on placed.qoe_metric = reductions.qoe_metric
+    where placed.frame_number is null or reductions.last_frames is null or placed.place_from_end <= reductions.last_frames
+    group by
+        placed.study_id,
+        placed.run_id,
+        placed.qoe_metric,
+        placed.item
+)
+
+select * from final

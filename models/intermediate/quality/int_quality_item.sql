@@ -1,0 +1,198 @@
+-- Quality of the items of a run, each under the models that take it: streams, clips, page loads.
+with
+
+voice as (
+    select * from {{ ref('int_voice_score') }}
+    where interval_number = -1
+),
+
+given_scores as (
+    select * from {{ ref('int_qoe_item') }}
+),
+
+class_ranges as (
+    select * from {{ ref('int_quality_class_range') }}
+),
+
+parameters as (
+    select * from {{ ref('qoe_model_parameter') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+streams as (
+    select
+        study_id,
+        run_id,
+        'rtp/' || {{ plain_text('ssrc') }} as item,
+        qoe_model_id,
+        packet_basis as score_basis,
+        transmission_rating as score,
+        mos,
+        quality_class,
+        score_null_reason
+    from voice
+),
+
+clips as (
+    select
+        given_scores.study_id,
+        given_scores.run_id,
+        given_scores.item,
+        class_ranges.qoe_model_id,
+        'scores' as score_basis,
+        given_scores.qoe_score as score,
+        class_ranges.mos,
+        class_ranges.quality_class,
+        cast(null as string) as score_null_reason
+    from given_scores
+    inner join class_ranges
+        on
+            class_ranges.qoe_model_id
+            = case given_scores.qoe_metric when 'ssim' then 'ssim-to-mos' when 'psnr_db' then 'psnr-to-mos' end
+            and given_scores.qoe_score >= coalesce(class_ranges.lower_bound, -1)
+            and (class_ranges.upper_bound is null or given_scores.qoe_score < class_ranges.upper_bound)
+),
+
+loads as (
+    select
+        given_scores.study_id,
+        given_scores.run_id,
+        given_scores.item,
+        given_scores.qoe_score as page_load_time_ms,
+        runs.start_order = 'solo' as is_solo,
+        runs.application,
+        runs.bandwidth_bps,
+        runs.rtt_ms,
+        runs.direction
+    from given_scores
+    inner join runs
+        on
+            given_scores.study_id = runs.study_id
+            and given_scores.run_id = runs.run_id
+    where given_scores.qoe_metric = 'page_load_time_ms'
+),
+
+-- The least time of the same page over the same link without load, whatever the queue.
+own_least as (
+    select
+        study_id,
+        application,
+        bandwidth_bps,
+        rtt_ms,
+        direction,
+        min(page_load_time_ms) as least_ms
+    from loads
+    where is_solo
+    group by
+        study_id,
+        application,
+        bandwidth_bps,
+        rtt_ms,
+        direction
+),
+
+web_models as (
+    select
+        qoe_model_id,
+        max(case when parameter = 'least' then parameter_value end) as least_ms,
+        max(case when parameter = 'worst' then parameter_value end) as worst_ms
+    from parameters
+    group by qoe_model_id
+    having max(case when parameter = 'worst' then 1 else 0 end) = 1
+),
+
+bounded_loads as (
+    select
+        loads.study_id,
+        loads.run_id,
+        loads.item,
+        loads.page_load_time_ms,
+        web_models.qoe_model_id,
+        coalesce(web_models.least_ms, own_least.least_ms) as least_ms,
+        web_models.worst_ms
+    from loads
+    cross join web_models
+    left join own_least
+        on
+            loads.study_id = own_least.study_id
+            and coalesce(loads.application, '') = coalesce(own_least.application, '')
+            and coalesce(loads.bandwidth_bps, -1) = coalesce(own_least.bandwidth_bps, -1)
+            and loads.rtt_ms = own_least.rtt_ms
+            and coalesce(loads.direction, '') = coalesce(own_least.direction, '')
+),
+
+judged_loads as (
+    select
+        *,
+        case
+            when least_ms < worst_ms then {{ mos_of_page_load_time('page_load_time_ms', 'least_ms', 'worst_ms') }}
+        end as mos,
+        case
+            when least_ms is null then 'no load of the page without competing traffic'
+            when least_ms >= worst_ms then 'the page takes 6 s and more without competing traffic'
+        end as score_null_reason
+    from bounded_loads
+    where page_load_time_ms > 0
+),
+
+pages as (
+    select
+        judged_loads.study_id,
+        judged_loads.run_id,
+        judged_loads.item,
+        judged_loads.qoe_model_id,
+        'scores' as score_basis,
+        judged_loads.page_load_time_ms as score,
+        judged_loads.mos,
+        class_ranges.quality_class,
+        judged_loads.score_null_reason
+    from judged_loads
+    left join class_ranges
+        on
+            judged_loads.qoe_model_id = class_ranges.qoe_model_id
+            and judged_loads.mos >= coalesce(class_ranges.lower_bound, -1)
+            and (class_ranges.upper_bound is null or judged_loads.mos < class_ranges.upper_bound)
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        score_basis,
+        cast(score as double) as score,
+        cast(mos as double) as mos,
+        quality_class,
+        score_null_reason
+    from streams
+    union all
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        score_basis,
+        cast(score as double) as score,
+        cast(mos as double) as mos,
+        quality_class,
+        score_null_reason
+    from clips
+    union all
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        score_basis,
+        cast(score as double) as score,
+        cast(mos as double) as mos,
+        quality_class,
+        score_null_reason
+    from pages
+)
+
+select * from final

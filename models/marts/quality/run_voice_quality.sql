@@ -1,0 +1,121 @@
+with
+
+scores as (
+    select * from {{ ref('int_voice_score') }}
+    where interval_number = -1
+),
+
+streams as (
+    select * from {{ ref('int_voice_stream') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+models as (
+    select * from {{ ref('qoe_model') }}
+),
+
+intervals as (
+    select * from {{ ref('run_voice_quality_interval') }}
+),
+
+interval_lengths as (
+    select
+        qoe_model_id,
+        parameter_value as interval_ms
+    from {{ ref('qoe_model_parameter') }}
+    where parameter = 'interval'
+),
+
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
+-- The rest of a window is no ten seconds.
+whole_intervals as (
+    select
+        intervals.study_id,
+        intervals.run_id,
+        intervals.ssrc,
+        intervals.qoe_model_id,
+        intervals.interval_offset_ms,
+        intervals.mos,
+        row_number() over (
+            partition by intervals.study_id, intervals.run_id, intervals.ssrc, intervals.qoe_model_id
+            order by intervals.mos asc, intervals.interval_number asc
+        ) as badness_rank,
+        count(*) over (
+            partition by intervals.study_id, intervals.run_id, intervals.ssrc, intervals.qoe_model_id
+        ) as whole_intervals
+    from intervals
+    inner join interval_lengths
+        on intervals.qoe_model_id = interval_lengths.qoe_model_id
+    where
+        intervals.mos is not null
+        and intervals.interval_length_ms = interval_lengths.interval_ms
+),
+
+worst_intervals as (
+    select * from whole_intervals
+    where badness_rank = 1
+),
+
+final as (
+    select
+        scores.study_id,
+        scores.run_id,
+        scores.ssrc,
+        scores.qoe_model_id,
+        {{ run_dimensions('runs') }},
+        models.qoe_model_version,
+        scores.packet_basis,
+        scores.packets,
+        scores.lost_packets,
+        scores.discarded_packets,
+        scores.loss_runs,
+        scores.lost_ratio,
+        scores.discarded_ratio,
+        scores.unplayed_ratio,
+        scores.burst_ratio,
+        scores.base_delay_ms,
+        scores.queuing_delay_mean_ms,
+        scores.one_way_delay_ms,
+        scores.delay_impairment,
+        scores.loss_impairment,
+        scores.transmission_rating,
+        scores.mos,
+        scores.quality_class,
+        scores.is_extrapolated,
+        scores.score_null_reason,
+        coalesce(worst_intervals.whole_intervals, 0) as whole_intervals,
+        worst_intervals.interval_offset_ms as worst_interval_offset_ms,
+        worst_intervals.mos as worst_interval_mos,
+        cast(streams.lost_packets as double) / nullif(streams.expected_packets, 0) as rtp_loss_ratio,
+        reconciliations.reconciliation_verdict
+    from scores
+    inner join streams
+        on
+            scores.study_id = streams.study_id
+            and scores.run_id = streams.run_id
+            and scores.ssrc = streams.ssrc
+    inner join runs
+        on
+            scores.study_id = runs.study_id
+            and scores.run_id = runs.run_id
+    inner join models
+        on scores.qoe_model_id = models.qoe_model_id
+    left join worst_intervals
+        on
+            scores.study_id = worst_intervals.study_id
+            and scores.run_id = worst_intervals.run_id
+            and scores.ssrc = worst_intervals.ssrc
+            and scores.qoe_model_id = worst_intervals.qoe_model_id
+    left join reconciliations
+        on
+            scores.study_id = reconciliations.study_id
+            and scores.run_id = reconciliations.run_id
+)
+
+select * from final

@@ -1,0 +1,190 @@
+"""Quality of outcome in the wild: scores over distributions of throughput, latency and loss.
+
+References
+----------
+.. [1] Measurement Lab, "Internet Quality Barometer (IQB)", version 1 of its reference calculator.
+.. [2] Quality of Outcome, draft-ietf-ippm-qoo.
+.. [3] Responsiveness under working conditions, draft-ietf-ippm-responsiveness.
+.. [4] Cloudflare, "Aggregated Internet Measurement (AIM)" scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Better(StrEnum):
+    """Which way a quantity is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What one use case requires of one quantity, and how much that counts.
+
+    Attributes
+    ----------
+    use_case, use_case_weight
+        Use case, and its weight in the score.
+    quantity, weight
+        Quantity, such as ``latency_ms``, and the weight of the requirement in its use case.
+    better
+        Which way the quantity is better.
+    threshold
+        Value that must be passed, strictly.
+    """
+
+    use_case: str
+    use_case_weight: float
+    quantity: str
+    weight: float
+    better: Better
+    threshold: float
+
+    def is_met(self, value: float) -> bool:
+        """Return whether a value is strictly better than the threshold."""
+        return value > self.threshold if self.better is Better.HIGHER else value < self.threshold
+
+
+@dataclass(frozen=True)
+class OutcomeScore:
+    """A score with its parts.
+
+    Attributes
+    ----------
+    score
+        0 to 1.
+    by_use_case
+        Score of each use case, 0 to 1.
+    unmet
+        Requirements that are not met, the most costly first.
+    """
+
+    score: float
+    by_use_case: Mapping[str, float]
+    unmet: Sequence[Requirement]
+
+
+def iqb(values: Mapping[str, float], requirements: Iterable[Requirement]) -> OutcomeScore:
+    """Score a distribution by the Internet Quality Barometer [1]_.
+
+    Parameters
+    ----------
+    values
+        One percentile of each quantity: throughputs in Mbit/s, latency in ms, loss as a ratio. The barometer takes
+        the same percentile of each, M-Lab's turned round for latency and loss: p95 is the good end of all of them.
+    requirements
+        What each use case requires.
+
+    Returns
+    -------
+    OutcomeScore
+        Weighted mean over use cases of the weighted mean over their requirements of 1 (met) and 0 (not).
+
+    Raises
+    ------
+    KeyError
+        A quantity that is required has no value.
+    ValueError
+        There is no requirement.
+    """
+    wanted = list(requirements)
+    if not wanted:
+        raise ValueError("a score needs at least one requirement")
+    cases = list(dict.fromkeys(requirement.use_case for requirement in wanted))
+    weights = {requirement.use_case: requirement.use_case_weight for requirement in wanted}
+    by_use_case = {}
+    costs: list[tuple[float, Requirement]] = []
+    whole = sum(weights.values())
+    for case in cases:
+        of_case = [requirement for requirement in wanted if requirement.use_case == case]
+        total = sum(requirement.weight for requirement in of_case)
+        met = [requirement for requirement in of_case if requirement.is_met(values[requirement.quantity])]
+        by_use_case[case] = sum(requirement.weight for requirement in met) / total
+        costs += [
+            (weights[case] / whole * requirement.weight / total, requirement)
+            for requirement in of_case
+            if requirement not in met
+        ]
+    score = sum(weights[case] * by_use_case[case] for case in cases) / whole
+    costs.sort(key=lambda cost: -cost[0])
+    return OutcomeScore(score, by_use_case, [requirement for _, requirement in costs])
+
+
+@dataclass(frozen=True)
+class OutcomeBounds:
+    """What an application needs of one quantity to be perfect, and at what it is useless.
+
+    Attributes
+    ----------
+    quantity
+        Name of the quantity, such as ``latency_p99_ms`` or ``loss_ratio``: less is better.
+    perfect, useless
+        Values at which the score is 100 and 0; ``perfect`` is the smaller.
+    """
+
+    quantity: str
+    perfect: float
+    useless: float
+
+    def __post_init__(self) -> None:
+        if not self.perfect < self.useless:
+            raise ValueError(f"{self.quantity}: perfect is {self.perfect} and useless {self.useless}; expected less")
+
+
+def quality_of_outcome(values: Mapping[str, float], bounds: Iterable[OutcomeBounds]) -> tuple[float, str]:
+    """Score how near a network comes to what an application needs [2]_.
+
+    Parameters
+    ----------
+    values
+        Each quantity that the bounds are of, in their unit.
+    bounds
+        Requirements for perfection and for uselessness.
+
+    Returns
+    -------
+    (float, str)
+        The least over the bounds of 100 at or below perfect, 0 at or above useless and linear between; and the quantity
+        that binds, the first of several.
+
+    Raises
+    ------
+    KeyError
+        A quantity has no value.
+    ValueError
+        There is no bound.
+    """
+    scores = [
+        (
+            100 * min(1.0, max(0.0, (bound.useless - values[bound.quantity]) / (bound.useless - bound.perfect))),
+            bound.quantity,
+        )
+        for bound in bounds
+    ]
+    if not scores:
+        raise ValueError("a score needs at least one bound")
+    return min(scores, key=lambda score: score[0])
+
+
+def responsiveness_rpm(loaded_rtt_ms: float) -> float:
+    """Return round trips a minute under load [3]_: 60,000 / loaded RTT.
+
+    Parameters
+    ----------
+    loaded_rtt_ms
+        RTT under working conditions, in ms. Measured below the application it leaves its part out, so the result is an
+        upper bound; the maximum of an RTT gives a lower one.
+
+    Raises
+    ------
+    ValueError
+        The RTT is not positive.
+    """
+    if not loaded_rtt_ms > 0:
+        raise ValueError(f"the loaded RTT is {loaded_rtt_ms} ms; expected more than 0")
+    return 60_000 / loaded_rtt_ms
