@@ -9,11 +9,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from sojourn_ingest.formats.run_manifest import MEASUREMENTS
 
 from sojourn_ingest import _native
 from sojourn_ingest.decoded_document import decoded_document, main
 from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.formats.run.measurements import MEASUREMENTS
 
 ROOT = Path(__file__).parents[2]
 DECODE = ROOT / "native" / "decode" / "src"

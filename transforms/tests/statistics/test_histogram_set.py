@@ -87,7 +87,7 @@ def test_what_is_no_histogram_is_refused() -> None:
     histograms = HistogramSet(np.array([0, 0, 1]), one, one)
     with pytest.raises(ValueError, match="without counts"):
         histograms.quantile_bins(Groups.each(2), [0.5])
-    with pytest.raises(ValueError, match="no histogram"):
+    with pytest.raises(ValueError, match="not a histogram"):
         histograms.merged(Groups.each(3))
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         histograms.quantile_bins(Groups.each(1), [1.5])
