@@ -23,6 +23,9 @@ class UnsupportedLinkTypeError(DecodeError):
 class CompressionError(DecodeError):
     """The compressed stream is damaged."""
 
+class ChecksumError(CompressionError):
+    """A checksum of the compressed stream does not match, so that any byte of the content may be wrong."""
+
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""
 

@@ -43,6 +43,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    ChecksumError,
+    CompressionError,
+    "A checksum of the compressed stream does not match, so that any byte of the content may be wrong."
+);
+create_exception!(
+    sojourn_ingest._native,
     SourceReadError,
     DecodeError,
     "The operating system refused to read the file."
@@ -57,6 +63,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::CorruptRecord => CorruptRecordError::new_err(arguments),
         FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
+        FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
         FaultKind::Batch => DecodeError::new_err(arguments),
     }
@@ -85,6 +92,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py.get_type::<UnsupportedLinkTypeError>(),
     )?;
     module.add("CompressionError", py.get_type::<CompressionError>())?;
+    module.add("ChecksumError", py.get_type::<ChecksumError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

@@ -16,6 +16,7 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.CorruptRecordError: "corrupt_record",
     _native.UnsupportedLinkTypeError: "unsupported_link_type",
     _native.CompressionError: "compression",
+    _native.ChecksumError: "checksum",
     _native.SourceReadError: "unreadable",
 }
 
