@@ -20,6 +20,9 @@ class CorruptRecordError(DecodeError):
 class UnsupportedLinkTypeError(DecodeError):
     """The capture's link type has no decoder."""
 
+class NothingUsableError(DecodeError):
+    """Every record of the input was refused."""
+
 class CompressionError(DecodeError):
     """The compressed stream is damaged."""
 

@@ -11,6 +11,8 @@ pub enum FaultKind {
     CorruptRecord,
     /// The capture's link type has no decoder.
     UnsupportedLinkType,
+    /// Every record was refused.
+    NothingUsable,
     /// The compressed stream is damaged.
     Compression,
     /// A checksum of the compressed stream does not match, so that any byte of the content may be wrong.
