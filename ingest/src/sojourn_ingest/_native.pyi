@@ -20,8 +20,14 @@ class CorruptRecordError(DecodeError):
 class UnsupportedLinkTypeError(DecodeError):
     """The capture's link type has no decoder."""
 
+class NothingUsableError(DecodeError):
+    """Every record of the input was refused."""
+
 class CompressionError(DecodeError):
     """The compressed stream is damaged."""
+
+class ChecksumError(CompressionError):
+    """A checksum of the compressed stream does not match, so that any byte of the content may be wrong."""
 
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""

@@ -24,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
         let captured = frame.len() as u32;
         for field in [
             1000 + u32::from(*delay),
-            u32::from(*beyond) << 20,
+            u32::from(*beyond) << 11,
             captured,
             captured + u32::from(*beyond),
         ] {

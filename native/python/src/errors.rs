@@ -37,9 +37,21 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    NothingUsableError,
+    DecodeError,
+    "Every record of the input was refused."
+);
+create_exception!(
+    sojourn_ingest._native,
     CompressionError,
     DecodeError,
     "The compressed stream is damaged."
+);
+create_exception!(
+    sojourn_ingest._native,
+    ChecksumError,
+    CompressionError,
+    "A checksum of the compressed stream does not match, so that any byte of the content may be wrong."
 );
 create_exception!(
     sojourn_ingest._native,
@@ -56,7 +68,9 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::Truncated => TruncatedError::new_err(arguments),
         FaultKind::CorruptRecord => CorruptRecordError::new_err(arguments),
         FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
+        FaultKind::NothingUsable => NothingUsableError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
+        FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
         FaultKind::Batch => DecodeError::new_err(arguments),
     }
@@ -84,7 +98,9 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "UnsupportedLinkTypeError",
         py.get_type::<UnsupportedLinkTypeError>(),
     )?;
+    module.add("NothingUsableError", py.get_type::<NothingUsableError>())?;
     module.add("CompressionError", py.get_type::<CompressionError>())?;
+    module.add("ChecksumError", py.get_type::<ChecksumError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

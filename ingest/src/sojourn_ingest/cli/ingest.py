@@ -228,9 +228,10 @@ def _print_summary(console: Console, attempts: list[Attempt]) -> None:
         counts[_disposition(attempt)] += 1
         if attempt.commit.status == "partial":
             counts["damaged"] += 1
-        if attempt.disposition == "new" and attempt.commit.holds_facts:
-            counts["records read"] += attempt.commit.records_read
+        if attempt.disposition == "new":
             counts["records refused"] += attempt.refused
+            if attempt.commit.holds_facts:
+                counts["records read"] += attempt.commit.records_read
     headings = (
         "files",
         "new",

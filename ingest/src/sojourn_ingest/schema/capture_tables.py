@@ -46,6 +46,13 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             "bytes",
         ),
         Column(
+            f"{prefix}_duplicate_packets",
+            INT64,
+            f"segments {who} that the capture holds again, as a mirror of several ports or VLANs makes them: same "
+            "numbers, window, checksum and IP identification within 100 ms, without an identification within 1 ms; "
+            "they count as packets and bytes and for nothing else of TCP; null if not TCP",
+        ),
+        Column(
             f"{prefix}_tcp_flags",
             INT16,
             f"bitwise or of the TCP flags {who}; null if not TCP",

@@ -78,4 +78,5 @@ class ContentAttempts:
             ):
                 return Attempt(draft.path, commit, "unchanged")
         superseded = self._state.superseded_recording(draft)
-        return Attempt(draft.path, self._state.commit(outcome, (), superseded=superseded), "new")
+        refused = sum(outcome.refused.values())
+        return Attempt(draft.path, self._state.commit(outcome, (), superseded=superseded), "new", refused)

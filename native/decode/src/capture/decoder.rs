@@ -185,7 +185,11 @@ impl CaptureDecoder {
                 Ok(Some(captured)) => {
                     let index = self.records_seen;
                     self.records_seen += 1;
-                    match self.layers.decode(&captured) {
+                    let decoded = match captured.implausible() {
+                        None => self.layers.decode(&captured),
+                        Some(reason) => Err(reason),
+                    };
+                    match decoded {
                         Ok(packet) => {
                             summary.records_read += 1;
                             let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
@@ -208,6 +212,7 @@ impl CaptureDecoder {
     fn end_file(&mut self, fault: Option<Fault>) {
         self.recording.end_file(fault);
         if self.recording.file.is_none() {
+            self.recording.end();
             self.table.finish();
         }
     }

@@ -52,9 +52,8 @@ pub(crate) fn packets(rows: &[PacketRow]) -> Result<RecordBatch, Fault> {
     columns.int64("flow_id", |row| row.placement.flow_id);
     columns.string("direction", |row| row.placement.direction.name());
     columns.int64("packet_ns", |row| row.time_ns);
-    columns.int32("packet_bytes", |row| {
-        i32::try_from(row.wire_bytes).unwrap_or(i32::MAX)
-    });
+    // A record of more than LARGEST_PACKET_BYTES is refused.
+    columns.int32("packet_bytes", |row| row.wire_bytes.cast_signed());
     columns.int64("payload_bytes", |row| i64::from(row.payload_bytes));
     columns.int16("hop_limit", |row| i16::from(row.hop_limit));
     columns.int64("ip_identification", |row| i64::from(row.ip_id));

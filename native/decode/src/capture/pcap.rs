@@ -128,13 +128,18 @@ impl PcapReader {
             ));
         }
         self.held_bytes = record_bytes;
+        let fraction_ns = i64::from(fraction) * self.fraction_ns;
         let frame = self
             .source
             .available()
             .get(self.record_header_bytes..record_bytes)
             .unwrap_or_default();
         Ok(Some(CapturedPacket {
-            time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.fraction_ns,
+            time_ns: if fraction_ns < 1_000_000_000 {
+                i64::from(seconds) * 1_000_000_000 + fraction_ns
+            } else {
+                CapturedPacket::NO_TIME_NS
+            },
             wire_bytes: wire_bytes.max(captured_bytes),
             link: self.link,
             frame,

@@ -95,6 +95,11 @@ impl PcapngReader {
         Ok(reader)
     }
 
+    /// The link types of the section's interfaces.
+    pub(crate) fn links(&self) -> Vec<LinkType> {
+        self.interfaces.iter().map(|interface| interface.link).collect()
+    }
+
     fn ends_in(&self, layer: &str, needed: usize, available: usize, offset: u64) -> Fault {
         self.source
             .fault()

@@ -6,6 +6,7 @@ use crate::input::source::PlainReader;
 use crate::output::decoded::Decoded;
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::captured::CapturedPacket;
+use crate::packet::link_type::LinkType;
 
 const PCAPNG_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const PCAP_MAGICS: [[u8; 4]; 5] = [
@@ -77,6 +78,14 @@ impl CaptureReader {
             ),
             Some(0),
         )
+    }
+
+    /// The link types that its packets can have: that of the file, or those of the section's interfaces.
+    pub(crate) fn links(&self) -> Vec<LinkType> {
+        match self {
+            Self::Pcap(reader) => vec![reader.link()],
+            Self::Pcapng(reader) => reader.links(),
+        }
     }
 
     /// The next packet, `None` at the end of the file.

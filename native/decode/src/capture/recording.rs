@@ -55,16 +55,15 @@ impl RecordingReader {
 
     /// End the file being read, with the fault that ended it if there was one, and open the next.
     pub(crate) fn end_file(&mut self, fault: Option<Fault>) {
-        let link = match &self.file {
-            Some(CaptureReader::Pcap(reader)) => Some(reader.link()),
-            _ => None,
-        };
         if let Some(summary) = self.summaries.last_mut() {
             if let Some(fault) = fault {
                 summary.fail(fault);
             }
-            if let Some(LinkType::Other(number)) = link {
-                summary.fail(unsupported(number));
+            if let Some(reader) = &self.file
+                && summary.records_read == 0
+                && let Some(fault) = unsupported(reader)
+            {
+                summary.fail(fault);
             }
         }
         self.file = None;
@@ -81,20 +80,78 @@ impl RecordingReader {
         }
     }
 
+    /// Where no record of any file was decoded, say so of each file that has refused records.
+    pub(crate) fn end(&mut self) {
+        if self.summaries.iter().any(|summary| summary.records_read > 0) {
+            return;
+        }
+        for summary in &mut self.summaries {
+            if !summary.refused.is_empty() {
+                let fault = nothing_usable(summary);
+                summary.fail(fault);
+            }
+        }
+    }
+
     /// What was seen of all files so far.
     pub(crate) fn summary(&self) -> Summary {
         Summary::of_all(&self.summaries)
     }
 }
 
-fn unsupported(link_number: u32) -> Fault {
+/// The fault of a capture of whose link types none has a decoder.
+fn unsupported(reader: &CaptureReader) -> Option<Fault> {
+    let mut described = Vec::new();
+    for link in reader.links() {
+        let LinkType::Other(number) = link else {
+            return None;
+        };
+        let link = LinkType::describe(number);
+        if !described.contains(&link) {
+            described.push(link);
+        }
+    }
+    let offset = matches!(reader, CaptureReader::Pcap(_)).then_some(20);
+    let place = if offset.is_some() {
+        "capture header: link type at offset 20"
+    } else {
+        "interface description: link type"
+    };
+    (!described.is_empty()).then(|| {
+        Fault::new(
+            FaultKind::UnsupportedLinkType,
+            format!(
+                "{place} is {}, which has no decoder; needed one of {}",
+                described.join(" and "),
+                LinkType::names()
+            ),
+            offset,
+        )
+    })
+}
+
+fn nothing_usable(summary: &Summary) -> Fault {
+    let reasons: Vec<_> = summary
+        .refused
+        .iter()
+        .map(|(reason, count)| {
+            let number = reason
+                .strip_prefix("link_type_")
+                .and_then(|number| number.parse().ok());
+            match number {
+                Some(number) => format!("{count} of link type {}", LinkType::describe(number)),
+                None => format!("{count} {reason}"),
+            }
+        })
+        .collect();
     Fault::new(
-        FaultKind::UnsupportedLinkType,
+        FaultKind::NothingUsable,
         format!(
-            "capture header: link type {link_number} at offset 20 has no decoder; needed one of {}",
-            LinkType::names()
+            "capture: none of its {} records holds a packet that can be decoded: {}",
+            summary.refused.values().sum::<u64>(),
+            reasons.join(", ")
         ),
-        Some(20),
+        None,
     )
 }
 
@@ -119,6 +176,9 @@ pub fn capture_span(input: &CaptureInput) -> Result<CaptureSpan, Fault> {
     let mut span = CaptureSpan::default();
     let mut links: Vec<LinkType> = Vec::new();
     while let Ok(Some(packet)) = reader.next_packet() {
+        if packet.implausible().is_some() {
+            continue;
+        }
         let time_ns = packet.time_ns;
         span.first_ns = Some(span.first_ns.map_or(time_ns, |first_ns| first_ns.min(time_ns)));
         span.last_ns = Some(span.last_ns.map_or(time_ns, |last_ns| last_ns.max(time_ns)));

@@ -77,6 +77,9 @@ fn direction_columns(columns: &mut Columns<'_, Flow>, direction: Direction) {
     columns.optional_int64(name("unique_payload_bytes"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.unique_payload_bytes)
     });
+    columns.optional_int64(name("duplicate_packets"), |flow| {
+        tcp(flow, direction).map(|tcp| tcp.duplicate_packets)
+    });
     columns.optional_int16(name("tcp_flags"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.flags.cast_signed())
     });

@@ -1,7 +1,7 @@
 //! One bidirectional flow.
 
 use crate::flow::interval::IntervalSeries;
-use crate::flow::tcp::connection::TcpConnection;
+use crate::flow::tcp::connection::{Passing, TcpConnection};
 use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::protocol::PROTOCOL_TCP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
@@ -108,7 +108,12 @@ impl Flow {
         match packet.transport {
             Transport::Tcp(segment) => {
                 if let Some(tcp) = &mut self.tcp {
-                    tcp.packet(direction, &segment, packet.payload_bytes, time_ns);
+                    let passing = Passing {
+                        payload_bytes: packet.payload_bytes,
+                        ip_id: packet.ip_id,
+                        time_ns,
+                    };
+                    tcp.packet(direction, &segment, &passing);
                 }
             }
             Transport::Udp(payload) => {

@@ -369,6 +369,7 @@ mod tests {
                 acknowledgement: 0,
                 flags,
                 window: 1,
+                checksum: 0,
                 options: TcpOptions::default(),
             }),
         }

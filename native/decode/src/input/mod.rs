@@ -1,5 +1,6 @@
 //! What every decoder reads through: files and their compressions, lines, numbers and times.
 
+pub(crate) mod before_damage;
 pub(crate) mod bytes;
 pub(crate) mod compression;
 pub(crate) mod decimal;

@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
+use crate::input::before_damage::before_damage;
 use crate::input::compression::Compression;
 use crate::input::zstd_frames::ZstdReader;
 use crate::output::fault::{Fault, FaultKind};
@@ -14,7 +16,7 @@ use crate::output::fault::{Fault, FaultKind};
 const FILE_BUFFER_BYTES: usize = 128 * 1024;
 const PLAIN_BUFFER_BYTES: usize = 256 * 1024;
 /// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
-const XZ_MEMORY_KIB: u32 = 160 * 1024;
+pub(crate) const XZ_MEMORY_KIB: u32 = 160 * 1024;
 
 /// Marks an error of the file itself, to distinguish it from one of the compressed stream above it.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +38,7 @@ impl Read for FileReader {
 }
 
 /// The plain content under a compression; several members, frames or streams in a row are one content.
-fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
+pub(crate) fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
     match compression {
         Compression::None => Box::new(stored),
         Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
@@ -45,9 +47,16 @@ fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box
     }
 }
 
+/// Opens what is stored a second time.
+type Reopen = Box<dyn Fn() -> io::Result<Box<dyn BufRead + Send>> + Send>;
+
 /// Buffered reader of plain content that knows its offset and keeps the first fault.
+///
+/// Nothing that stands before damage of a compressed file is lost: the file is read a second time up to there. Only of
+/// a stream, which can be read once, up to a buffer of content before damage is not told from the damage.
 pub(crate) struct PlainReader {
     inner: Box<dyn Read + Send>,
+    reopen: Option<Reopen>,
     compression: Compression,
     buffer: Vec<u8>,
     start: usize,
@@ -70,7 +79,12 @@ impl PlainReader {
         let file = File::open(path).map_err(|error| refused(&error))?;
         let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, FileReader(file));
         let compression = Compression::of(file.fill_buf().map_err(|error| refused(&error))?);
-        Ok(Self::over(plain(file, compression), compression))
+        let path = path.to_owned();
+        let reopen: Reopen = Box::new(move || {
+            let file = FileReader(File::open(&path)?);
+            Ok(Box::new(BufReader::with_capacity(FILE_BUFFER_BYTES, file)))
+        });
+        Ok(Self::over(plain(file, compression), compression, Some(reopen)))
     }
 
     /// What a reader gives, compressed or not.
@@ -80,18 +94,29 @@ impl PlainReader {
             .fill_buf()
             .map_err(|error| Fault::new(FaultKind::SourceRead, format!("file: {error}"), None))?;
         let compression = Compression::of(head);
-        Ok(Self::over(plain(stored, compression), compression))
+        Ok(Self::over(plain(stored, compression), compression, None))
     }
 
     /// Content in memory, compressed or not.
     pub(crate) fn in_memory(content: Vec<u8>) -> Self {
         let compression = Compression::of(&content);
-        Self::over(plain(io::Cursor::new(content), compression), compression)
+        if compression == Compression::None {
+            return Self::over(plain(io::Cursor::new(content), compression), compression, None);
+        }
+        let content: Arc<[u8]> = content.into();
+        let again = Arc::clone(&content);
+        let reopen: Reopen = Box::new(move || Ok(Box::new(io::Cursor::new(Arc::clone(&again)))));
+        Self::over(
+            plain(io::Cursor::new(content), compression),
+            compression,
+            Some(reopen),
+        )
     }
 
-    fn over(inner: Box<dyn Read + Send>, compression: Compression) -> Self {
+    fn over(inner: Box<dyn Read + Send>, compression: Compression, reopen: Option<Reopen>) -> Self {
         Self {
             inner,
+            reopen,
             compression,
             buffer: vec![0; PLAIN_BUFFER_BYTES],
             start: 0,
@@ -129,14 +154,27 @@ impl PlainReader {
             match self.inner.read(space) {
                 Ok(0) => self.finished = true,
                 Ok(count) => self.end += count,
-                Err(error) => {
-                    self.finished = true;
-                    let offset = self.offset + (self.end - self.start) as u64;
-                    self.fault = Some(read_fault(&error, self.compression, offset));
-                }
+                Err(error) => self.fail(&error),
             }
         }
         self.end - self.start
+    }
+
+    /// End the content at a fault, after what stands before it.
+    fn fail(&mut self, error: &io::Error) {
+        self.finished = true;
+        let kind = fault_kind(error);
+        if kind == FaultKind::Compression
+            && let Some(stored) = self.reopen.as_ref().and_then(|reopen| reopen().ok())
+        {
+            let read = self.offset + (self.end - self.start) as u64;
+            let rest = before_damage(stored, self.compression, read, error.kind());
+            self.buffer.truncate(self.end);
+            self.buffer.extend(rest);
+            self.end = self.buffer.len();
+        }
+        let offset = self.offset + (self.end - self.start) as u64;
+        self.fault = Some(read_fault(error, kind, self.compression, offset));
     }
 
     /// The bytes that are available without reading on.
@@ -157,31 +195,47 @@ impl PlainReader {
     }
 }
 
-fn read_fault(error: &io::Error, compression: Compression, offset: u64) -> Fault {
-    if error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<FileError>())
-        .is_some()
-    {
-        return Fault::new(
-            FaultKind::SourceRead,
+fn fault_kind(error: &io::Error) -> FaultKind {
+    let inner = error.get_ref();
+    if inner.is_some_and(|inner| inner.is::<FileError>()) {
+        return FaultKind::SourceRead;
+    }
+    // The libraries tell a checksum of the content from other damage by their words alone, which a test holds.
+    let of_content = |inner: &(dyn std::error::Error + Send + Sync)| inner.to_string().contains("checksum");
+    if inner.is_some_and(of_content) {
+        return FaultKind::Checksum;
+    }
+    FaultKind::Compression
+}
+
+fn read_fault(error: &io::Error, kind: FaultKind, compression: Compression, offset: u64) -> Fault {
+    let name = compression.name();
+    match kind {
+        FaultKind::SourceRead => Fault::new(
+            kind,
             format!("file: {error} after {offset} bytes of content"),
             Some(offset),
-        );
-    }
-    let what = if error.kind() == io::ErrorKind::UnexpectedEof {
-        "the compressed stream ends early".to_owned()
-    } else {
-        format!("the compressed stream is damaged ({error})")
-    };
-    Fault::new(
-        FaultKind::Compression,
-        format!(
-            "{}: {what} after {offset} bytes of plain content; copy the file again",
-            compression.name()
         ),
-        Some(offset),
-    )
+        FaultKind::Checksum => Fault::new(
+            kind,
+            format!(
+                "{name}: a checksum does not match after {offset} bytes of plain content, and any byte before may be wrong; copy the file again"
+            ),
+            None,
+        ),
+        _ => {
+            let what = if error.kind() == io::ErrorKind::UnexpectedEof {
+                "the compressed stream ends early".to_owned()
+            } else {
+                format!("the compressed stream is damaged ({error})")
+            };
+            Fault::new(
+                kind,
+                format!("{name}: {what} after {offset} bytes of plain content; copy the file again"),
+                Some(offset),
+            )
+        }
+    }
 }
 
 #[cfg(test)]
@@ -244,5 +298,102 @@ pub(crate) mod tests {
         reader.consume(10);
         assert!(reader.fill(PLAIN_BUFFER_BYTES * 2) >= PLAIN_BUFFER_BYTES * 2);
         assert_eq!(reader.fill(PLAIN_BUFFER_BYTES * 4), PLAIN_BUFFER_BYTES * 3 - 10);
+    }
+
+    fn noise(words: u32) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut byte = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (0..words).flat_map(|_| [0, 0, 0, byte()]).collect()
+    }
+
+    fn xz(content: &[u8]) -> Vec<u8> {
+        let options = lzma_rust2::XzOptions::with_preset(6);
+        let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(content: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn commonest_prefix(one: &[u8], other: &[u8]) -> usize {
+        one.iter().zip(other).take_while(|(a, b)| a == b).count()
+    }
+
+    #[test]
+    fn nothing_before_damage_is_lost_and_the_offset_is_that_of_the_plain_content() {
+        let plain = noise(200_000);
+        // How much a compressed byte can hold back: a symbol of deflate and LZMA, a block of Zstandard.
+        for (compress, least_ratio) in [
+            (gzip as fn(&[u8]) -> Vec<u8>, 0.49),
+            (xz, 0.48),
+            (zstd, 0.5 - 131_072.0 / 800_000.0),
+        ] {
+            let stored = compress(&plain);
+            let half = stored.len() / 2;
+            let cut = stored[..half].to_vec();
+            let mut damaged = stored.clone();
+            for byte in &mut damaged[half..half + 64] {
+                *byte ^= 0xff;
+            }
+            for (content, is_cut) in [(cut, true), (damaged, false)] {
+                let mut reader = reader_over(&content);
+                let found = read_all(&mut reader);
+                let good = commonest_prefix(&found, &plain);
+                assert!(
+                    good as f64 > least_ratio * plain.len() as f64,
+                    "{} of {}",
+                    good,
+                    plain.len()
+                );
+                if is_cut {
+                    assert_eq!(good, found.len());
+                }
+                let fault = reader.fault().unwrap();
+                // A block of Zstandard that holds bytes as they are hides damage until the checksum.
+                if is_cut || fault.kind != FaultKind::Checksum {
+                    assert_eq!(fault.kind, FaultKind::Compression, "{fault}");
+                    assert_eq!(fault.offset, Some(found.len() as u64));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_content_is_kept_up_to_the_damage() {
+        let plain = noise(2_000);
+        for compress in [gzip as fn(&[u8]) -> Vec<u8>, xz] {
+            let mut stored = compress(&plain);
+            let place = stored.len() * 9 / 10;
+            for byte in &mut stored[place - 40..place] {
+                *byte = 0xff;
+            }
+            let mut reader = reader_over(&stored);
+            let found = read_all(&mut reader);
+            assert!(commonest_prefix(&found, &plain) > plain.len() * 4 / 5);
+            assert!(reader.fault().is_some());
+        }
+    }
+
+    #[test]
+    fn a_checksum_that_does_not_match_is_a_doubt_about_all_of_it() {
+        let plain = noise(2_000);
+        let (gzip, xz, zstd) = (gzip(&plain), xz(&plain), zstd(&plain));
+        // The checksum of gzip stands before the length; that of a block of xz before the index and the footer.
+        let places = [gzip.len() - 8, xz.len() - 12 - 12 - 8, zstd.len() - 1];
+        for (mut stored, place) in [gzip, xz, zstd].into_iter().zip(places) {
+            stored[place] ^= 1;
+            let mut reader = reader_over(&stored);
+            assert_eq!(read_all(&mut reader), plain);
+            let fault = reader.fault().unwrap();
+            assert_eq!((fault.kind, fault.offset), (FaultKind::Checksum, None), "{fault}");
+            assert!(fault.message.contains("any byte before may be wrong"));
+        }
     }
 }

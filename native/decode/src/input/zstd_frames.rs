@@ -5,11 +5,17 @@ use std::io::{self, BufRead, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Reads frame after frame as one content, and holds each frame to its checksum.
+/// A last block without content, and room for the checksum of the frame: it makes the decoder hand out what it holds
+/// back for later blocks.
+const EMPTY_LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+
+/// Reads frame after frame as one content, and holds each frame to its checksum. Damage is told after all that stands
+/// before it.
 pub(crate) struct ZstdReader<R> {
     stored: R,
     decoder: Box<FrameDecoder>,
     in_frame: bool,
+    damage: Option<io::Error>,
 }
 
 impl<R: BufRead> ZstdReader<R> {
@@ -18,6 +24,7 @@ impl<R: BufRead> ZstdReader<R> {
             stored,
             decoder: Box::new(FrameDecoder::new()),
             in_frame: false,
+            damage: None,
         }
     }
 
@@ -87,14 +94,20 @@ impl<R: BufRead> Read for ZstdReader<R> {
                 return Ok(0);
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let step = BlockDecodingStrategy::UptoBlocks(1);
-                if let Err(error) = self.decoder.decode_blocks(&mut self.stored, step) {
-                    return Err(self.damaged(&error));
+                let step = || BlockDecodingStrategy::UptoBlocks(1);
+                if let Err(error) = self.decoder.decode_blocks(&mut self.stored, step()) {
+                    self.damage = Some(self.damaged(&error));
+                    self.decoder
+                        .decode_blocks(&EMPTY_LAST_BLOCK[..], step())
+                        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
                 }
             }
             let count = self.decoder.read(buffer)?;
             if count > 0 {
                 return Ok(count);
+            }
+            if let Some(damage) = self.damage.take() {
+                return Err(damage);
             }
             self.end()?;
         }

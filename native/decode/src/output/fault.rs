@@ -11,8 +11,12 @@ pub enum FaultKind {
     CorruptRecord,
     /// The capture's link type has no decoder.
     UnsupportedLinkType,
+    /// Every record was refused.
+    NothingUsable,
     /// The compressed stream is damaged.
     Compression,
+    /// A checksum of the compressed stream does not match, so that any byte of the content may be wrong.
+    Checksum,
     /// The operating system refused to open or read the file.
     SourceRead,
     /// Decoded rows did not form an Arrow batch, which no input should bring about.

@@ -132,6 +132,7 @@ mod tests {
             acknowledgement: 1,
             flags: TcpSegment::ACK,
             window: 500,
+            checksum: u16::from_be_bytes([frame[50], frame[51]]),
             options: TcpOptions::default(),
         };
         assert_eq!(packet.transport, Transport::Tcp(segment));

@@ -54,6 +54,8 @@ pub(crate) const ENCAPSULATIONS: &[Decoded] = &[
 pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, PacketRefusal> {
     match link {
         LinkType::RawIp => Ok(0),
+        // Serial lines are captured under the numbers of PPP also where they run Cisco HDLC, which its address tells.
+        LinkType::Ppp if matches!(frame, [0x0f | 0x8f, ..]) => ip_offset(LinkType::CiscoHdlc, frame),
         LinkType::Ppp => after_ppp(frame, 0),
         LinkType::PppOverEthernet => after_pppoe(frame, 0),
         LinkType::CiscoHdlc => after_ethertype(frame, 4, be_u16(frame, 2).ok_or(CUT)?),
@@ -195,6 +197,17 @@ mod tests {
             ip_offset(LinkType::Ethernet, &ethernet(&[0x8100])[..16]),
             Err(CUT)
         );
+    }
+
+    #[test]
+    fn cisco_hdlc_is_told_from_ppp_by_its_address() {
+        for address in [0x0f, 0x8f] {
+            assert_eq!(ip_offset(LinkType::Ppp, &[address, 0, 8, 0, 0x45]), Ok(4));
+            let keep_alive = ip_offset(LinkType::Ppp, &[address, 0, 0x80, 0x35, 0]);
+            assert_eq!(keep_alive, Err(PacketRefusal::EtherType(0x8035)));
+        }
+        assert_eq!(ip_offset(LinkType::Ppp, &[0xff, 3, 0, 0x21, 0x45]), Ok(4));
+        assert_eq!(ip_offset(LinkType::Ppp, &[0x21, 0x45]), Ok(1));
     }
 
     #[test]

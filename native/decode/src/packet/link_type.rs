@@ -93,6 +93,59 @@ const KNOWN: [KnownLinkType; 14] = [
     known(104, "c_hdlc", LinkType::CiscoHdlc, "Cisco HDLC"),
 ];
 
+/// Link types that captures are often of and that have no decoder, so that a refusal can name them.
+const WITHOUT_DECODER: [(u32, &str); 49] = [
+    (3, "ax25"),
+    (6, "ieee802_5"),
+    (7, "arcnet_bsd"),
+    (8, "slip"),
+    (10, "fddi"),
+    (19, "atm_clip"),
+    (99, "symantec_firewall"),
+    (100, "atm_rfc1483"),
+    (105, "ieee802_11"),
+    (106, "atm_clip"),
+    (107, "frelay"),
+    (114, "ltalk"),
+    (117, "pflog"),
+    (119, "ieee802_11_prism"),
+    (122, "ip_over_fc"),
+    (123, "sunatm"),
+    (127, "ieee802_11_radiotap"),
+    (129, "arcnet_linux"),
+    (138, "apple_ip_over_ieee1394"),
+    (139, "mtp2_with_phdr"),
+    (140, "mtp2"),
+    (141, "mtp3"),
+    (142, "sccp"),
+    (143, "docsis"),
+    (144, "linux_irda"),
+    (147, "user0"),
+    (148, "user1"),
+    (149, "user2"),
+    (150, "user3"),
+    (163, "ieee802_11_avs"),
+    (165, "bacnet_ms_tp"),
+    (177, "linux_lapd"),
+    (182, "mfr"),
+    (187, "bluetooth_hci_h4"),
+    (189, "usb_linux"),
+    (192, "ppi"),
+    (195, "ieee802_15_4_withfcs"),
+    (201, "bluetooth_hci_h4_with_phdr"),
+    (203, "lapd"),
+    (220, "usb_linux_mmapped"),
+    (224, "fc_2"),
+    (227, "can_socketcan"),
+    (230, "ieee802_15_4_nofcs"),
+    (239, "nflog"),
+    (249, "usbpcap"),
+    (251, "bluetooth_le_ll"),
+    (252, "wireshark_upper_pdu"),
+    (253, "netlink"),
+    (258, "pktap"),
+];
+
 const fn known(number: u32, name: &'static str, link: LinkType, meaning: &'static str) -> KnownLinkType {
     KnownLinkType {
         number,
@@ -124,6 +177,15 @@ impl LinkType {
                 .find(|known| known.link == link)
                 .map_or(u32::MAX, |known| known.number),
         }
+    }
+
+    /// A number with its name in the registry, where it has one: "127, radiotap".
+    pub(crate) fn describe(number: u32) -> String {
+        let known = KNOWN.iter().map(|known| (known.number, known.name));
+        known
+            .chain(WITHOUT_DECODER)
+            .find(|(listed, _)| *listed == number)
+            .map_or_else(|| number.to_string(), |(_, name)| format!("{number}, {name}"))
     }
 
     /// The names of all types that have a decoder, as messages list them.
@@ -158,6 +220,13 @@ mod tests {
         assert_eq!(
             (Other(147).number(), LinkType::from_number(147)),
             (147, Other(147))
+        );
+        assert_eq!(LinkType::describe(127), "127, ieee802_11_radiotap");
+        assert_eq!(LinkType::describe(400), "400");
+        assert!(
+            WITHOUT_DECODER
+                .iter()
+                .all(|(number, _)| LinkType::from_number(*number) == Other(*number))
         );
         let mut numbers: Vec<_> = KNOWN.iter().map(|known| known.number).collect();
         numbers.sort_unstable();

@@ -38,7 +38,7 @@ pub(crate) fn transport<'p>(network: &Network<'p>) -> Result<Packet<'p>, PacketR
                 Some(acknowledgement),
                 Some(offset_and_flags),
                 Some(window),
-                Some(_),
+                Some(checksum_and_urgent),
             ) = fields
             else {
                 return Err(short());
@@ -52,6 +52,7 @@ pub(crate) fn transport<'p>(network: &Network<'p>) -> Result<Packet<'p>, PacketR
                 acknowledgement,
                 flags: offset_and_flags & 0x01ff,
                 window,
+                checksum: (checksum_and_urgent >> 16) as u16,
                 options: TcpOptions::read(
                     acknowledgement,
                     bytes

@@ -19,6 +19,7 @@ pub(crate) struct TcpSegment {
     pub(crate) acknowledgement: u32,
     pub(crate) flags: u16,
     pub(crate) window: u16,
+    pub(crate) checksum: u16,
     pub(crate) options: TcpOptions,
 }
 

@@ -56,6 +56,9 @@ impl Side {
             Err(fault) => return self.recording.end_file(Some(fault)),
         };
         self.records += 1;
+        if let Some(reason) = captured.implausible() {
+            return summary.refuse(reason);
+        }
         self.first_ns.get_or_insert(captured.time_ns);
         self.last_ns = self.last_ns.max(captured.time_ns);
         let packet = match self.layers.decode(&captured) {

@@ -1,8 +1,9 @@
 //! Clock rate of RTP timestamps.
 
-/// Every clock rate that RFC 3551 assigns, and those of the common dynamic payload types.
-pub(crate) const CLOCK_RATES_HZ: [i32; 9] = [
-    8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000,
+/// Every clock rate that RFC 3551 assigns, and those of the common dynamic payload types; text and data run at 1 kHz
+/// (RFC 4103).
+pub(crate) const CLOCK_RATES_HZ: [i32; 10] = [
+    1000, 8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000,
 ];
 
 /// An estimate this far from every known rate is discarded.
@@ -30,7 +31,9 @@ pub(crate) struct ClockEstimator {
     packets: u64,
     first_ns: i64,
     last_timestamp: u32,
-    /// Timestamp units since the first packet, beyond the wrap of the 32-bit field.
+    /// Packets since the timestamps began, or began again.
+    packets_in_row: u64,
+    /// Timestamp units since then, beyond the wrap of the 32-bit field.
     elapsed_units: i64,
     span_s: f64,
     mean_time_s: f64,
@@ -40,19 +43,27 @@ pub(crate) struct ClockEstimator {
 }
 
 impl ClockEstimator {
-    pub(crate) fn add(&mut self, time_ns: i64, timestamp: u32) {
+    pub(crate) fn add(&mut self, time_ns: i64, timestamp: u32, begins_again: bool) {
         if self.packets == 0 {
             self.first_ns = time_ns;
+        }
+        if self.packets == 0 || begins_again {
+            // The slope is common to all rows of timestamps; each has means of its own.
             self.last_timestamp = timestamp;
+            self.packets_in_row = 0;
+            self.elapsed_units = 0;
+            self.mean_time_s = 0.0;
+            self.mean_units = 0.0;
         }
         self.elapsed_units += i64::from(timestamp.wrapping_sub(self.last_timestamp).cast_signed());
         self.last_timestamp = timestamp;
         self.packets += 1;
+        self.packets_in_row += 1;
         let time_s = (time_ns - self.first_ns) as f64 / 1e9;
         let units = self.elapsed_units as f64;
         let time_deviation = time_s - self.mean_time_s;
-        self.mean_time_s += time_deviation / self.packets as f64;
-        self.mean_units += (units - self.mean_units) / self.packets as f64;
+        self.mean_time_s += time_deviation / self.packets_in_row as f64;
+        self.mean_units += (units - self.mean_units) / self.packets_in_row as f64;
         self.time_square += time_deviation * (time_s - self.mean_time_s);
         self.time_units += time_deviation * (units - self.mean_units);
         self.span_s = self.span_s.max(time_s);
@@ -85,7 +96,7 @@ mod tests {
                 let jitter_ns = (packet * 7919 % 13) * 1_000_000;
                 let timestamp =
                     (u32::MAX - 1000).wrapping_add(u32::try_from(packet * i64::from(rate) / 50).unwrap());
-                estimator.add(packet * 20_000_000 + jitter_ns, timestamp);
+                estimator.add(packet * 20_000_000 + jitter_ns, timestamp, false);
             }
             assert_eq!(estimator.rate_hz(), Some(rate));
         }
@@ -96,8 +107,8 @@ mod tests {
         let mut odd = ClockEstimator::default();
         let mut short = ClockEstimator::default();
         for packet in 0..100u32 {
-            odd.add(i64::from(packet) * 20_000_000, packet * 1200);
-            short.add(i64::from(packet) * 1_000_000, packet * 90);
+            odd.add(i64::from(packet) * 20_000_000, packet * 1200, false);
+            short.add(i64::from(packet) * 1_000_000, packet * 90, false);
         }
         assert_eq!((odd.rate_hz(), short.rate_hz()), (None, None));
     }

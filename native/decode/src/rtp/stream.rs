@@ -29,6 +29,9 @@ const CANDIDATES: usize = 8;
 const STREAMS: usize = 256;
 /// A source with more payload types than a call negotiates is not RTP.
 const PAYLOAD_TYPES: u32 = 8;
+/// Where timestamps and times of arrival step apart by more than this, the sender began its timestamps again: no queue
+/// holds one packet back for so long and not the one before.
+const RESTART_S: f64 = 5.0;
 /// Frames whose packets may interleave, by reordering or retransmission.
 const RECENT_FRAMES: usize = 64;
 
@@ -79,39 +82,49 @@ impl RtpPacket {
 #[derive(Debug, Clone, Default)]
 struct Jitter {
     previous: Option<(i64, u32)>,
-    differences: u64,
+    differences: [u64; CLOCK_RATES_HZ.len()],
     units: [f64; CLOCK_RATES_HZ.len()],
     sums: [f64; CLOCK_RATES_HZ.len()],
     largest: [f64; CLOCK_RATES_HZ.len()],
 }
 
 impl Jitter {
-    fn add(&mut self, time_ns: i64, timestamp: u32) {
+    /// Add a packet; whether its timestamp begins again, whatever the clock rate is.
+    fn add(&mut self, time_ns: i64, timestamp: u32) -> bool {
         let Some((previous_ns, previous_timestamp)) = self.previous.replace((time_ns, timestamp)) else {
-            return;
+            return false;
         };
-        self.differences += 1;
+        let mut begins_again = true;
         let apart_s = (time_ns - previous_ns) as f64 / 1e9;
         let apart_units = f64::from(timestamp.wrapping_sub(previous_timestamp).cast_signed());
         let states = self.units.iter_mut().zip(&mut self.sums).zip(&mut self.largest);
-        for (((jitter, sum), largest), rate) in states.zip(CLOCK_RATES_HZ) {
+        let states = states.zip(&mut self.differences);
+        for ((((jitter, sum), largest), differences), rate) in states.zip(CLOCK_RATES_HZ) {
             let difference = (apart_s * f64::from(rate) - apart_units).abs();
+            if difference > RESTART_S * f64::from(rate) {
+                *jitter = 0.0;
+                continue;
+            }
+            begins_again = false;
+            *differences += 1;
             *jitter += (difference - *jitter) / 16.0;
             *sum += *jitter;
             *largest = largest.max(*jitter);
         }
+        begins_again
     }
 
     /// At the end, mean and largest, in milliseconds at the given rate.
     fn at_rate_ms(&self, rate_hz: i32) -> Option<(f64, f64, f64)> {
-        if self.differences == 0 {
+        let place = CLOCK_RATES_HZ.iter().position(|rate| *rate == rate_hz)?;
+        let differences = *self.differences.get(place)?;
+        if differences == 0 {
             return None;
         }
-        let place = CLOCK_RATES_HZ.iter().position(|rate| *rate == rate_hz)?;
         let milliseconds = |units: f64| units * 1e3 / f64::from(rate_hz);
         Some((
             milliseconds(*self.units.get(place)?),
-            milliseconds(*self.sums.get(place)? / self.differences as f64),
+            milliseconds(*self.sums.get(place)? / differences as f64),
             milliseconds(*self.largest.get(place)?),
         ))
     }
@@ -188,8 +201,8 @@ impl RtpStream {
             Arrival::Late => self.reordered_packets += 1,
             Arrival::New => {}
         }
-        self.jitter.add(packet.time_ns, packet.timestamp);
-        self.clock.add(packet.time_ns, packet.timestamp);
+        let begins_again = self.jitter.add(packet.time_ns, packet.timestamp);
+        self.clock.add(packet.time_ns, packet.timestamp, begins_again);
         self.frame(packet.timestamp);
     }
 
@@ -462,5 +475,26 @@ mod tests {
         assert!((end - after[3]).abs() < 1e-9);
         assert!((mean - after.iter().sum::<f64>() / 4.0).abs() < 1e-9);
         assert!((largest - after[2]).abs() < 1e-9);
+    }
+
+    #[test]
+    fn timestamps_that_begin_again_add_no_spike() {
+        for (rate, payload_type, step) in [(8000, 0u8, 160u32), (1000, 98, 20), (90_000, 96, 1800)] {
+            let mut direction = RtpDirection::default();
+            for n in 0..100u16 {
+                let offset = if n < 50 { 7 } else { 3_000_000_000 };
+                direction.packet(&RtpPacket {
+                    payload_type,
+                    ..packet(n, offset + u32::from(n) * step, i64::from(n) * 20_000_000)
+                });
+            }
+            let streams = direction.into_streams();
+            assert_eq!(streams[0].clock().unwrap().rate_hz, rate);
+            let (end, mean, largest) = streams[0].jitter_ms().unwrap();
+            assert!(
+                end < 1e-6 && mean < 1e-6 && largest < 1e-6,
+                "{largest} ms at {rate} Hz"
+            );
+        }
     }
 }

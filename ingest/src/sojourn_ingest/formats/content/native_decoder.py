@@ -15,7 +15,9 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.TruncatedError: "truncated",
     _native.CorruptRecordError: "corrupt_record",
     _native.UnsupportedLinkTypeError: "unsupported_link_type",
+    _native.NothingUsableError: "nothing_usable",
     _native.CompressionError: "compression",
+    _native.ChecksumError: "checksum",
     _native.SourceReadError: "unreadable",
 }
 

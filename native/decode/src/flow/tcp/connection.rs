@@ -13,6 +13,9 @@
 //! brings bytes that had not passed, within a time in which no sender can have learned of the hole: the
 //! smallest RTT of the whole path (the smallest samples of the two directions added, as the capture point
 //! splits the path), or 3 ms while a direction has no sample. Every other one is a retransmission.
+//! Bytes that a capture holds twice are neither: a segment with the same numbers and the same IP identification as one
+//! shortly before is a copy of it, made where the packet was captured (a mirror of several ports or VLANs), and is left
+//! out of all this. A segment without an identification is a copy only within a time in which nobody sends it again.
 //! A segment of at most one byte just below the highest sequence number is a keep-alive and neither. A
 //! retransmission is spurious if all of it had been acknowledged when it passed.
 
@@ -24,6 +27,14 @@ use crate::packet::types::TcpSegment;
 /// Without an RTT sample, reordering is distinguished from retransmission by the time Wireshark uses.
 const REORDERING_TIME_NS: i64 = 3_000_000;
 
+/// What a segment's packet is beside its TCP header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passing {
+    pub(crate) payload_bytes: u32,
+    pub(crate) ip_id: u32,
+    pub(crate) time_ns: i64,
+}
+
 /// Both directions of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct TcpConnection {
@@ -32,13 +43,15 @@ pub(crate) struct TcpConnection {
 }
 
 impl TcpConnection {
-    pub(crate) fn packet(
-        &mut self,
-        direction: Direction,
-        segment: &TcpSegment,
-        payload_bytes: u32,
-        time_ns: i64,
-    ) {
+    pub(crate) fn packet(&mut self, direction: Direction, segment: &TcpSegment, passing: &Passing) {
+        let Passing {
+            payload_bytes,
+            time_ns,
+            ..
+        } = *passing;
+        if self.directions.get_mut(direction).is_copy(segment, passing) {
+            return;
+        }
         self.handshake.packet(direction, segment, time_ns);
         let reordering_ns = match (self.directions.fwd.rtt.min_ns(), self.directions.rev.rtt.min_ns()) {
             (Some(fwd), Some(rev)) => fwd.saturating_add(rev),
@@ -73,9 +86,11 @@ impl TcpConnection {
                 .initial_sequence
                 .is_some_and(|initial| initial != segment.sequence)
             {
-                own.restart();
+                own.begin_again();
             }
             own.initial_sequence = Some(segment.sequence);
+        } else if !segment.has(TcpSegment::RST) {
+            own.settle_numbering(segment.sequence);
         }
         // A reset carries no meaningful window.
         if segment.window == 0 && !segment.has(TcpSegment::RST) {
@@ -141,16 +156,33 @@ mod tests {
             acknowledgement,
             flags,
             window: 1000,
+            checksum: 0,
             options: TcpOptions::default(),
         }
     }
 
+    fn pass(
+        connection: &mut TcpConnection,
+        direction: Direction,
+        segment: &TcpSegment,
+        payload_bytes: u32,
+        time_ns: i64,
+    ) {
+        let passing = Passing {
+            payload_bytes,
+            ip_id: 0,
+            time_ns,
+        };
+        connection.packet(direction, segment, &passing);
+    }
+
     fn data(connection: &mut TcpConnection, sequence: u32, length: u32, time_ms: i64) {
-        connection.packet(Fwd, &segment(sequence, 0, 0), length, time_ms * MS);
+        pass(connection, Fwd, &segment(sequence, 0, 0), length, time_ms * MS);
     }
 
     fn ack(connection: &mut TcpConnection, acknowledgement: u32, time_ms: i64) {
-        connection.packet(
+        pass(
+            connection,
             Rev,
             &segment(1, acknowledgement, TcpSegment::ACK),
             0,
@@ -273,10 +305,16 @@ mod tests {
             },
             ..segment(sequence, acknowledgement, flags)
         };
-        connection.packet(Fwd, &stamped(100, 0, 0, 7, 0), 50, 0);
-        connection.packet(Fwd, &stamped(100, 0, 0, 9, 0), 50, 200 * MS);
+        pass(&mut connection, Fwd, &stamped(100, 0, 0, 7, 0), 50, 0);
+        pass(&mut connection, Fwd, &stamped(100, 0, 0, 9, 0), 50, 200 * MS);
         for time_ms in [230, 240] {
-            connection.packet(Rev, &stamped(1, 150, TcpSegment::ACK, 1, 9), 0, time_ms * MS);
+            pass(
+                &mut connection,
+                Rev,
+                &stamped(1, 150, TcpSegment::ACK, 1, 9),
+                0,
+                time_ms * MS,
+            );
         }
         let fwd = &connection.directions.fwd;
         assert_eq!(fwd.rtt.samples(), 0);
@@ -345,22 +383,30 @@ mod tests {
     fn the_handshake_is_timed_only_when_nothing_was_repeated() {
         for repeat in [false, true] {
             let mut connection = TcpConnection::default();
-            connection.packet(Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
-            connection.packet(
+            pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+            pass(
+                &mut connection,
                 Rev,
                 &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
                 0,
                 20 * MS,
             );
             if repeat {
-                connection.packet(
+                pass(
+                    &mut connection,
                     Rev,
                     &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
                     0,
                     21 * MS,
                 );
             }
-            connection.packet(Fwd, &segment(8, 100, TcpSegment::ACK), 0, 25 * MS);
+            pass(
+                &mut connection,
+                Fwd,
+                &segment(8, 100, TcpSegment::ACK),
+                0,
+                25 * MS,
+            );
             assert_eq!(connection.handshake_rtt_ns(), (!repeat).then_some(25 * MS));
             assert_eq!(connection.directions.fwd.rtt.min_us(), Some(20_000));
             assert_eq!(connection.directions.rev.rtt.samples(), i64::from(!repeat));
@@ -370,12 +416,123 @@ mod tests {
     #[test]
     fn a_new_connection_on_used_ports_is_told_from_a_repeated_syn() {
         let mut connection = TcpConnection::default();
-        connection.packet(Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+        pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
         let again = segment(5000, 0, TcpSegment::SYN);
         assert!(!connection.is_succeeded_by(Fwd, &again));
-        connection.packet(Fwd, &segment(8, 1, TcpSegment::FIN | TcpSegment::ACK), 0, MS);
-        connection.packet(Rev, &segment(1, 9, TcpSegment::FIN | TcpSegment::ACK), 0, MS);
+        pass(
+            &mut connection,
+            Fwd,
+            &segment(8, 1, TcpSegment::FIN | TcpSegment::ACK),
+            0,
+            MS,
+        );
+        pass(
+            &mut connection,
+            Rev,
+            &segment(1, 9, TcpSegment::FIN | TcpSegment::ACK),
+            0,
+            MS,
+        );
         assert!(connection.is_succeeded_by(Fwd, &again));
         assert!(!connection.is_succeeded_by(Fwd, &segment(7, 0, TcpSegment::SYN)));
+    }
+
+    #[test]
+    fn a_fin_in_a_repeated_segment_is_not_a_byte_of_payload() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 10);
+        let fin = segment(150, 0, TcpSegment::FIN);
+        pass(&mut connection, Fwd, &fin, 50, 300 * MS);
+        assert_eq!(connection.directions.fwd.unique_payload_bytes, 100);
+        let mut in_a_hole = TcpConnection::default();
+        data(&mut in_a_hole, 100, 50, 0);
+        data(&mut in_a_hole, 201, 1, 10);
+        pass(&mut in_a_hole, Fwd, &fin, 50, 11 * MS);
+        pass(&mut in_a_hole, Fwd, &fin, 50, 300 * MS);
+        assert_eq!(in_a_hole.directions.fwd.unique_payload_bytes, 101);
+    }
+
+    #[test]
+    fn a_second_syn_ack_with_another_number_does_not_make_retransmissions_of_what_follows() {
+        let syn_ack = |sequence| segment(sequence, 8, TcpSegment::SYN | TcpSegment::ACK);
+        for (accepted, other) in [(99, 5_000_000), (5_000_000, 99), (5_000_000, 4_000_000_000)] {
+            for order in [[accepted, other], [other, accepted]] {
+                let mut connection = TcpConnection::default();
+                pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+                for (place, sequence) in order.into_iter().enumerate() {
+                    pass(
+                        &mut connection,
+                        Rev,
+                        &syn_ack(sequence),
+                        0,
+                        (20 + place as i64) * MS,
+                    );
+                }
+                pass(
+                    &mut connection,
+                    Fwd,
+                    &segment(8, accepted + 1, TcpSegment::ACK),
+                    0,
+                    30 * MS,
+                );
+                for n in 0..3 {
+                    let sent = segment(accepted + 1 + n * 50, 8, TcpSegment::ACK);
+                    pass(&mut connection, Rev, &sent, 50, (40 + i64::from(n)) * MS);
+                }
+                let rev = &connection.directions.rev;
+                assert_eq!(
+                    (
+                        rev.retransmitted_packets,
+                        rev.out_of_order_packets,
+                        rev.unique_payload_bytes
+                    ),
+                    (0, 0, 150)
+                );
+                assert_eq!(connection.handshake_rtt_ns(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_capture_holds_twice_is_a_copy_and_not_a_retransmission() {
+        let with_id = |ip_id, time_ms: i64| Passing {
+            payload_bytes: 50,
+            ip_id,
+            time_ns: time_ms * MS,
+        };
+        let sent = segment(150, 1, TcpSegment::ACK);
+        let copies = |passings: &[Passing]| {
+            let mut connection = TcpConnection::default();
+            data(&mut connection, 100, 50, 0);
+            for passing in passings {
+                connection.packet(Fwd, &sent, passing);
+            }
+            let fwd = connection.directions.fwd;
+            assert_eq!(fwd.unique_payload_bytes, 100);
+            (fwd.duplicate_packets, fwd.retransmitted_packets)
+        };
+        assert_eq!(copies(&[with_id(9, 1), with_id(9, 2), with_id(9, 90)]), (2, 0));
+        assert_eq!(copies(&[with_id(9, 1), with_id(10, 2)]), (0, 1));
+        assert_eq!(copies(&[with_id(9, 1), with_id(9, 200)]), (0, 1));
+        assert_eq!(copies(&[with_id(0, 1), with_id(0, 1)]), (1, 0));
+        assert_eq!(copies(&[with_id(0, 1), with_id(0, 3)]), (0, 1));
+    }
+
+    #[test]
+    fn a_copied_acknowledgement_is_not_a_duplicate_acknowledgement() {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        data(&mut connection, 150, 50, 0);
+        for (ip_id, time_ms) in [(1, 10), (1, 10), (2, 11), (2, 11), (0, 12), (0, 12)] {
+            let passing = Passing {
+                payload_bytes: 0,
+                ip_id,
+                time_ns: time_ms * MS,
+            };
+            connection.packet(Rev, &segment(1, 150, TcpSegment::ACK), &passing);
+        }
+        let rev = &connection.directions.rev;
+        assert_eq!((rev.duplicate_packets, rev.duplicate_acknowledgements), (2, 3));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::flow::tcp::connection::Passing;
+use crate::flow::tcp::passed::Passed;
 use crate::flow::tcp::rtt::RttStatistics;
 use crate::flow::tcp::sequence::distance;
 use crate::packet::types::TcpSegment;
@@ -41,6 +43,8 @@ struct PendingTimestamp {
 pub(crate) struct TcpDirection {
     pub(crate) flags: u16,
     pub(crate) unique_payload_bytes: i64,
+    /// Copies that the capture holds of segments that had passed.
+    pub(crate) duplicate_packets: i64,
     pub(crate) retransmitted_packets: i64,
     pub(crate) spurious_retransmitted_packets: i64,
     pub(crate) out_of_order_packets: i64,
@@ -64,9 +68,46 @@ pub(crate) struct TcpDirection {
     outstanding: VecDeque<Outstanding>,
     holes: Vec<Hole>,
     timestamps: VecDeque<PendingTimestamp>,
+    /// Where the numbering before the last SYN stood, until a segment tells which of the two goes on.
+    numbering_before: Option<(u32, u32)>,
+    passed: Passed,
 }
 
 impl TcpDirection {
+    /// Whether a segment is a copy that the capture holds of one that passed; if so it is counted, if not remembered.
+    pub(crate) fn is_copy(&mut self, segment: &TcpSegment, passing: &Passing) -> bool {
+        // Only what lies below the highest sequence number, or takes no number, can have passed.
+        let may_be = self
+            .next_sequence
+            .is_none_or(|next| distance(next, segment.sequence) < 0 || passing.payload_bytes == 0);
+        let copy = self.passed.is_copy(segment, passing, may_be);
+        self.duplicate_packets += i64::from(copy);
+        copy
+    }
+
+    /// A SYN brings another initial sequence number.
+    pub(crate) fn begin_again(&mut self) {
+        let before = self.initial_sequence.zip(self.next_sequence);
+        self.restart();
+        self.numbering_before = before;
+    }
+
+    /// The first segment after such a SYN tells which connection is meant: that whose numbers it is nearer to.
+    pub(crate) fn settle_numbering(&mut self, sequence: u32) {
+        let Some((initial, next_before)) = self.numbering_before.take() else {
+            return;
+        };
+        let from = |next: u32| distance(next, sequence).unsigned_abs();
+        if self
+            .next_sequence
+            .is_some_and(|next| from(next_before) < from(next))
+        {
+            self.restart();
+            self.initial_sequence = Some(initial);
+            self.next_sequence = Some(next_before);
+        }
+    }
+
     /// Forget sequence state: the host began a new connection inside this flow, or the flow is over.
     pub(crate) fn restart(&mut self) {
         self.next_sequence = None;
@@ -75,6 +116,7 @@ impl TcpDirection {
         self.outstanding = VecDeque::new();
         self.holes = Vec::new();
         self.timestamps = VecDeque::new();
+        self.numbering_before = None;
     }
 
     /// A segment passes.
@@ -120,9 +162,12 @@ impl TcpDirection {
         if ahead == -1 && controls == 0 && payload_bytes <= 1 {
             return;
         }
-        let (filled, filled_bytes) = self.fill_holes(start, end);
+        // SYN and FIN take a sequence number before and after the payload.
+        let payload_start = start.wrapping_add(u32::from(segment.has(TcpSegment::SYN)));
+        let payload_end = payload_start.wrapping_add(payload_bytes);
+        let (filled, filled_bytes) = self.fill_holes(start, end, (payload_start, payload_end));
         let beyond_bytes = distance(next, end).max(0);
-        let new_bytes = i64::from(filled_bytes) + i64::from(beyond_bytes);
+        let new_bytes = i64::from(filled_bytes) + i64::from(distance(next, payload_end).max(0));
         self.unique_payload_bytes += new_bytes.min(payload_bytes.into());
         if payload_bytes > 0 {
             match filled {
@@ -213,8 +258,8 @@ impl TcpDirection {
     }
 
     /// Take `start..end` out of the holes; the time of the oldest hole that it met, if it met any, and how
-    /// many bytes it filled.
-    fn fill_holes(&mut self, start: u32, end: u32) -> (Option<i64>, u32) {
+    /// many bytes of the payload filled them.
+    fn fill_holes(&mut self, start: u32, end: u32, payload: (u32, u32)) -> (Option<i64>, u32) {
         let mut met = None;
         let mut filled_bytes = 0u32;
         let mut right_rest = None;
@@ -227,7 +272,18 @@ impl TcpDirection {
             let right = distance(end, hole.end) > 0;
             let filled_start = if left { start } else { hole.start };
             let filled_end = if right { end } else { hole.end };
-            filled_bytes = filled_bytes.saturating_add(filled_end.wrapping_sub(filled_start));
+            let (payload_start, payload_end) = payload;
+            let first = if distance(filled_start, payload_start) > 0 {
+                payload_start
+            } else {
+                filled_start
+            };
+            let last = if distance(payload_end, filled_end) > 0 {
+                payload_end
+            } else {
+                filled_end
+            };
+            filled_bytes = filled_bytes.saturating_add(distance(first, last).max(0).unsigned_abs());
             if left && right {
                 right_rest = Some(Hole { start: end, ..*hole });
             }
