@@ -1,7 +1,8 @@
 //! One bidirectional flow.
 
 use crate::flow::interval::IntervalSeries;
-use crate::flow::tcp::connection::{Passing, TcpConnection};
+use crate::flow::tcp::connection::TcpConnection;
+use crate::flow::tcp::passed::Passing;
 use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::protocol::PROTOCOL_TCP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};

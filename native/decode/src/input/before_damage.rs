@@ -7,8 +7,7 @@ use std::io::{self, BufRead, ErrorKind, Read};
 
 use lzma_rust2::{Action, Status, XzStream};
 
-use crate::input::compression::Compression;
-use crate::input::source::{XZ_MEMORY_KIB, plain};
+use crate::input::compression::{Compression, XZ_MEMORY_KIB, plain};
 
 /// Most that is read again beyond what is there already: far more than any decompressor holds back.
 const MOST_BYTES: usize = 1 << 24;

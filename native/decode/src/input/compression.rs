@@ -1,6 +1,15 @@
 //! Compressions of files, recognised by their magic numbers.
 
+use std::io::{BufRead, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+
+use crate::input::zstd_frames::ZstdReader;
 use crate::output::decoded::decoded;
+
+/// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
+pub(crate) const XZ_MEMORY_KIB: u32 = 160 * 1024;
 
 decoded! {
     /// How a file is compressed.
@@ -27,5 +36,15 @@ impl Compression {
         } else {
             Self::None
         }
+    }
+}
+
+/// The plain content under a compression; several members, frames or streams in a row are one content.
+pub(crate) fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
+    match compression {
+        Compression::None => Box::new(stored),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
+        Compression::Zstd => Box::new(ZstdReader::new(stored)),
+        Compression::Xz => Box::new(XzReader::new_mem_limit(stored, true, XZ_MEMORY_KIB)),
     }
 }

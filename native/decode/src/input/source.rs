@@ -5,18 +5,12 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use flate2::bufread::MultiGzDecoder;
-use lzma_rust2::XzReader;
-
 use crate::input::before_damage::before_damage;
-use crate::input::compression::Compression;
-use crate::input::zstd_frames::ZstdReader;
+use crate::input::compression::{Compression, plain};
 use crate::output::fault::{Fault, FaultKind};
 
 const FILE_BUFFER_BYTES: usize = 128 * 1024;
 const PLAIN_BUFFER_BYTES: usize = 256 * 1024;
-/// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
-pub(crate) const XZ_MEMORY_KIB: u32 = 160 * 1024;
 
 /// Marks an error of the file itself, to distinguish it from one of the compressed stream above it.
 #[derive(Debug, thiserror::Error)]
@@ -34,16 +28,6 @@ impl Read for FileReader {
                 Ok(count) => return Ok(count),
             }
         }
-    }
-}
-
-/// The plain content under a compression; several members, frames or streams in a row are one content.
-pub(crate) fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
-    match compression {
-        Compression::None => Box::new(stored),
-        Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
-        Compression::Zstd => Box::new(ZstdReader::new(stored)),
-        Compression::Xz => Box::new(XzReader::new_mem_limit(stored, true, XZ_MEMORY_KIB)),
     }
 }
 
@@ -197,7 +181,7 @@ impl PlainReader {
 
 fn fault_kind(error: &io::Error) -> FaultKind {
     let inner = error.get_ref();
-    if inner.is_some_and(|inner| inner.is::<FileError>()) {
+    if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<FileError>) {
         return FaultKind::SourceRead;
     }
     // The libraries tell a checksum of the content from other damage by their words alone, which a test holds.

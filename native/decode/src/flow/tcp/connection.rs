@@ -21,19 +21,12 @@
 
 use crate::flow::tcp::direction::TcpDirection;
 use crate::flow::tcp::handshake::Handshake;
+use crate::flow::tcp::passed::Passing;
 use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::types::TcpSegment;
 
 /// Without an RTT sample, reordering is distinguished from retransmission by the time Wireshark uses.
 const REORDERING_TIME_NS: i64 = 3_000_000;
-
-/// What a segment's packet is beside its TCP header.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Passing {
-    pub(crate) payload_bytes: u32,
-    pub(crate) ip_id: u32,
-    pub(crate) time_ns: i64,
-}
 
 /// Both directions of a connection.
 #[derive(Debug, Default)]

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::flow::tcp::connection::Passing;
-use crate::flow::tcp::passed::Passed;
+use crate::flow::tcp::passed::{Passed, Passing};
 use crate::flow::tcp::rtt::RttStatistics;
 use crate::flow::tcp::sequence::distance;
 use crate::packet::types::TcpSegment;

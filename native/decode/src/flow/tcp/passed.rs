@@ -1,6 +1,5 @@
 //! Segments that passed shortly before, to tell a copy that the capture holds from one that was sent again.
 
-use crate::flow::tcp::connection::Passing;
 use crate::packet::types::TcpSegment;
 
 /// A mirror puts copies next to one another, at most a burst of a few packets apart.
@@ -9,6 +8,14 @@ const REMEMBERED: usize = 8;
 const WITH_ID_NS: i64 = 100_000_000;
 /// What has no identification may also be sent again, after a round-trip time.
 const WITHOUT_ID_NS: i64 = 1_000_000;
+
+/// What a segment's packet is beside its TCP header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passing {
+    pub(crate) payload_bytes: u32,
+    pub(crate) ip_id: u32,
+    pub(crate) time_ns: i64,
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Segment {
@@ -23,7 +30,7 @@ struct Segment {
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
     segments: [Segment; REMEMBERED],
-    newest: u8,
+    newest: usize,
 }
 
 impl Passed {
@@ -50,8 +57,8 @@ impl Passed {
                 return true;
             }
         }
-        self.newest = (self.newest + 1) % REMEMBERED as u8;
-        if let Some(oldest) = self.segments.get_mut(usize::from(self.newest)) {
+        self.newest = (self.newest + 1) % REMEMBERED;
+        if let Some(oldest) = self.segments.get_mut(self.newest) {
             *oldest = Segment {
                 numbers,
                 marks,
