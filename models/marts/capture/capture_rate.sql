@@ -1,0 +1,60 @@
+with
+
+flow_intervals as (
+    select * from {{ ref('stg_lake__flow_interval') }}
+),
+
+flows as (
+    select * from {{ ref('int_capture_flow') }}
+),
+
+totals as (
+    select * from {{ ref('int_capture_total') }}
+),
+
+-- A second of UTC holds whole intervals, since these start at multiples of their length.
+counted as (
+    select
+        flows.dataset,
+        flows.source_hash,
+        flows.file_name,
+        flows.protocol,
+        flows.service,
+        {{ integer_divide('flow_intervals.interval_start_ns', 1000000000) }} as utc_second,
+        sum(flow_intervals.packets) as packets,
+        sum(flow_intervals.bytes) as bytes,
+        sum(case flow_intervals.direction when 'fwd' then flow_intervals.bytes else 0 end) as fwd_bytes,
+        count(distinct flows.flow_id) as active_flows
+    from flow_intervals
+    inner join flows
+        on
+            flow_intervals.source_hash = flows.source_hash
+            and flow_intervals.flow_id = flows.flow_id
+    group by
+        flows.dataset,
+        flows.source_hash,
+        flows.file_name,
+        flows.protocol,
+        flows.service,
+        {{ integer_divide('flow_intervals.interval_start_ns', 1000000000) }}
+),
+
+final as (
+    select
+        counted.dataset,
+        counted.source_hash,
+        counted.protocol,
+        counted.service,
+        counted.utc_second - totals.first_second as second,
+        counted.file_name,
+        cast(counted.packets as bigint) as packets,
+        cast(counted.bytes as bigint) as bytes,
+        cast(8 * counted.bytes as double) as rate_bps,
+        cast(8 * counted.fwd_bytes as double) as fwd_rate_bps,
+        cast(8 * (counted.bytes - counted.fwd_bytes) as double) as rev_rate_bps,
+        counted.active_flows as sending_flows
+    from counted
+    inner join totals on counted.source_hash = totals.source_hash
+)
+
+select * from final
