@@ -21,7 +21,7 @@ in_recordings as (
     select
         flows.*,
         recordings.dataset,
-        recordings.file_name,
+        recordings.recording_name,
         recordings.is_loose,
         coalesce(responder_services.service, initiator_services.service, 'other') as service,
         cast(floor(flows.fwd_srtt_min_us) as bigint) as responder_rtt_min_us,
@@ -44,8 +44,14 @@ in_recordings as (
 judged as (
     select
         *,
-        case when protocol = 'tcp' then {{ connection_outcome('responder_rtt_min_us', 'responder_rtt_max_us', "'rtt_samples'", 'fwd_rtt_samples') }} end as responder_outcome,
-        case when protocol = 'tcp' then {{ connection_outcome('initiator_rtt_min_us', 'initiator_rtt_max_us', "'rtt_samples'", 'rev_rtt_samples') }} end as initiator_outcome
+        case
+            when protocol = 'tcp'
+                then {{ connection_outcome('responder_rtt_min_us', 'responder_rtt_max_us', "'rtt_samples'", 'fwd_rtt_samples') }}
+        end as responder_outcome,
+        case
+            when protocol = 'tcp'
+                then {{ connection_outcome('initiator_rtt_min_us', 'initiator_rtt_max_us', "'rtt_samples'", 'rev_rtt_samples') }}
+        end as initiator_outcome
     from in_recordings
 ),
 
@@ -55,7 +61,7 @@ final as (
         source_hash,
         decoder_version,
         flow_id,
-        file_name,
+        recording_name,
         is_loose,
         ip_version,
         protocol,

@@ -74,7 +74,10 @@ final as (
             else concat('captures:', in_folders.folder)
         end as dataset,
         in_folders.content_hash as source_hash,
-        in_folders.file_name,
+        case
+            when in_folders.run_id is null then in_folders.file_name
+            else concat(in_folders.run_id, '/', in_folders.file_name)
+        end as recording_name,
         in_folders.study_id,
         in_folders.run_id,
         in_folders.measurement,

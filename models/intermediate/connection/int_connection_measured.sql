@@ -90,7 +90,11 @@ judged as (
         limits.threshold_1_us,
         limits.threshold_2_us,
         limits.threshold_3_us,
-        {{ connection_outcome('connections.rtt_min_us', 'connections.rtt_max_us', 'connections.sample_basis', 'connections.rtt_samples') }} as outcome
+        {{
+            connection_outcome(
+                'connections.rtt_min_us', 'connections.rtt_max_us', 'connections.sample_basis', 'connections.rtt_samples'
+            )
+        }} as outcome
     from connections
     cross join limits
 ),

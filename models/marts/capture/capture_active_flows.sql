@@ -21,7 +21,7 @@ spans as (
     select
         flows.dataset,
         flows.source_hash,
-        flows.file_name,
+        flows.recording_name,
         flows.protocol,
         {{ integer_divide('flows.first_packet_ns', 1000000000) }} - totals.first_second as from_second,
         {{ integer_divide('flows.last_packet_ns', 1000000000) }} - totals.first_second + 1 as until_second
@@ -33,7 +33,7 @@ edges as (
     select
         spans.dataset,
         spans.source_hash,
-        spans.file_name,
+        spans.recording_name,
         spans.protocol,
         case signs.flow_change when 1 then spans.from_second else spans.until_second end as second,
         signs.flow_change
@@ -45,12 +45,12 @@ changes as (
     select
         dataset,
         source_hash,
-        file_name,
+        recording_name,
         protocol,
         second,
         sum(flow_change) as flow_change
     from edges
-    group by dataset, source_hash, file_name, protocol, second
+    group by dataset, source_hash, recording_name, protocol, second
     having sum(flow_change) != 0
 ),
 
@@ -60,7 +60,7 @@ final as (
         source_hash,
         protocol,
         second,
-        file_name,
+        recording_name,
         cast(sum(flow_change) over (
             partition by dataset, source_hash, protocol
             order by second

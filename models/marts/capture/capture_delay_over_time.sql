@@ -18,7 +18,7 @@ final as (
         quantiles.leg,
         quantiles.delay_kind,
         quantiles.second,
-        recordings.file_name,
+        recordings.recording_name,
         quantiles.connections,
         quantiles.p05_ms,
         quantiles.p25_ms,

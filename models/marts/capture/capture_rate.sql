@@ -17,7 +17,7 @@ counted as (
     select
         flows.dataset,
         flows.source_hash,
-        flows.file_name,
+        flows.recording_name,
         flows.protocol,
         flows.service,
         {{ integer_divide('flow_intervals.interval_start_ns', 1000000000) }} as utc_second,
@@ -33,7 +33,7 @@ counted as (
     group by
         flows.dataset,
         flows.source_hash,
-        flows.file_name,
+        flows.recording_name,
         flows.protocol,
         flows.service,
         {{ integer_divide('flow_intervals.interval_start_ns', 1000000000) }}
@@ -46,7 +46,7 @@ final as (
         counted.protocol,
         counted.service,
         counted.utc_second - totals.first_second as second,
-        counted.file_name,
+        counted.recording_name,
         cast(counted.packets as bigint) as packets,
         cast(counted.bytes as bigint) as bytes,
         cast(8 * counted.bytes as double) as rate_bps,

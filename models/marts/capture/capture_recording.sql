@@ -12,7 +12,7 @@ final as (
     select
         recordings.dataset,
         recordings.source_hash,
-        recordings.file_name,
+        recordings.recording_name,
         recordings.study_id,
         recordings.run_id,
         recordings.measurement,

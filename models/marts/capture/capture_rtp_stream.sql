@@ -15,7 +15,7 @@ final as (
         rtp_streams.flow_id,
         rtp_streams.direction,
         rtp_streams.ssrc,
-        recordings.file_name,
+        recordings.recording_name,
         rtp_streams.payload_type,
         rtp_streams.recognised_by,
         rtp_streams.clock_rate_hz,

@@ -9,7 +9,7 @@ final as (
         dataset,
         source_hash,
         flow_id,
-        file_name,
+        recording_name,
         cast(ip_version as string) as ip_version,
         protocol,
         responder_port,
