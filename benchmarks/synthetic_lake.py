@@ -152,8 +152,9 @@ def _chunk(tables: _Tables, numbers: np.ndarray, flows_a_run: int, random: np.ra
             "ingest_outcome",
             {"source_path": [f"synthetic/{names[i]}/{file_name}" for i in chosen], "content_hash": found,
              "source_hash": found, "decoder_version": VERSION, "size_bytes": 1, "modified_ns": 1,
-             "compression": "none", "format": "synthetic", "status": "ok", "records_read": flows_a_run,
-             "records_refused": 0, "refused_by_reason": "{}", "started_ns": START_NS, "duration_ms": 1.0},
+             "compression": "none", "format": "capture" if measurement.startswith("capture") else "synthetic",
+             "status": "ok", "records_read": flows_a_run, "records_refused": 0,
+             "refused_by_reason": "{}", "started_ns": START_NS, "duration_ms": 1.0},
             len(chosen),
         )  # fmt: skip
     scored = np.flatnonzero(has_app)

@@ -18,8 +18,8 @@ from typing import Any
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from qmon import simulate, write
-from tool_results import FORMS, flent_document
 from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, XML
+from tool_results import FORMS, flent_document
 
 from sojourn_ingest.synthetic.connection_files import write_world
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld

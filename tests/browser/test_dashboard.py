@@ -208,6 +208,12 @@ def wild(browser: Browser) -> Dashboard:
     return browser.open("buffering_in_the_wild")
 
 
+@pytest.fixture(scope="module")
+def captures(browser: Browser) -> Dashboard:
+    """Open “Captures”."""
+    return browser.open("captures")
+
+
 def _draw_everything(opened: Dashboard) -> None:
     """Wait for all charts, then make the window as tall as the dashboard so that nothing is out of sight."""
     page = opened.page
@@ -414,3 +420,18 @@ def test_every_share_of_hosts_in_the_wild_is_the_apis(wild: Dashboard) -> None:
         if series != "threshold" and value is not None
     }
     assert drawn == pytest.approx(expected, rel=1e-12)
+
+
+def test_everything_on_the_captures_dashboard_is_drawn(captures: Dashboard) -> None:
+    assert captures.notes == set()
+    assert captures.failures == []
+    for title in sorted(captures.expected):
+        assert captures.answer(title).result["rowcount"] > 0, title
+
+
+def test_the_numbers_of_recordings_and_flows_are_the_apis(captures: Dashboard) -> None:
+    recordings = captures.api.records("capture_recording")
+    (shown,) = captures.answer("Recordings read").rows
+    assert shown["recordings"] == len(recordings)
+    (shown,) = captures.answer("Flows found").rows
+    assert shown["flows"] == sum(recording["flows"] for recording in recordings)

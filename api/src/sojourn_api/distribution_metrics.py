@@ -54,6 +54,14 @@ METRICS = {
             ("is_upper_bound", *_OF_CONNECTIONS, "period_kind", "period"),
         ),
         Metric("rtt", "rtt", "connections", ("rtt_histogram",), (*_OF_CONNECTIONS, "rtt_statistic")),
+        Metric(
+            "capture_queuing_delay",
+            "queuing_delay",
+            "connections",
+            ("capture_queuing_delay_histogram",),
+            ("is_upper_bound", "dataset", "leg"),
+        ),
+        Metric("capture_rtt", "rtt", "connections", ("capture_rtt_histogram",), ("dataset", "leg", "rtt_basis")),
     )
 }
 

@@ -1,11 +1,59 @@
 with
 
-connections as (
+reported_connections as (
     select * from {{ ref('stg_lake__connection') }}
+),
+
+captured_connections as (
+    select * from {{ ref('int_capture_connection') }}
 ),
 
 limits as (
     select * from {{ ref('int_connection_class_limit') }}
+),
+
+connections as (
+    select
+        source_hash,
+        connection_number,
+        start_ns,
+        dataset,
+        synthetic,
+        rtt_basis,
+        sample_basis,
+        client_host_key,
+        access_technology,
+        country,
+        ip_version,
+        asn,
+        sent_bytes,
+        rtt_samples,
+        rtt_min_us,
+        rtt_avg_us,
+        rtt_max_us
+    from reported_connections
+
+    union all
+
+    select
+        source_hash,
+        connection_number,
+        start_ns,
+        dataset,
+        false as synthetic,
+        rtt_basis,
+        sample_basis,
+        client_host_key,
+        cast(null as string) as access_technology,
+        cast(null as string) as country,
+        ip_version,
+        cast(null as bigint) as asn,
+        sent_bytes,
+        rtt_samples,
+        rtt_min_us,
+        rtt_avg_us,
+        rtt_max_us
+    from captured_connections
 ),
 
 judged as (
@@ -42,17 +90,11 @@ judged as (
         limits.threshold_1_us,
         limits.threshold_2_us,
         limits.threshold_3_us,
-        -- Only counts of true samples are held against the filter. One poll shows one value, and so no spread.
-        case
-            when connections.rtt_min_us is null and connections.rtt_max_us is null then 'no_rtt'
-            when connections.rtt_min_us is null then 'no_minimum_rtt'
-            when connections.rtt_max_us is null then 'no_maximum_rtt'
-            when connections.rtt_min_us < 0 or connections.rtt_max_us < connections.rtt_min_us then 'maximum_below_minimum'
-            when connections.sample_basis = 'rtt_samples' and connections.rtt_samples is null then 'samples_not_counted'
-            when connections.sample_basis = 'rtt_samples' and connections.rtt_samples < 10 then 'fewer_than_10_samples'
-            when connections.sample_basis = 'polls' and coalesce(connections.rtt_samples, 0) < 2 then 'fewer_than_2_polls'
-            else 'counted'
-        end as outcome
+        {{
+            connection_outcome(
+                'connections.rtt_min_us', 'connections.rtt_max_us', 'connections.sample_basis', 'connections.rtt_samples'
+            )
+        }} as outcome
     from connections
     cross join limits
 ),

@@ -1,7 +1,13 @@
+{#- The hook names the recordings where dbt does not look for dependencies. -#}
+{%- do ref('int_capture_recording') -%}
 with
 
-connections as (
+reported_connections as (
     select * from {{ ref('stg_lake__connection') }}
+),
+
+captured_connections as (
+    select * from {{ ref('int_capture_connection') }}
 ),
 
 live_sources as (
@@ -23,8 +29,20 @@ dated as (
         rtt_basis,
         sample_basis,
         {{ utc_date('start_ns') }} as start_date
-    from connections
+    from reported_connections
     where source_hash in (select live_sources.source_hash from live_sources)
+
+    union all
+
+    select
+        source_hash,
+        decoder_version,
+        dataset,
+        false as synthetic,
+        rtt_basis,
+        sample_basis,
+        {{ utc_date('start_ns') }} as start_date
+    from captured_connections
 ),
 
 counted as (

@@ -13,11 +13,16 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- Before the list of sources is made: remove the sources that are no longer live. -#}
+{#-
+    Before the list of sources is made: remove the sources that are no longer live, and all captures. Whether the connections of a capture count,
+    and in which data set, changes with its folder and with manifests that come later; they are few enough to be listed at every build.
+-#}
 {% macro forget_gone_sources() -%}
     {%- if is_incremental() -%}
     delete from {{ this }}
-    where (source_hash, decoder_version) not in (select source_hash, decoder_version from {{ ref('int_connection_source') }})
+    where
+        (source_hash, decoder_version) not in (select source_hash, decoder_version from {{ ref('int_connection_source') }})
+        or source_hash in (select source_hash from {{ ref('int_capture_recording') }})
     {%- endif -%}
 {%- endmacro %}
 

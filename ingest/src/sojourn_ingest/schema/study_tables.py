@@ -169,8 +169,8 @@ RUN_SOURCE = Table(
             "measurement",
             STRING,
             "capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log in another form, "
-            "used only where queue_log is not usable), queue_counters, tcp_polls, the tool whose series it holds, frame_vmaf, "
-            "frame_ssim or frame_psnr (what a tool gave the frames that arrived), or page_loads",
+            "used only where queue_log is not usable), queue_counters, tcp_polls, the tool whose series it holds, "
+            "frame_vmaf, frame_ssim or frame_psnr (what a tool gave the frames that arrived), or page_loads",
             nullable=False,
             codes=(
                 "capture_before",

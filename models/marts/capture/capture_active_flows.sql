@@ -1,0 +1,72 @@
+-- Only seconds with a change have a row: a recording may last for weeks, and damaged times for decades.
+with
+
+flows as (
+    select * from {{ ref('int_capture_flow') }}
+),
+
+totals as (
+    select * from {{ ref('int_capture_total') }}
+),
+
+signs as (
+    select 1 as flow_change
+
+    union all
+
+    select -1 as flow_change
+),
+
+spans as (
+    select
+        flows.dataset,
+        flows.source_hash,
+        flows.recording_name,
+        flows.protocol,
+        {{ integer_divide('flows.first_packet_ns', 1000000000) }} - totals.first_second as from_second,
+        {{ integer_divide('flows.last_packet_ns', 1000000000) }} - totals.first_second + 1 as until_second
+    from flows
+    inner join totals on flows.source_hash = totals.source_hash
+),
+
+edges as (
+    select
+        spans.dataset,
+        spans.source_hash,
+        spans.recording_name,
+        spans.protocol,
+        case signs.flow_change when 1 then spans.from_second else spans.until_second end as second,
+        signs.flow_change
+    from spans
+    cross join signs
+),
+
+changes as (
+    select
+        dataset,
+        source_hash,
+        recording_name,
+        protocol,
+        second,
+        sum(flow_change) as flow_change
+    from edges
+    group by dataset, source_hash, recording_name, protocol, second
+    having sum(flow_change) != 0
+),
+
+final as (
+    select
+        dataset,
+        source_hash,
+        protocol,
+        second,
+        recording_name,
+        cast(sum(flow_change) over (
+            partition by dataset, source_hash, protocol
+            order by second
+            rows between unbounded preceding and current row
+        ) as bigint) as active_flows
+    from changes
+)
+
+select * from final

@@ -1,0 +1,23 @@
+with
+
+delay_bins as (
+    select * from {{ ref('int_capture_delay_bin') }}
+    where delay_kind = 'queuing_delay'
+),
+
+final as (
+    select
+        dataset,
+        service,
+        leg,
+        start_date,
+        bin_index,
+        {{ bin_lower_us('bin_index') }} as bin_lower_us,
+        {{ bin_upper_us('bin_index') }} as bin_upper_us,
+        cast(sum(connections) as bigint) as connections,
+        true as is_upper_bound
+    from delay_bins
+    group by dataset, service, leg, start_date, bin_index
+)
+
+select * from final
