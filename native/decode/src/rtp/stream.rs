@@ -82,7 +82,9 @@ impl RtpPacket {
 #[derive(Debug, Clone, Default)]
 struct Jitter {
     previous: Option<(i64, u32)>,
-    differences: [u64; CLOCK_RATES_HZ.len()],
+    differences: u64,
+    /// Of the differences, those at which the timestamps began again, by clock rate.
+    restarts: [u64; CLOCK_RATES_HZ.len()],
     units: [f64; CLOCK_RATES_HZ.len()],
     sums: [f64; CLOCK_RATES_HZ.len()],
     largest: [f64; CLOCK_RATES_HZ.len()],
@@ -94,30 +96,51 @@ impl Jitter {
         let Some((previous_ns, previous_timestamp)) = self.previous.replace((time_ns, timestamp)) else {
             return false;
         };
-        let mut begins_again = true;
         let apart_s = (time_ns - previous_ns) as f64 / 1e9;
         let apart_units = f64::from(timestamp.wrapping_sub(previous_timestamp).cast_signed());
+        let differences = CLOCK_RATES_HZ.map(|rate| (apart_s * f64::from(rate) - apart_units).abs());
+        let restarts = differences
+            .iter()
+            .zip(CLOCK_RATES_HZ)
+            .fold(0, |sum, (difference, rate)| {
+                sum + usize::from(*difference > RESTART_S * f64::from(rate))
+            });
+        self.differences += 1;
+        if restarts > 0 {
+            self.restart(&differences);
+            return restarts == CLOCK_RATES_HZ.len();
+        }
         let states = self.units.iter_mut().zip(&mut self.sums).zip(&mut self.largest);
-        let states = states.zip(&mut self.differences);
-        for ((((jitter, sum), largest), differences), rate) in states.zip(CLOCK_RATES_HZ) {
-            let difference = (apart_s * f64::from(rate) - apart_units).abs();
-            if difference > RESTART_S * f64::from(rate) {
-                *jitter = 0.0;
-                continue;
-            }
-            begins_again = false;
-            *differences += 1;
+        for (((jitter, sum), largest), difference) in states.zip(differences) {
             *jitter += (difference - *jitter) / 16.0;
             *sum += *jitter;
             *largest = largest.max(*jitter);
         }
-        begins_again
+        false
+    }
+
+    /// Add a packet whose timestamp begins again at some of the clock rates, at which the jitter does so too.
+    fn restart(&mut self, differences: &[f64; CLOCK_RATES_HZ.len()]) {
+        let states = self.units.iter_mut().zip(&mut self.sums).zip(&mut self.largest);
+        let states = states.zip(&mut self.restarts);
+        for (((((jitter, sum), largest), restarts), difference), rate) in
+            states.zip(differences).zip(CLOCK_RATES_HZ)
+        {
+            if *difference > RESTART_S * f64::from(rate) {
+                *jitter = 0.0;
+                *restarts += 1;
+            } else {
+                *jitter += (difference - *jitter) / 16.0;
+                *sum += *jitter;
+                *largest = largest.max(*jitter);
+            }
+        }
     }
 
     /// At the end, mean and largest, in milliseconds at the given rate.
     fn at_rate_ms(&self, rate_hz: i32) -> Option<(f64, f64, f64)> {
         let place = CLOCK_RATES_HZ.iter().position(|rate| *rate == rate_hz)?;
-        let differences = *self.differences.get(place)?;
+        let differences = self.differences - *self.restarts.get(place)?;
         if differences == 0 {
             return None;
         }
