@@ -24,7 +24,7 @@ VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 #: The version of a Python project or a Cargo package or workspace: the first line `version = "…"` of its section.
 _SECTION = re.compile(
-    r'(?ms)^\[(?:project|package|workspace\.package)\]\n(?:(?!\[).*?\n)*?version = "(?P<version>[^"]+)"'
+    r'(?m)^\[(?:project|package|workspace\.package)\]\n(?:(?!\[)[^\n]*\n)*?version = "(?P<version>[^"]+)"'
 )
 #: Our own packages in a lock file of uv or Cargo.
 _LOCKED = re.compile(r'(?m)^name = "sojourn(?:-[a-z-]+)?"\nversion = "(?P<version>[^"]+)"$')

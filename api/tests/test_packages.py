@@ -21,6 +21,7 @@ FOLDERS = {
     "sojourn_statistics": ROOT / "transforms" / "statistics",
     "sojourn_api": ROOT / "api",
     "sojourn_client": ROOT / "api" / "client",
+    "sojourn_testbed": ROOT / "testbed",
 }
 DECLARED_EXACTLY = ("sojourn_snapshot", "sojourn_statistics", "sojourn_api", "sojourn_client")
 BUILD_ONLY = ("sojourn_transforms", "sojourn_ingest", "dbt", "dbt.adapters", "pyspark", "obstore")

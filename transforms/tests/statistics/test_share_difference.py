@@ -74,7 +74,7 @@ def test_few_clusters_are_refused_with_the_reason() -> None:
     assert found.shift.interval is None
     assert found.shift.interval_null_reason == "9 clusters: an interval needs 10"
     assert found.test.p_value is None
-    with pytest.raises(ValueError, match="no connections"):
+    with pytest.raises(ValueError, match="at least one connection"):
         share_difference([0], [0], [1], [2])
 
 
