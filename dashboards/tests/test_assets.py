@@ -68,9 +68,9 @@ def test_a_chart_leaves_excluded_and_solo_runs_out(name: str) -> None:
     conditions = [(f["subject"], f["operator"], f.get("comparator")) for f in CHARTS[name]["params"]["adhoc_filters"]]
     dataset = CHARTS[name]["dataset_uuid"]
     # Both marts of comparisons leave excluded runs out themselves; what a published finding is of, the finding says.
-    if dataset == FILES["datasets/sojourn_api/published_comparison.yaml"]["uuid"]:
+    if dataset == FILES["datasets/sojourn_api/studies/published_comparison.yaml"]["uuid"]:
         return
-    if dataset != FILES["datasets/sojourn_api/comparison.yaml"]["uuid"]:
+    if dataset != FILES["datasets/sojourn_api/runs/comparison.yaml"]["uuid"]:
         assert ("exclusion_reason", "IS NULL", None) in conditions
     assert ("start_order", "!=", "solo") in conditions
 
