@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from typing import Any
-
-import pytest
 
 from sojourn_testbed.backend.qemu import archive
 from sojourn_testbed.cells import blocks
@@ -50,7 +47,6 @@ def test_every_flow_has_a_sender_and_every_run_its_recording() -> None:
         assert "500000bit" in step["argv"]
 
 
-@pytest.mark.skipif(shutil.which("cpio") is None, reason="cpio is not installed")
 def test_the_archive_is_what_cpio_reads() -> None:
     files = {"job/job.json": b"{}", "job/0000.json": b"abc"}
     packed = archive(files)
