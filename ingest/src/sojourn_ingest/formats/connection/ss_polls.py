@@ -186,7 +186,8 @@ class SsPolls(ConnectionFormat):
         """Return whether the first line is a poll."""
         lines = head_lines(source, limit=1)
         first = lines[0] if lines else b""
-        return first.startswith(b'{"ts_ns":') and b'"raw":' in first
+        # Of the poll itself, not of a list in it: tc's options of CAKE have a key of this name too.
+        return first.startswith(b'{"ts_ns":') and b'"raw":' in first.partition(b"[")[0]
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per socket and poll; a line or socket that cannot be read is refused and counted."""
