@@ -9,7 +9,6 @@ import duckdb
 import pytest
 
 from sojourn_testbed.backend.qemu import QemuBackend
-from sojourn_testbed.cells import blocks
 from sojourn_testbed.execution import Progress, execute
 from sojourn_testbed.ledger import Ledger
 from sojourn_testbed.plan import Plan
@@ -89,15 +88,3 @@ def test_the_results_are_ingested_without_a_complaint(study: tuple[Path, list[Pr
         f"select aqm, bandwidth_bps, application, congestion_control from '{files}' order by aqm"
     ).fetchall()
     assert rows == [("cake", 2_000_000, "voice", "cubic"), ("tail-drop", 2_000_000, "voice", "cubic")]
-
-
-def test_the_first_run_after_a_boot_is_the_same_bit_for_bit(backend: QemuBackend, tmp_path: Path) -> None:
-    plan = Plan.model_validate(SHORT)
-    first = blocks(plan)[0][:1]
-    contents = []
-    for name in ("one", "two"):
-        found: list[Path] = []
-        backend.carry_out(plan, first, tmp_path / name, lambda _, raw, found=found: found.append(raw))  # type: ignore[misc]
-        contents.append({path.name: path.read_bytes() for path in found[0].iterdir()})
-    for name in ("before.pcap", "after.pcap", "queue_bpftrace.txt"):
-        assert contents[0][name] == contents[1][name], name
