@@ -1,9 +1,9 @@
 """Runs in a guest under QEMU with a virtual clock: no privileges, no KVM, no network, and no effect of the host's load.
 
 ``-icount shift=0,sleep=off`` makes one instruction of the guest one nanosecond of its time, and idle time takes none.
-All that the guest reads is in its memory before the first instruction (kernel, file system, specifications of runs), and
-its random numbers come from no hardware. Runs of two boots still differ: results leave by 9p, whose answers come when
-the host finds time.
+All that the guest reads is in its memory before the first instruction (kernel, file system, specifications), and its
+random numbers come from no hardware. Runs of two boots still differ: results leave by 9p, whose answers come when the
+host finds time.
 """
 
 from __future__ import annotations
