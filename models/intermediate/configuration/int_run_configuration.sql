@@ -17,6 +17,7 @@ named as (
         || '/aqm=' || aqm
         || '/queue_size_bdp=' || coalesce({{ plain_text('queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('queue_size_bytes') }}, 'none')
+        || case when queue_limit_packets is null then '' else '/queue_limit_packets=' || {{ plain_text('queue_limit_packets') }} end
         || '/congestion_control=' || coalesce(congestion_control, 'none')
         || '/start_order=' || start_order
         || case when aqm_parameters is null then '' else '/aqm_parameters=' || aqm_parameters end
@@ -47,6 +48,7 @@ final as (
         aqm,
         queue_size_bdp,
         queue_size_bytes,
+        queue_limit_packets,
         queue_label,
         congestion_control,
         application,

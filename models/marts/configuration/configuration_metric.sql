@@ -70,6 +70,7 @@ final as (
         configurations.aqm,
         configurations.queue_size_bdp,
         configurations.queue_size_bytes,
+        configurations.queue_limit_packets,
         configurations.queue_label,
         configurations.aqm_parameters,
         configurations.bandwidth_programme,

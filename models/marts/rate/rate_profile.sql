@@ -21,6 +21,10 @@ named as (
         || '/aqm=' || profiles.aqm
         || '/queue_size_bdp=' || coalesce({{ plain_text('profiles.queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('profiles.queue_size_bytes') }}, 'none')
+        || case
+            when profiles.queue_limit_packets is null then ''
+            else '/queue_limit_packets=' || {{ plain_text('profiles.queue_limit_packets') }}
+        end
         || '/congestion_control=' || coalesce(profiles.congestion_control, 'none')
         || '/start_order=' || coalesce(profiles.start_order, 'none') as rate_profile_id,
         profiles.study_id,
@@ -34,6 +38,7 @@ named as (
         profiles.aqm,
         profiles.queue_size_bdp,
         profiles.queue_size_bytes,
+        profiles.queue_limit_packets,
         profiles.queue_label,
         profiles.congestion_control,
         profiles.application,
@@ -47,7 +52,7 @@ seconds as (
     select
         named.rate_profile_id,
         rates.second,
-        max(rates.link_rate_bps) as link_rate_bps,
+        cast(max(rates.link_rate_bps) as double) as link_rate_bps,
         count(case when named.exclusion_reason is null then 1 end) as runs,
         count(named.exclusion_reason) as excluded_runs,
         median(case when named.exclusion_reason is null then rates.rate_bps end) as rate_median_bps,
@@ -77,6 +82,7 @@ described as (
         aqm,
         queue_size_bdp,
         queue_size_bytes,
+        queue_limit_packets,
         queue_label,
         congestion_control,
         application,
@@ -99,6 +105,7 @@ final as (
         described.aqm,
         described.queue_size_bdp,
         described.queue_size_bytes,
+        described.queue_limit_packets,
         described.queue_label,
         described.congestion_control,
         described.application,

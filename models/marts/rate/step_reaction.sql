@@ -177,6 +177,7 @@ final as (
         profiles.aqm,
         profiles.queue_size_bdp,
         profiles.queue_size_bytes,
+        profiles.queue_limit_packets,
         profiles.queue_label,
         profiles.congestion_control,
         profiles.application,

@@ -22,6 +22,7 @@ binned as (
         profiles.reconciliation_verdict = 'disagree' as disagrees,
         profiles.second,
         profiles.bytes,
+        profiles.link_rate_bps,
         profiles.lost_events,
         case when profiles.exclusion_reason is null then profiles.utilisation_ratio end as utilisation_ratio
     from profiles
@@ -42,6 +43,7 @@ summarised as (
         -- Each second of a run has the run's lost events.
         cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
         cast(sum(case when is_counted then bytes end) as double) as bytes_sum,
+        round(sum(case when is_counted then link_rate_bps end), 3) as link_bits,
         min(utilisation_ratio) as utilisation_min_ratio,
         percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
         median(utilisation_ratio) as utilisation_median_ratio,
@@ -65,6 +67,7 @@ final as (
         configurations.aqm,
         configurations.queue_size_bdp,
         configurations.queue_size_bytes,
+        configurations.queue_limit_packets,
         configurations.queue_label,
         configurations.congestion_control,
         configurations.application,
@@ -75,7 +78,7 @@ final as (
         summarised.disagreeing_runs,
         summarised.seconds,
         summarised.lost_events,
-        summarised.bytes_sum * 8 / nullif(summarised.seconds, 0) / configurations.bandwidth_bps as utilisation_mean_ratio,
+        summarised.bytes_sum * 8 / summarised.link_bits as utilisation_mean_ratio,
         summarised.utilisation_min_ratio,
         summarised.utilisation_q1_ratio,
         summarised.utilisation_median_ratio,

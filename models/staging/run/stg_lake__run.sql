@@ -25,6 +25,8 @@ final as (
         application,
         repetition,
         bandwidth_programme,
+        bottleneck_interface,
+        bottleneck_handle,
         session_id,
         start_ns,
         window_start_ns,

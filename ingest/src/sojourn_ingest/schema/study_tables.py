@@ -87,7 +87,12 @@ RUN = Table(
             names_hosts=True,
         ),
         Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
-        Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
+        Column(
+            "bandwidth_bps",
+            INT64,
+            "bottleneck rate; where a programme changes it within the run, what the source states beside the programme",
+            "bit/s",
+        ),
         Column("rtt_ms", FLOAT, "round-trip time without queuing; null where the source does not say", "ms"),
         Column(
             "aqm",
@@ -113,6 +118,13 @@ RUN = Table(
             STRING,
             "name of the study's programme by which the rate changes within the run; null if it does not",
         ),
+        Column(
+            "bottleneck_interface",
+            STRING,
+            "interface of the bottleneck's queue, where the queue log holds several; null: not said",
+            names_hosts=True,
+        ),
+        Column("bottleneck_handle", STRING, "handle of that queue's discipline as tc prints it; null: not said"),
         Column("session_id", STRING, "call or session that the run belongs to, where scores are given by it"),
         Column("start_ns", INT64, "start of the run, UTC epoch", "ns"),
         Column("window_start_ns", INT64, "start of the measurement window, UTC epoch", "ns"),

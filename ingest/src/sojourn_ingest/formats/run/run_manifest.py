@@ -45,7 +45,7 @@ class RunManifest(Format):
     describes_neighbours = True
     describes_runs = True
     pair_format = CapturePair
-    version = "run-manifest-5"
+    version = "run-manifest-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -117,6 +117,11 @@ class RunManifest(Format):
                 if declared is not None and declared != content_hash:
                     raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
             found.append((measured.paths, recording_hash(hashes)))
+        if manifest.bandwidth_bps is None:
+            raise InputError(
+                "rate_changes",
+                "the run's rate changes, and the delay between two captures needs one rate; give bandwidth_bps to have it",
+            )
         (before, before_hash), (after, after_hash) = found
         return CapturePair(
             study_id=manifest.study,
@@ -149,6 +154,8 @@ class RunManifest(Format):
             "application": manifest.app,
             "repetition": manifest.repetition,
             "bandwidth_programme": manifest.bandwidth_programme,
+            "bottleneck_interface": queue.interface,
+            "bottleneck_handle": queue.handle,
             "session_id": manifest.session_id,
             "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
             "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),

@@ -107,6 +107,7 @@ CONFIGURATION = (
     "aqm",
     "queue_size_bdp",
     "queue_size_bytes",
+    "queue_limit_packets",
     "queue_label",
     "congestion_control",
     "application",
@@ -114,7 +115,7 @@ CONFIGURATION = (
 )
 """What must be equal between two runs for them to have one configuration."""
 
-QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes")
+QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes", "queue_limit_packets")
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ FACTORS = {
         Factor("aqm", ("aqm", "queue_label"), QUEUE_SIZE),
         Factor("queue_label", ("aqm", "queue_label", *QUEUE_SIZE)),
         Factor("queue_size_bdp", ("queue_label", *QUEUE_SIZE)),
+        Factor("queue_limit_packets", ("queue_label", *QUEUE_SIZE)),
         # A queue of the same size in BDP has other bytes at another rate or RTT.
         Factor("bandwidth_bps", ("bandwidth_bps", "queue_size_bytes")),
         Factor("rtt_ms", ("rtt_ms", "queue_size_bytes")),
