@@ -132,3 +132,27 @@ def test_the_bottleneck_among_several_queues_is_named_by_interface_and_handle(tm
     )
     (run,) = read(path)["run"]
     assert (run["bottleneck_interface"], run["bottleneck_handle"], run["queue_size_packets"]) == ("up", "1:", 8)
+
+
+def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    axes = ("testbed", "queue_scheme", "congested_direction", "participants", "call_view")
+    path.write_text(json.dumps(minimal()))
+    (old,) = read(path)["run"]
+    assert [old[axis] for axis in axes] == [None] * 5
+    path.write_text(
+        json.dumps(
+            minimal(
+                queue={"discipline": "pfifo", "size_packets": 64, "scheme": "BDP"},
+                testbed="access",
+                congested_direction="upstream",
+                participants=4,
+                call_view="gallery",
+            )
+        )
+    )
+    (run,) = read(path)["run"]
+    assert [run[axis] for axis in axes] == ["access", "BDP", "upstream", 4, "gallery"]
+    path.write_text(json.dumps(minimal(congested_direction="sideways")))
+    with pytest.raises(InputError, match="congested_direction"):
+        read(path)

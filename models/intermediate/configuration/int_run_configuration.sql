@@ -21,7 +21,12 @@ named as (
         || '/congestion_control=' || coalesce(congestion_control, 'none')
         || '/start_order=' || start_order
         || case when aqm_parameters is null then '' else '/aqm_parameters=' || aqm_parameters end
-        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end as configuration_id
+        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end
+        || case when testbed is null then '' else '/testbed=' || testbed end
+        || case when queue_scheme is null then '' else '/queue_scheme=' || queue_scheme end
+        || case when congested_direction is null then '' else '/congested_direction=' || congested_direction end
+        || case when participants is null then '' else '/participants=' || {{ plain_text('participants') }} end
+        || case when call_view is null then '' else '/call_view=' || call_view end as configuration_id
     from runs
 ),
 
@@ -53,6 +58,11 @@ final as (
         congestion_control,
         application,
         start_order,
+        testbed,
+        queue_scheme,
+        congested_direction,
+        participants,
+        call_view,
         synthetic,
         aqm_parameters,
         bandwidth_programme

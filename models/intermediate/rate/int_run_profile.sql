@@ -62,6 +62,11 @@ final as (
         runs.congestion_control,
         runs.application,
         runs.start_order,
+        runs.testbed,
+        runs.queue_scheme,
+        runs.congested_direction,
+        runs.participants,
+        runs.call_view,
         runs.exclusion_reason
     from captured
     inner join runs
@@ -90,6 +95,11 @@ final as (
         tabled.congestion_control,
         tabled.application,
         cast(null as string) as start_order,
+        cast(null as string) as testbed,
+        cast(null as string) as queue_scheme,
+        cast(null as string) as congested_direction,
+        cast(null as int) as participants,
+        cast(null as string) as call_view,
         cast(null as string) as exclusion_reason
     from tabled
     left join queue_disciplines

@@ -26,7 +26,12 @@ named as (
             else '/queue_limit_packets=' || {{ plain_text('profiles.queue_limit_packets') }}
         end
         || '/congestion_control=' || coalesce(profiles.congestion_control, 'none')
-        || '/start_order=' || coalesce(profiles.start_order, 'none') as rate_profile_id,
+        || '/start_order=' || coalesce(profiles.start_order, 'none')
+        || case when profiles.testbed is null then '' else '/testbed=' || profiles.testbed end
+        || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || profiles.queue_scheme end
+        || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
+        || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
+        || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end as rate_profile_id,
         profiles.study_id,
         profiles.role,
         profiles.rate_basis,
@@ -43,6 +48,11 @@ named as (
         profiles.congestion_control,
         profiles.application,
         profiles.start_order,
+        profiles.testbed,
+        profiles.queue_scheme,
+        profiles.congested_direction,
+        profiles.participants,
+        profiles.call_view,
         profiles.exclusion_reason,
         profiles.profile_id
     from profiles
@@ -86,7 +96,12 @@ described as (
         queue_label,
         congestion_control,
         application,
-        start_order
+        start_order,
+        testbed,
+        queue_scheme,
+        congested_direction,
+        participants,
+        call_view
     from named
 ),
 
@@ -110,6 +125,11 @@ final as (
         described.congestion_control,
         described.application,
         described.start_order,
+        described.testbed,
+        described.queue_scheme,
+        described.congested_direction,
+        described.participants,
+        described.call_view,
         seconds.link_rate_bps,
         seconds.runs,
         seconds.excluded_runs,

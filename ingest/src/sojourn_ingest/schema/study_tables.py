@@ -112,6 +112,23 @@ RUN = Table(
         Column("aqm_parameters", STRING, "parameters of the discipline as set, JSON"),
         Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
         Column("application", STRING, "application; null when only TCP ran"),
+        Column("testbed", STRING, "set-up that the run was made on, where a study has several; null: not said"),
+        Column(
+            "queue_scheme", STRING, "what the study calls the size of the queue (tiny, BDP, largest); null: not said"
+        ),
+        Column(
+            "congested_direction",
+            STRING,
+            "direction that the background traffic fills: none, upstream, downstream or both; null: not said",
+            codes=("none", "upstream", "downstream", "both"),
+        ),
+        Column("participants", INT32, "people or senders in the call; null: not said"),
+        Column(
+            "call_view",
+            STRING,
+            "how the call shows its participants: gallery, speaker or pinned; null: not said",
+            codes=("gallery", "speaker", "pinned"),
+        ),
         Column("repetition", INT32, "number of the repetition; null if the study does not number them"),
         Column(
             "bandwidth_programme",

@@ -35,6 +35,8 @@ class _Queue(_Model):
     size_bytes: Count | None = None
     size_packets: Count | None = None
     aqm_parameters: dict[str, Any] | None = None
+    #: What the study calls the size: tiny, BDP, largest.
+    scheme: str | None = None
     #: Which queue of the log is the bottleneck's, where the log holds several.
     interface: str | None = None
     handle: str | None = None
@@ -106,6 +108,12 @@ class Manifest(_Model):
     app: str | None = None
     order: Literal["solo", "app_first", "tcp_first"]
     workload: str = "call"
+    testbed: str | None = None
+    #: Which direction the background traffic fills.
+    congested_direction: Literal["none", "upstream", "downstream", "both"] | None = None
+    #: Of a call of several people.
+    participants: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    call_view: Literal["gallery", "speaker", "pinned"] | None = None
     repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     bandwidth_programme: str | None = None
     session_id: str | None = None

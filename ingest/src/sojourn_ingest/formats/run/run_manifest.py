@@ -120,7 +120,7 @@ class RunManifest(Format):
         if manifest.bandwidth_bps is None:
             raise InputError(
                 "rate_changes",
-                "the run's rate changes, and the delay between two captures needs one rate; give bandwidth_bps to have it",
+                "the run's rate changes, and the delay between two captures needs one rate; give bandwidth_bps",
             )
         (before, before_hash), (after, after_hash) = found
         return CapturePair(
@@ -152,6 +152,11 @@ class RunManifest(Format):
             else json.dumps(queue.aqm_parameters, sort_keys=True),
             "congestion_control": manifest.cc,
             "application": manifest.app,
+            "testbed": manifest.testbed,
+            "queue_scheme": queue.scheme,
+            "congested_direction": manifest.congested_direction,
+            "participants": manifest.participants,
+            "call_view": manifest.call_view,
             "repetition": manifest.repetition,
             "bandwidth_programme": manifest.bandwidth_programme,
             "bottleneck_interface": queue.interface,

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_statistics.comparison.configurations import Comparison, compare, verdict
-from sojourn_statistics.comparison.metrics import CONFIGURATION, ComparisonMetric, Factor
+from sojourn_statistics.comparison.metrics import CONFIGURATION, OPTIONAL_PARTS, ComparisonMetric, Factor
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.significance.multiplicity import Correction, corrected
 
@@ -57,6 +57,11 @@ COLUMNS = (
     ComparisonColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
     ComparisonColumn("application", _TEXT, None, "Application, in the treatment."),
     ComparisonColumn("start_order", _TEXT, None, "Which flow started first, in the treatment."),
+    ComparisonColumn("testbed", _TEXT, None, "Set-up, in the treatment."),
+    ComparisonColumn("queue_scheme", _TEXT, None, "What the study calls the queue's size, in the treatment."),
+    ComparisonColumn("congested_direction", _TEXT, None, "Direction that is filled, in the treatment."),
+    ComparisonColumn("participants", _WHOLE, None, "Participants of the call, in the treatment."),
+    ComparisonColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
@@ -292,6 +297,8 @@ def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[st
             + (f":{_text(control[name])}" if configuration[name] != control[name] else "")
             for name in CONFIGURATION[1:]
             if name not in (factor.name, "queue_label")
+            # Parts that a study does not speak of leave the names of its comparisons as they were.
+            and (name not in OPTIONAL_PARTS or configuration[name] is not None or control[name] is not None)
         ),
     ]
     return {
