@@ -78,6 +78,50 @@ def test_every_run_is_drawn_over_its_box() -> None:
     assert drawn == [*values, 1.0]
 
 
+def test_imc14_figure_4_has_buffers_ascending_workloads_from_the_bottom_and_colours_of_the_queuing_delay() -> None:
+    matplotlib.use("Agg")
+    figures = figures_module()
+    rows = [
+        {"queue_limit_packets": size, "workload": workload, "mean_ms": mean, "queuing_delay_class": name, "runs": 3}
+        for size, workload, mean, name in (
+            (256, "long-many", 2800.0, "bad"),
+            (8, "noBG", 0.4, "acceptable"),
+            (64, "noBG", 160.2, "problematic"),
+        )
+    ]
+    _, axes = plt.subplots()
+    figures.delay_heat_map(axes, rows, ["noBG", "long-many"])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
+    assert {(text.get_text(), text.get_position()) for text in axes.texts} == {
+        ("2800", (2, 1)), ("0", (0, 0)), ("160", (1, 0)),
+    }  # fmt: skip
+    colours = {matplotlib.colors.to_hex(patch.get_facecolor()) for patch in axes.patches}
+    assert colours == set(figures.DELAY_COLOURS.values())
+    assert "n = 9 runs" in axes.get_title()
+    with pytest.raises(ValueError, match="filter by role"):
+        figures.delay_heat_map(axes, [*rows, rows[0]], ["noBG", "long-many"])
+    plt.close("all")
+
+
+def test_imc14_figure_5_has_a_box_of_seconds_for_each_buffer_and_says_how_many_runs() -> None:
+    matplotlib.use("Agg")
+    figures = figures_module()
+    rows = [
+        {"queue_limit_packets": size, "run_id": run, "utilisation_ratio": value, "exclusion_reason": reason}
+        for size, run, value, reason in (
+            (64, "a", 0.5, None), (64, "a", 0.7, None), (64, "b", 0.9, None), (8, "c", 0.1, None),
+            (8, "d", 0.9, "broke"), (None, "e", 0.9, None), (8, "c", None, None),
+        )
+    ]  # fmt: skip
+    _, axes = plt.subplots()
+    figures.utilisation_boxes(axes, rows)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["8\n1 runs\n1 s", "64\n2 runs\n3 s"]
+    medians = sorted(float(line.get_ydata()[0]) for line in axes.lines if len(set(line.get_ydata())) == 1)
+    assert 70.0 in [round(value, 6) for value in medians]
+    plt.close("all")
+
+
 def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(shared: Path) -> None:
     with (shared / "published" / "findings.csv").open(encoding="utf-8") as handle:
         listed = {row["finding_id"]: row["reference"] for row in csv.DictReader(handle)}
