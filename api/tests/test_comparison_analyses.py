@@ -141,6 +141,12 @@ def test_several_disciplines_are_tested_at_once_and_then_every_two(
     assert all(row["p_corrected"] < 0.05 for row in lowest)
 
 
+def test_queues_of_several_sizes_are_not_pooled_under_their_discipline(compared: TestClient) -> None:
+    first, *pairs = get(compared, "analysis=groups&factor=aqm")
+    assert first["groups"] == 4
+    assert {name for row in pairs for name in (row["treatment"], row["baseline"])} == set(NAMES)
+
+
 @pytest.mark.parametrize(
     ("query", "what"),
     [

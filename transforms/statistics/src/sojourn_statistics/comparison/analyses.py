@@ -208,6 +208,16 @@ def _correct(rows: list[dict[str, Any]], correction: Correction) -> None:
             row |= {"correction": correction, "family_tests": tests, "p_corrected": value}
 
 
+def _names(members: list[ConfigurationRuns], factor: Factor) -> list[str]:
+    """Return a name of each configuration of a group: the factor's value, and more where several have the same one."""
+    follows = dict.fromkeys((*factor.determines, *factor.loose))
+    for parts in ((factor.name,), ("queue_label",), tuple(follows)):
+        names = [", ".join(_text(one.configuration[part]) for part in parts) for one in members]
+        if len(set(names)) == len(names):
+            return names
+    raise AssertionError("configurations of one group differ in what follows from the factor")
+
+
 def group_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
     """Return Kruskal-Wallis over all values of the factor, then Dunn for every two of them (`GROUP_COLUMNS`).
 
@@ -217,13 +227,10 @@ def group_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
     factor = _needed(asked)
     overall: list[dict[str, Any]] = []
     every_two: dict[int, list[dict[str, Any]]] = {}
-    for members in otherwise_equal(rows, asked.metric, factor):
-        values: dict[str, list[float]] = {}
-        queues = len({one.configuration["queue_label"] for one in members}) > 1 and factor.name == "aqm"
-        for one in members:
-            # Tail-drop queues of several sizes are configurations of their own.
-            name = one.configuration["queue_label"] if queues else _text(one.configuration[factor.name])
-            values.setdefault(name, []).extend(one.values)
+    for group in otherwise_equal(rows, asked.metric, factor):
+        # A run without the factor, such as one without TCP, has no value of it to compare.
+        members = [one for one in group if one.configuration[factor.name] is not None]
+        values = dict(zip(_names(members, factor), (one.values for one in members), strict=True))
         if len(values) < 2:
             continue
         shared = {
