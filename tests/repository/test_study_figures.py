@@ -98,7 +98,7 @@ def test_imc14_figure_4_has_buffers_ascending_workloads_from_the_bottom_and_colo
     }  # fmt: skip
     colours = {matplotlib.colors.to_hex(patch.get_facecolor()) for patch in axes.patches}
     assert colours == set(figures.DELAY_COLOURS.values())
-    assert "n = 9 runs" in axes.get_title()
+    assert "n = 9 runs" in axes.get_title(loc="left")
     with pytest.raises(ValueError, match="filter by role"):
         figures.delay_heat_map(axes, [*rows, rows[0]], ["noBG", "long-many"])
     plt.close("all")

@@ -36,7 +36,11 @@ overlapping as (
         runs.window_end_ns - runs.window_start_ns as window_ns,
         flows.protocol,
         flows.flow_id,
-        least(flows.last_packet_ns, runs.window_end_ns) - greatest(flows.first_packet_ns, runs.window_start_ns) as lived_ns
+        -- least and greatest pass over nulls: a capture without a flow would have one that lives throughout.
+        case
+            when flows.flow_id is not null
+                then least(flows.last_packet_ns, runs.window_end_ns) - greatest(flows.first_packet_ns, runs.window_start_ns)
+        end as lived_ns
     from runs
     inner join preferred
         on
