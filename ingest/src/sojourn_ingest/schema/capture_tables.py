@@ -235,7 +235,7 @@ FLOW = Table(
         Column(
             "quic_version",
             STRING,
-            "QUIC version of the client's Initial packets: 1, 2, draft-29 (29 to 32) or draft-28 (23 to 28); null if not read",
+            "QUIC version of the client's Initial packets: 1, 2, draft-29 (29 to 32), draft-28 (23 to 28) or mvfst; null if not read",
             source="RFC 9000, RFC 9369",
         ),
         Column(

@@ -83,7 +83,7 @@ mod tests {
         let mut state = 5u64;
         for _ in 0..200 {
             let mut assembly = Assembly::new(100);
-            let mut there = vec![false; 100];
+            let mut there = [false; 100];
             for _ in 0..60 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let start = (state >> 40) as usize % 100;

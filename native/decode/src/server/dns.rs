@@ -40,8 +40,15 @@ pub(crate) fn answer(message: &[u8]) -> Option<Answer> {
     }
     let mut addresses = Vec::new();
     for _ in 0..answers {
-        let Some(address) = record(&mut fields) else {
+        let Some((kind, class, data)) = record(&mut fields) else {
             break;
+        };
+        let address: Option<IpAddr> = match (kind, class) {
+            (A, INTERNET) => <[u8; 4]>::try_from(data).ok().map(|it| Ipv4Addr::from(it).into()),
+            (AAAA, INTERNET) => <[u8; 16]>::try_from(data)
+                .ok()
+                .map(|it| Ipv6Addr::from(it).into()),
+            _ => None,
         };
         addresses.extend(address);
     }
@@ -67,8 +74,8 @@ fn question_name(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The address of a record, if it has one; `None` where the message ends.
-fn record(fields: &mut Fields<'_>) -> Option<Option<IpAddr>> {
+/// Type, class and data of a record; `None` where the message ends.
+fn record<'b>(fields: &mut Fields<'b>) -> Option<(u16, u16, &'b [u8])> {
     loop {
         match fields.u8()? {
             0 => break,
@@ -86,14 +93,7 @@ fn record(fields: &mut Fields<'_>) -> Option<Option<IpAddr>> {
     let kind = fields.u16()?;
     let class = fields.u16()?;
     fields.u32()?;
-    let data = fields.after_u16()?;
-    Some(match (kind, class) {
-        (A, INTERNET) => <[u8; 4]>::try_from(data).ok().map(|it| Ipv4Addr::from(it).into()),
-        (AAAA, INTERNET) => <[u8; 16]>::try_from(data)
-            .ok()
-            .map(|it| Ipv6Addr::from(it).into()),
-        _ => None,
-    })
+    Some((kind, class, fields.after_u16()?))
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ fn is_number(label: &str) -> bool {
 /// The registrable domain of a name in lower case; `None` where no registry of the public suffix list has it.
 fn registrable(name: &str) -> Option<&str> {
     // In arpa there are addresses and the homes of devices (RFC 3172, RFC 8375), though the list has it.
-    if name == "arpa" || name.ends_with(".arpa") {
+    if name.rsplit('.').next() == Some("arpa") {
         return None;
     }
     let mut below = name;

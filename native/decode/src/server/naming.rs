@@ -154,6 +154,7 @@ mod tests {
     use crate::packet::types::Endpoint;
     use crate::server::client_hello::tests::hello;
     use crate::server::dns::tests::response;
+    use crate::server::found::{HelloOutcome, NameSource};
     use crate::server::quic::tests::{CONNECTION_ID, VERSIONS, crypto, initial};
     use crate::server::tls::tests::records;
 
@@ -249,8 +250,8 @@ mod tests {
                 let server = flow.server.map(|server| *server).unwrap_or_default();
                 (
                     server.name.as_deref().unwrap_or("-").to_owned(),
-                    server.source.map_or("-", |source| source.name()),
-                    server.outcome.map_or("-", |outcome| outcome.name()),
+                    server.source.map_or("-", NameSource::name),
+                    server.outcome.map_or("-", HelloOutcome::name),
                 )
             };
             self.flows().into_iter().map(told).collect()
@@ -375,7 +376,7 @@ mod tests {
             let flow = recording.flows().remove(0);
             let server = flow.server.unwrap();
             assert_eq!(server.name.as_deref(), Some("www.example.com"));
-            assert_eq!(server.source.map(|source| source.name()), Some("quic"));
+            assert_eq!(server.source, Some(NameSource::Quic));
             assert!(server.quic_version.is_some());
             assert_eq!(server.alpn.as_deref(), Some("h2,http/1.1"));
         }

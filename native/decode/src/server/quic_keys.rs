@@ -53,7 +53,7 @@ static DRAFT: Version = Version {
 };
 
 /// Drafts 23 to 28.
-static EARLY_DRAFT: Version = Version {
+const EARLY: Version = Version {
     name: "draft-28",
     initial: 0,
     salt: [
@@ -63,6 +63,14 @@ static EARLY_DRAFT: Version = Version {
     label: "quic ",
 };
 
+/// Facebook's, with the keys of draft 27.
+static MVFST: Version = Version {
+    name: "mvfst",
+    ..EARLY
+};
+
+static EARLY_DRAFT: Version = EARLY;
+
 impl Version {
     /// The version with a number, if it is read.
     pub(crate) fn of(number: u32) -> Option<&'static Self> {
@@ -71,6 +79,7 @@ impl Version {
             0x6b33_43cf => Some(&TWO),
             0xff00_001d..=0xff00_0020 => Some(&DRAFT),
             0xff00_0017..=0xff00_001c => Some(&EARLY_DRAFT),
+            0xface_b002 | 0xface_b00e => Some(&MVFST),
             _ => None,
         }
     }

@@ -18,7 +18,7 @@ const PACKETS: u8 = 24;
 enum Message {
     /// The number of its first byte, and the stream from there on.
     Tls(u32, Assembly),
-    Quic(ClientCrypto),
+    Quic(Box<ClientCrypto>),
 }
 
 /// A message that is not there whole yet.
@@ -150,7 +150,7 @@ impl ServerSearch {
                 Ok(crypto) => {
                     self.reading = Some(Box::new(Reading {
                         direction,
-                        message: Message::Quic(crypto),
+                        message: Message::Quic(Box::new(crypto)),
                     }));
                 }
                 Err(why) if self.reading.is_none() => {
