@@ -278,7 +278,9 @@ def _server_name_seeds() -> None:
     )
     seeds = {
         "tls": step(4, 0, b"") + step(0, 0, record),
-        "tls_reordered": step(4, 0, b"") + step(0, 2, record[32:]) + step(0, 0, record[:16]) + step(0, 1, record[16:32]),
+        "tls_reordered": b"".join(
+            (step(4, 0, b""), step(0, 2, record[32:]), step(0, 0, record[:16]), step(0, 1, record[16:32]))
+        ),
         "tls_records": step(0, 0, records),
         "tls_after_plain": step(0, 0, b"EHLO") + step(0, 9, record),
         "quic": step(1, 0, initials),

@@ -32,7 +32,9 @@ MOST_DISAGREEING_RATIO = 0.05
 #: Protocol, both ends in order, and the name.
 Named = tuple[str, tuple[str, int], tuple[str, int], str]
 
-NDPI_FLOW = re.compile(r"^\t\d+\t(TCP|UDP) (\S+) (?:<->|->) (\S+) (?:\[VLAN: \d+\])?\[proto: (?:[\w-]+:)?[\d.]+/([^\]]+)\](.*)$")
+NDPI_FLOW = re.compile(
+    r"^\t\d+\t(TCP|UDP) (\S+) (?:<->|->) (\S+) (?:\[VLAN: \d+\])?\[proto: (?:[\w-]+:)?[\d.]+/([^\]]+)\](.*)$"
+)
 NDPI_NAME = re.compile(r"\[Hostname/SNI: ([^\]]*)\]")
 #: Protocols whose label is the name in a ClientHello; that of others is a name of DNS, HTTP and so on.
 NDPI_HANDSHAKES = {"TLS", "QUIC", "SMTPS", "IMAPS", "POPS", "DoH_DoT"}

@@ -100,7 +100,9 @@ def flows(lake: Lake) -> list[dict[str, Any]]:
         ("none", [None] * 6),
     ],
 )
-def test_names_are_kept_as_asked_for(tmp_path: Path, capture: Path, choice: ServerNames, names: list[str | None]) -> None:
+def test_names_are_kept_as_asked_for(
+    tmp_path: Path, capture: Path, choice: ServerNames, names: list[str | None]
+) -> None:
     lake = Lake(tmp_path / "lake")
     ingest(lake, capture.parent, choice)
     found = flows(lake)
