@@ -117,3 +117,79 @@ def flent_document(**more: Any) -> dict[str, Any]:
         "version": 4,
         "x_values": [0.0, 4.0],
     } | more  # fmt: skip
+
+
+#: One connection as (ms, category, event, data), in the names of the newest draft.
+QLOG_EVENTS: list[tuple[float, str, str, dict[str, Any]]] = [
+    (0.0, "connectivity", "connection_started", {"local": {"ip_v4": "8.8.8.8"}, "remote": {"ip_v4": "9.9.9.9"}}),
+    (10.0, "recovery", "metrics_updated",
+     {"latest_rtt": 20.0, "smoothed_rtt": 20.0, "min_rtt": 20.0, "congestion_window": 12_000}),
+    (10.0, "connectivity", "spin_bit_updated", {"state": False}),
+    (15.0, "connectivity", "spin_bit_updated", {"state": True}),
+    (20.0, "transport", "packet_sent", {"header": {"packet_number": 1}}),
+    (35.0, "recovery", "packet_lost", {"header": {"packet_number": 1}}),
+    (40.0, "connectivity", "spin_bit_updated", {"state": False}),
+    (40.0, "recovery", "metrics_updated",
+     {"latest_rtt": 30.0, "smoothed_rtt": 21.25, "congestion_window": 13_200, "bytes_in_flight": 1200}),
+]  # fmt: skip
+QLOG_OLD = {"congestion_window": "cwnd", "metrics_updated": "metric_update", "spin_bit_updated": "spin_bit_update",
+            "connection_started": "connection_new"}  # fmt: skip
+
+
+def qlog_document(draft: str) -> dict[str, Any]:
+    """Return one connection as a document of a draft: 00 (us, capitals), 01 (columns of text), 02 (objects)."""
+    vantage = {"type": "client", "name": "made up"}
+    if draft == "02":
+        events: list[Any] = [
+            {"time": time, "name": f"{category}:{event}", "data": data} for time, category, event, data in QLOG_EVENTS
+        ]
+        common: dict[str, Any] = {"time_format": "relative", "reference_time": START_S * 1000.0}
+        trace = {"events": events, "vantage_point": vantage, "common_fields": common}
+        return {"qlog_version": "draft-02", "qlog_format": "JSON", "traces": [trace]}
+    factor, capitals = (1000, str.upper) if draft == "00" else (1, str.lower)
+    events = []
+    for time, category, event, data in QLOG_EVENTS:
+        old = {
+            QLOG_OLD.get(name, name): value * factor if name.endswith("_rtt") else value for name, value in data.items()
+        }
+        if event == "connection_started":
+            old = {"src_ip": "8.8.8.8", "dst_ip": "9.9.9.9"}
+        events.append([str(int(time * factor)), capitals(category), capitals(QLOG_OLD.get(event, event)), old])
+    trace = {
+        "common_fields": {"reference_time": str(START_S * 1000 * factor), "group_id": "ab"},
+        "event_fields": ["relative_time", capitals("category"), capitals("event_type"), capitals("data")],
+        "configuration": {"time_units": "us" if draft == "00" else "ms"},
+        "events": events,
+        "vantage_point": vantage,
+    }
+    return {"qlog_version": f"draft-{draft}", "title": "made up", "traces": [trace]}
+
+
+def qlog_sequence(*, lines: bool = False) -> str:
+    """Return the same as a sequence of JSON texts of the newest draft, or as lines of draft 02."""
+    common: dict[str, Any] = {"reference_time": {"clock_type": "monotonic", "epoch": "unknown",
+                                                 "wall_clock_time": "2023-11-14T22:13:20Z"}}  # fmt: skip
+    head: dict[str, Any] = {
+        "file_schema": "urn:ietf:params:qlog:file:sequential", "serialization_format": "application/qlog+json-seq",
+        "trace": {"vantage_point": {"type": "client"}, "common_fields": common},
+    }  # fmt: skip
+    if lines:
+        head = {"qlog_version": "draft-02", "qlog_format": "NDJSON", "trace": head["trace"]}
+        common |= {"time_format": "delta", "reference_time": START_S * 1000}
+    texts, last = [json.dumps(head)], 0.0
+    for time, _, event, data in QLOG_EVENTS:
+        renamed = f"recovery_{event}" if event == "metrics_updated" else event
+        stated = time - last if lines else time + 5000.0
+        texts.append(json.dumps({"time": stated, "name": f"quic:{renamed}", "data": data}))
+        last = time
+    return "".join(f"{'' if lines else chr(0x1E)}{text}\n" for text in texts)
+
+
+#: The same connection in every draft and form.
+QLOG_FORMS: dict[str, Callable[[], str]] = {
+    "draft-00": lambda: json.dumps(qlog_document("00")),
+    "draft-01": lambda: json.dumps(qlog_document("01"), indent=1),
+    "draft-02": lambda: json.dumps(qlog_document("02")),
+    "lines": lambda: qlog_sequence(lines=True),
+    "sequence": lambda: qlog_sequence(),
+}

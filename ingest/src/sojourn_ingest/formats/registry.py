@@ -39,6 +39,7 @@ from sojourn_ingest.formats.series.iperf2 import Iperf2
 from sojourn_ingest.formats.series.iperf3 import Iperf3
 from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
+from sojourn_ingest.formats.series.qlog.log_file import Qlog
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
@@ -94,6 +95,7 @@ class Registry:
             Irtt(),
             Ping(),
             Fping(),
+            Qlog(),
             FfmpegFrameLog(),
             VmafXml(),
             VmafCsv(),

@@ -24,7 +24,8 @@ from sojourn_ingest.formats.interface import (
     recording_hash,
 )
 from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA_ENTRY, Manifest, load_manifest, rtp_hints
-from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, measured_file
+from sojourn_ingest.formats.capture.rotation import plain_name
+from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, SUFFIXES_OF_TOOLS, measured_file
 from sojourn_ingest.schema import table
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -199,7 +200,7 @@ class RunManifest(Format):
                 continue
             rows[measurement] = {
                 "measurement": measurement,
-                "file_name": file_name,
+                "file_name": plain_name(measured.paths[0]) if file_name in SUFFIXES_OF_TOOLS else file_name,
                 "measurement_hash": measured.content_hash(context.fingerprint),
             }
         return list(rows.values())
