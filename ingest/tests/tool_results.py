@@ -193,3 +193,50 @@ QLOG_FORMS: dict[str, Callable[[], str]] = {
     "lines": lambda: qlog_sequence(lines=True),
     "sequence": lambda: qlog_sequence(),
 }
+
+
+def pping_samples() -> list[dict[str, Any]]:
+    """Return what ePPing writes of one flow in both parts of its path, until it closes, and of another."""
+    flow = {"src_ip": "8.8.8.8", "src_port": 443, "dest_ip": "192.168.1.2", "dest_port": 50_000, "protocol": "TCP"}
+    back = {"src_ip": "192.168.1.2", "src_port": 50_000, "dest_ip": "8.8.8.8", "dest_port": 443, "protocol": "TCP"}
+    start_ns = START_S * 10**9
+    opened = {"timestamp": start_ns, **flow, "flow_event": "opening", "reason": "SYN", "triggered_by": "dest"}
+    counts = {"sent_packets": 9, "sent_bytes": 900, "rec_packets": 8, "rec_bytes": 800}
+    samples = [
+        {"timestamp": start_ns + n * 10**8, **end, "rtt": rtt_us * 1000, "min_rtt": 1000, **counts, "match_on_egress": side}
+        for n in range(12)
+        for end, rtt_us, side in ((flow, 20_000 + 1000 * n, False), (back, 2000 + 10 * n, True))
+    ]
+    closed = {"timestamp": start_ns + 2 * 10**9, **flow, "flow_event": "closing", "reason": "FIN", "triggered_by": "src"}
+    late = samples[0] | {"timestamp": start_ns + 3 * 10**9}
+    return [opened, *samples, closed, late]
+
+
+def pping_sums() -> list[dict[str, Any]]:
+    """Return what ePPing writes when it sums up by prefix: its settings, two prefixes, and its counters."""
+    start_ns = START_S * 10**9
+    traffic = {"rx_stats": {"TCP_TS": {"packets": 5, "bytes": 500}}, "tx_stats": {}}
+    rtts = {"count_rtt": 30, "min_rtt": 2_000_000, "mean_rtt": 6e6, "median_rtt": 6e6, "p95_rtt": 9e6,
+            "max_rtt": 10_000_000, "histogram": [0, 10, 20]}  # fmt: skip
+    return [
+        {"timestamp": start_ns, "bins": 250, "bin_width_ns": 4_000_000, "aggregation_interval_ns": 10**9,
+         "timeout_interval_ns": 0, "ipv4_prefix_len": 24, "ipv6_prefix_len": 48},
+        {"timestamp": start_ns + 10**9, "ip_prefix": "8.8.8.0/24", **traffic, **rtts},
+        {"timestamp": start_ns + 10**9, "ip_prefix": "9.9.9.0/24", **traffic},
+        {"timestamp": start_ns + 10**9, "ip_prefix": "0.0.0.0/0", **traffic, **rtts},
+        {"timestamp": start_ns + 10**9, "protocol_counters": {}, "ecn_counters": {}, "errors": {}},
+    ]  # fmt: skip
+
+
+PPING_MACHINE = (
+    "1700000000.123456 0.020000 0.020000 1000 0 500 8.8.8.8:443+192.168.1.2:50000\n"
+    "1700000001.123456 0.050000 0.020000 1000 0 500 8.8.8.8:443+192.168.1.2:50000\n"
+    "1700000001.500000 0.001500 0.001500 1000 0 500 2001:db8::1:443+fe80::2:50000\n"
+)
+#: Each form of passive RTT.
+PPING_FORMS: dict[str, Callable[[], str]] = {
+    "array": lambda: json.dumps(pping_samples(), separators=(",", ":")),
+    "lines": lambda: "".join(json.dumps(one) + "\n" for one in pping_samples()),
+    "prefixes": lambda: json.dumps(pping_sums()),
+    "machine": lambda: PPING_MACHINE,
+}
