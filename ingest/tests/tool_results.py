@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from typing import Any
+
+import msgpack
+import pyarrow as pa
 
 START_S = 1_700_000_000
 
@@ -240,3 +244,73 @@ PPING_FORMS: dict[str, Callable[[], str]] = {
     "prefixes": lambda: json.dumps(pping_sums()),
     "machine": lambda: PPING_MACHINE,
 }
+
+
+SPEED_TESTS: dict[str, Any] = {
+    "networkQuality": {
+        "base_rtt": 12.5, "dl_throughput": 100_000_000, "ul_throughput": 20_000_000, "dl_responsiveness": 360.0,
+        "ul_responsiveness": 340.5, "responsiveness": 350, "il_h2_req_resp": [13.0, 14.0], "lud_self_h2": [80.0, 95.0],
+        "interface_name": "en0", "test_endpoint": "a.example.org", "start_date": "2023-11-14 22:13:20.000",
+    },
+    "speedtest": {
+        "type": "result", "timestamp": "2023-11-14T22:13:20Z", "isp": "Example", "packetLoss": 0.5,
+        "ping": {"jitter": 0.5, "latency": 10.0, "low": 9.0, "high": 12.0},
+        "download": {"bandwidth": 12_500_000, "bytes": 125_000_000, "elapsed": 10_000,
+                     "latency": {"iqm": 40.0, "low": 9.5, "high": 90.0, "jitter": 5.0}},
+        "upload": {"bandwidth": 1_250_000, "bytes": 12_500_000, "elapsed": 10_000, "latency": {"iqm": 60.0}},
+        "interface": {"externalIp": "8.8.8.8"}, "server": {"host": "a.example.org"},
+    },
+    "speedtest-cli": {
+        "download": 1e8, "upload": 1e7, "ping": 10.0, "server": {"host": "a.example.org"}, "bytes_sent": 100,
+        "bytes_received": 1000, "timestamp": "2023-11-14T22:13:20.000000Z", "client": {"ip": "8.8.8.8"},
+    },
+    "librespeed-cli": [
+        {"timestamp": "2023-11-14T22:13:20Z", "server": {"name": "Example", "url": "http://a.example.org"},
+         "client": {"ip": "8.8.8.8"}, "bytes_sent": 100, "bytes_received": 1000, "ping": 10, "jitter": 0.5,
+         "upload": 10.0, "download": 100.0, "share": ""},
+    ],
+    "cloudflare": {
+        "download": 1e8, "upload": 1e7, "latency": 10.0, "jitter": 0.5, "downLoadedLatency": 40.0,
+        "downLoadedJitter": 5.0, "upLoadedLatency": 60.0, "upLoadedJitter": 6.0, "packetLoss": 0.005,
+    },
+}  # fmt: skip
+
+CRUSADER_MAGIC = 0x5372AB82AE7C59CB
+
+
+def crusader(version: int) -> bytes:
+    """Return a result of crusader: a download of two streams over 2 s, three probes, the second lost."""
+    header = struct.pack("<QQ", CRUSADER_MAGIC, version)
+    points = [[(1, 0), (2, 1_250_000), (3, 3_750_000)], [(1, 0), (3, 2_500_000)]]
+    pings = [(1, 10), (2, None), (3, 50)]
+    if version == 0:
+        content = struct.pack("<QQQQ", 5, 1, 5, 20) + struct.pack("<QIQI", 1, 0, 4, 0) + struct.pack("<QBBQ", 1, 1, 0, 2)
+        for stream in points:
+            content += struct.pack("<Q", len(stream))
+            content += b"".join(struct.pack("<QIQ", time, 0, sent) for time, sent in stream)
+        content += struct.pack("<Q", len(pings))
+        for place, (sent, took) in enumerate(pings):
+            content += struct.pack("<QQI", place, sent, 0)
+            content += b"\0" if took is None else struct.pack("<BQI", 1, 0, took * 10**6)
+        return header + content
+    document = {
+        "version": version, "generated_by": "made up", "config": {}, "ipv6": False, "server_latency": [0, 0],
+        "start": [1, 0], "duration": [4, 0],
+        "stream_groups": [
+            {"download": True, "both": False, "streams": [
+                {"data": [{"time": [time, 0], "bytes": sent} for time, sent in stream]} for stream in points
+            ]},
+        ],
+        "pings": [
+            {"index": place, "sent": [sent, 0],
+             "latency": {"total": None if took is None else [0, took * 10**6], "up": [0, 10**6]}}
+            for place, (sent, took) in enumerate(pings)
+        ],
+    }  # fmt: skip
+    packed = msgpack.packb(document)
+    block = bytes(4) + pa.Codec("snappy").compress(packed[:100], asbytes=True)
+    rest = bytes(4) + packed[100:]
+    return b"".join((
+        header, b"\xff\x06\0\0sNaPpY", b"\0", len(block).to_bytes(3, "little"), block,
+        b"\1", len(rest).to_bytes(3, "little"), rest,
+    ))  # fmt: skip

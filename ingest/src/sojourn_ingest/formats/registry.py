@@ -42,6 +42,7 @@ from sojourn_ingest.formats.series.iperf3 import Iperf3
 from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
 from sojourn_ingest.formats.series.qlog.log_file import Qlog
+from sojourn_ingest.formats.series.speed_test import SpeedTest
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
@@ -100,6 +101,7 @@ class Registry:
             Qlog(),
             Crusader(),
             PassiveRtt(),
+            SpeedTest(),
             FfmpegFrameLog(),
             VmafXml(),
             VmafCsv(),
