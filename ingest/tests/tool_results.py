@@ -207,11 +207,24 @@ def pping_samples() -> list[dict[str, Any]]:
     opened = {"timestamp": start_ns, **flow, "flow_event": "opening", "reason": "SYN", "triggered_by": "dest"}
     counts = {"sent_packets": 9, "sent_bytes": 900, "rec_packets": 8, "rec_bytes": 800}
     samples = [
-        {"timestamp": start_ns + n * 10**8, **end, "rtt": rtt_us * 1000, "min_rtt": 1000, **counts, "match_on_egress": side}
+        {
+            "timestamp": start_ns + n * 10**8,
+            **end,
+            "rtt": rtt_us * 1000,
+            "min_rtt": 1000,
+            **counts,
+            "match_on_egress": side,
+        }
         for n in range(12)
         for end, rtt_us, side in ((flow, 20_000 + 1000 * n, False), (back, 2000 + 10 * n, True))
     ]
-    closed = {"timestamp": start_ns + 2 * 10**9, **flow, "flow_event": "closing", "reason": "FIN", "triggered_by": "src"}
+    closed = {
+        "timestamp": start_ns + 2 * 10**9,
+        **flow,
+        "flow_event": "closing",
+        "reason": "FIN",
+        "triggered_by": "src",
+    }
     late = samples[0] | {"timestamp": start_ns + 3 * 10**9}
     return [opened, *samples, closed, late]
 
@@ -284,7 +297,9 @@ def crusader(version: int) -> bytes:
     points = [[(1, 0), (2, 1_250_000), (3, 3_750_000)], [(1, 0), (3, 2_500_000)]]
     pings = [(1, 10), (2, None), (3, 50)]
     if version == 0:
-        content = struct.pack("<QQQQ", 5, 1, 5, 20) + struct.pack("<QIQI", 1, 0, 4, 0) + struct.pack("<QBBQ", 1, 1, 0, 2)
+        content = (
+            struct.pack("<QQQQ", 5, 1, 5, 20) + struct.pack("<QIQI", 1, 0, 4, 0) + struct.pack("<QBBQ", 1, 1, 0, 2)
+        )
         for stream in points:
             content += struct.pack("<Q", len(stream))
             content += b"".join(struct.pack("<QIQ", time, 0, sent) for time, sent in stream)

@@ -54,7 +54,10 @@ def test_lines_for_machines_are_read_and_lines_without_a_date_say_what_to_do(tmp
     _, tables, _ = read(written(tmp_path, PPING_MACHINE))
     assert figures(tables) == [("pping", 1, 1500, 1500.0, 1500), ("pping", 2, 20_000, 35_000.0, 50_000)]
     assert {row["ip_version"] for row in tables["connection"]} == {4, 6}
-    for line in ("12:34:56 12.3ms 1.20ms 8.8.8.8:443+9.9.9.9:1\n", "12:34:56.123456789 5.2 ms 5.1 ms TCP 8.8.8.8:443+9.9.9.9:1\n"):
+    for line in (
+        "12:34:56 12.3ms 1.20ms 8.8.8.8:443+9.9.9.9:1\n",
+        "12:34:56.123456789 5.2 ms 5.1 ms TCP 8.8.8.8:443+9.9.9.9:1\n",
+    ):
         with pytest.raises(InputError, match="no date") as caught:
             read(written(tmp_path, line))
         assert (caught.value.reason, "8.8" in caught.value.message) == ("no_date", False)

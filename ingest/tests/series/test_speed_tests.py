@@ -22,9 +22,7 @@ def written(folder: Path, content: bytes | str, name: str = "result") -> Path:
 
 def totals(tables: Tables, metric: str) -> dict[tuple[str, str | None], float]:
     """Return the values of one metric by series and way."""
-    return {
-        (row["series_name"], row["direction"]): row["value"] for row in tables["series"] if row["metric"] == metric
-    }
+    return {(row["series_name"], row["direction"]): row["value"] for row in tables["series"] if row["metric"] == metric}
 
 
 @pytest.mark.parametrize("tool", SPEED_TESTS)
@@ -54,7 +52,12 @@ def test_delay_under_load_is_kept_as_it_is_stated(tmp_path: Path) -> None:
     assert totals(tables, "other") == {("packetLoss", None): 0.5}
     _, tables, _ = read(written(tmp_path, json.dumps(SPEED_TESTS["networkQuality"])))
     requests = [(row["series_name"], row["value"]) for row in tables["series"] if row["sample_basis"] == "samples"]
-    assert requests == [("il_h2_req_resp", 13.0), ("il_h2_req_resp", 14.0), ("lud_self_h2", 80.0), ("lud_self_h2", 95.0)]
+    assert requests == [
+        ("il_h2_req_resp", 13.0),
+        ("il_h2_req_resp", 14.0),
+        ("lud_self_h2", 80.0),
+        ("lud_self_h2", 95.0),
+    ]
 
 
 @pytest.mark.parametrize("tool", SPEED_TESTS)

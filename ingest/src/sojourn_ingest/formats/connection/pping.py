@@ -169,7 +169,9 @@ class _Rows:
             return
         row = _row(flow.first_ns, flow.last_ns, flow.samples, flow.minimum_ns, flow.maximum_ns)
         row |= {"rtt_avg_us": flow.sum_ns / flow.samples / 1000, "sent_bytes": flow.sent_bytes}
-        self._ready.append(row | {"client_address": ends[0], "dataset": "pping" if side == "unknown" else f"pping-{side}"})
+        self._ready.append(
+            row | {"client_address": ends[0], "dataset": "pping" if side == "unknown" else f"pping-{side}"}
+        )
 
     def _end_silent(self) -> None:
         times = sorted(flow.last_ns for flow in self._open.values())
@@ -263,9 +265,7 @@ def _of_lines(source: Source, reading: Reading, *, is_json: bool) -> Iterator[An
                 if record is not None:
                     yield record
                 elif text:
-                    if WITHOUT_DATE.match(text):
-                        message = "lines of pping that have no date; run pping with -m, or ePPing with --format json"
-                        raise InputError("no_date", message, offset)
+                    _refuse_without_date(text)
                     reading.records_read += 1
                     reading.refuse("malformed_record")
                     message = f"output of pping: line at byte {offset} is damaged; copy the file again"
@@ -274,6 +274,12 @@ def _of_lines(source: Source, reading: Reading, *, is_json: bool) -> Iterator[An
     except InputError as error:
         error.offset = offset
         raise
+
+
+def _refuse_without_date(text: bytes) -> None:
+    if WITHOUT_DATE.match(text):
+        message = "lines of pping that have no date; run pping with -m, or ePPing with --format json"
+        raise InputError("no_date", message)
 
 
 def _object(text: bytes) -> Any:

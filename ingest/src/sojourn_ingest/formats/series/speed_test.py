@@ -174,7 +174,9 @@ class SpeedTest(Format):
                 samples = list(_samples(document, stated, reading))
                 if samples:
                     name = " ".join((*([] if len(documents) == 1 else [str(place + 1)]), *stated.path))
-                    kind = SeriesKind(name, stated.metric, stated.basis, flow, stated.role, stated.direction, stated.unit)
+                    kind = SeriesKind(
+                        name, stated.metric, stated.basis, flow, stated.role, stated.direction, stated.unit
+                    )
                     yield from rows.add(rows.begin(kind), samples)
         if not rows.samples:
             raise InputError("no_series", f"{what} without a value; the test failed or was broken off")
@@ -187,7 +189,9 @@ class SpeedTest(Format):
 
 def _tool_of(head: bytes) -> Tool | None:
     start = head.lstrip()[:1]
-    return next((tool for tool in TOOLS if start == tool.start and all(re.search(key, head) for key in tool.keys)), None)
+    return next(
+        (tool for tool in TOOLS if start == tool.start and all(re.search(key, head) for key in tool.keys)), None
+    )
 
 
 def _list(text: bytes, what: str) -> list[dict[str, Any]]:

@@ -152,9 +152,7 @@ class Connections:
             self.found[key] = Connection(len(self.found), _vantage(trace.header), clock)
         return self.found[key]
 
-    def _metrics(
-        self, connection: Connection, data: dict[str, Any], ms: float
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def _metrics(self, connection: Connection, data: dict[str, Any], ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
         for name, stated in data.items():
             known = METRICS.get(name)
             if known is None or stated is None:

@@ -1,8 +1,8 @@
 """The records of a qlog file, as a stream: the traces that it declares, and their events in the file's order.
 
-A file is one JSON document (``application/qlog+json``, all drafts), a sequence of JSON texts (``application/qlog+json-seq``,
-RFC 7464), or lines of JSON (drafts 01 and 02). A document is read twice, because what a trace says of its clock may
-follow its events.
+A file is one JSON document (``application/qlog+json``, all drafts), a sequence of JSON texts
+(``application/qlog+json-seq``, RFC 7464), or lines of JSON (drafts 01 and 02). A document is read twice, because what a
+trace says of its clock may follow its events.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MOST_HEADER_TOKENS = 1_000_000
 MOST_TRACES = 65_536
 BLOCK_BYTES = 2**18
 EVENTS = "traces.item.events.item"
-START_TOKENS = ("start_map", "start_array")
-END_TOKENS = ("end_map", "end_array")
+STARTS = ("start_map", "start_array")
+ENDS = ("end_map", "end_array")
 #: What damage makes the parser raise: a number beyond 64 bits is an OverflowError. Its texts quote the content.
 DAMAGE = (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError)
 
@@ -108,8 +108,8 @@ def _read_headers(tokens: Iterable[tuple[str, Any]], traces: list[Trace]) -> Non
     keys: list[str | None] = []
     builder: ObjectBuilder | None = None
     kept = inside = built = 0
-    for token, value in tokens:
-        starts, ends = token in START_TOKENS, token in END_TOKENS
+    for kind, value in tokens:
+        starts, ends = kind in STARTS, kind in ENDS
         if inside:
             if starts:
                 traces[-1].events += inside == 1
@@ -120,25 +120,25 @@ def _read_headers(tokens: Iterable[tuple[str, Any]], traces: list[Trace]) -> Non
                 traces[-1].events += 1
             continue
         if builder is not None:
-            builder.event(token, value)
+            builder.event(kind, value)
             built += starts - ends
             kept += 1
             if kept > MOST_HEADER_TOKENS:
                 raise InputError("too_large", f"{FILE}: its traces declare more than those of any file")
-            if built == 0 and token != "map_key":
+            if built == 0 and kind != "map_key":
                 traces[-1].header[str(keys[-1])] = builder.value
                 builder = None
             continue
-        if token == "map_key":
+        if kind == "map_key":
             keys[-1] = value
             continue
         path = keys
         if not ends and len(path) == 3 and path[0] == "traces" and path[1] is None:
-            if path[2] == "events" and token == "start_array":
+            if path[2] == "events" and kind == "start_array":
                 inside = 1
             else:
                 builder = ObjectBuilder()
-                builder.event(token, value)
+                builder.event(kind, value)
                 built = int(starts)
                 if built == 0:
                     traces[-1].header[str(path[2])] = value
@@ -165,16 +165,12 @@ def _of_sequence(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
             for record in _records(handle, SEPARATOR if SEPARATOR in source.head[:64] else b"\n"):
                 text = record.strip(b"\x1e\r\n\t ")
                 content = _parsed(text)
-                if text and not isinstance(content, dict):
-                    if trace is None:
-                        raise InputError("corrupt_record", f"{FILE}: its first record is damaged; copy the file again")
+                if text and trace is None:
+                    trace = _declared(content)
+                elif text and not isinstance(content, dict):
                     reading.refuse("malformed_record")
                     message = f"{FILE}: record at byte {offset} is not a JSON object; copy the file again"
                     reading.fault = reading.fault or InputError("corrupt_record", message, offset)
-                elif text and trace is None:
-                    declared = content.get("trace")
-                    trace = Trace(declared if isinstance(declared, dict) else {})
-                    trace.header.setdefault("title", content.get("title"))
                 elif text and trace is not None:
                     trace.events += 1
                     yield 0, trace, content
@@ -185,6 +181,16 @@ def _of_sequence(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
             raise
         error.offset = offset
         reading.fault = error
+
+
+def _declared(content: Any) -> Trace:
+    """Return the trace that the first record of a sequence declares."""
+    if not isinstance(content, dict):
+        raise InputError("corrupt_record", f"{FILE}: its first record is damaged; copy the file again")
+    declared = content.get("trace")
+    trace = Trace(declared if isinstance(declared, dict) else {})
+    trace.header.setdefault("title", content.get("title"))
+    return trace
 
 
 def _parsed(text: bytes) -> Any:
