@@ -81,7 +81,8 @@ def pping_lines() -> str:
             {
                 "timestamp": int(START_S) * 10**9 + n * 10**8, "src_ip": f"10.0.0.{host}", "src_port": 1,
                 "dest_ip": "10.9.9.9", "dest_port": 443, "protocol": "TCP", "rtt": (2 + n) * 10**6,
-                "min_rtt": 2 * 10**6, "sent_packets": 1, "sent_bytes": 1, "rec_packets": 1, "rec_bytes": 1, "match_on_egress": True,
+                "min_rtt": 2 * 10**6, "sent_packets": 1, "sent_bytes": 1, "rec_packets": 1, "rec_bytes": 1,
+                "match_on_egress": True,
             }
         )
         + "\n"
