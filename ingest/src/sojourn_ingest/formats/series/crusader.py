@@ -167,7 +167,9 @@ def _count(value: Any) -> int:
 
 def _unframed(framed: bytes) -> bytes:
     """Return the content of snappy frames; pyarrow knows the blocks in them, not the frames."""
-    codec, parts, place, size = pa.Codec("snappy"), [], 0, 0
+    codec = pa.Codec("snappy")
+    parts: list[bytes] = []
+    place = size = 0
     while place < len(framed):
         kind, length = framed[place], int.from_bytes(framed[place + 1 : place + 4], "little")
         chunk = framed[place + 4 : place + 4 + length]

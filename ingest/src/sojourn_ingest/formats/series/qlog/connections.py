@@ -92,7 +92,7 @@ class Connection:
             "connection_number": place,
             "dataset": f"qlog-{self.vantage or 'unknown'}",
             "start_ns": None if self.first_ms is None else self.clock.utc_ns(self.first_ms),
-            "duration_ms": self.last_ms - self.first_ms if self.first_ms is not None and self.last_ms else None,
+            "duration_ms": None if self.first_ms is None or self.last_ms is None else self.last_ms - self.first_ms,
             "client_address": self.client,
             "rtt_samples": self.samples,
             "rtt_min_us": None if self.min_us is None else round(self.min_us),
