@@ -196,7 +196,7 @@ class _Rows:
             return
         time_ns, minimum_ns, maximum_ns = (value or 0 for value in numbers)
         row = _row(time_ns, None, samples, minimum_ns, maximum_ns)
-        row |= {"rtt_avg_us": float(mean_ns) / 1000, "sent_bytes": None, "client_address": address}
+        row |= {"rtt_avg_us": float(mean_ns or 0) / 1000, "sent_bytes": None, "client_address": address}
         self._ready.append(row | {"dataset": f"pping-prefix-{length}"})
 
     def _batches(self) -> Facts:
