@@ -103,7 +103,7 @@ pub(crate) fn calls(rows: &[CallRow]) -> Result<RecordBatch, Fault> {
     columns.int64("classic_stun_messages", |row| row.call.stun.classic);
     columns.optional_int64("stun_setup_us", |row| row.call.stun.set_up_ns().map(microseconds));
     columns.int64("stun_rtt_samples", |row| row.call.stun.round_trips);
-    columns.optional_float64("stun_rtt_min_us", |row| {
+    columns.optional_int64("stun_rtt_min_us", |row| {
         row.call.stun.round_trip_us().map(|rtt| rtt.0)
     });
     columns.optional_float64("stun_rtt_avg_us", |row| {
@@ -161,9 +161,9 @@ pub(crate) fn reports(rows: &[ReportRow]) -> Result<RecordBatch, Fault> {
     columns.float64("jitter_mean_units", |row| row.reported.jitter_mean_units());
     columns.int64("jitter_max_units", |row| i64::from(row.reported.jitter_max_units));
     columns.int64("rtt_samples", |row| row.reported.round_trips);
-    columns.optional_float64("rtt_min_us", |row| row.reported.round_trip_us().map(|rtt| rtt.0));
+    columns.optional_int64("rtt_min_us", |row| row.reported.round_trip_us().map(|rtt| rtt.0));
     columns.optional_float64("rtt_avg_us", |row| row.reported.round_trip_us().map(|rtt| rtt.1));
-    columns.optional_float64("rtt_max_us", |row| row.reported.round_trip_us().map(|rtt| rtt.2));
+    columns.optional_int64("rtt_max_us", |row| row.reported.round_trip_us().map(|rtt| rtt.2));
     columns.into_batch()
 }
 
@@ -205,7 +205,9 @@ pub(crate) fn rtp_intervals(rows: &[RtpIntervalRow]) -> Result<RecordBatch, Faul
     columns.string("direction", |row| row.direction.name());
     columns.int64("ssrc", |row| i64::from(row.ssrc));
     columns.int64("interval_start_ns", |row| row.interval.start_ns);
-    columns.int64("interval_ms", |row| row.length_ns / 1_000_000);
+    columns.int32("interval_ms", |row| {
+        i32::try_from(row.length_ns / 1_000_000).unwrap_or(i32::MAX)
+    });
     columns.int64("packets", |row| row.interval.packets);
     columns.int64("payload_bytes", |row| row.interval.payload_bytes);
     columns.int64("frames", |row| row.interval.frames);

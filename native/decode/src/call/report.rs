@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::call::rtcp::{Form, ReportBlock, Rtcp, Statement};
+use crate::output::units::microseconds;
 use crate::packet::direction::Direction;
 
 /// Sender reports that receivers may still answer to.
@@ -83,12 +84,11 @@ impl Reported {
     }
 
     /// Minimum, mean and maximum in microseconds, if a report answered to a sender report that passed.
-    pub(crate) fn round_trip_us(&self) -> Option<(f64, f64, f64)> {
-        let microseconds = |nanoseconds: i64| nanoseconds as f64 / 1e3;
+    pub(crate) fn round_trip_us(&self) -> Option<(i64, f64, i64)> {
         (self.round_trips > 0).then(|| {
             (
                 microseconds(self.round_trip_min_ns),
-                microseconds(self.round_trip_sum_ns) / self.round_trips as f64,
+                self.round_trip_sum_ns as f64 / 1e3 / self.round_trips as f64,
                 microseconds(self.round_trip_max_ns),
             )
         })
@@ -227,7 +227,7 @@ mod tests {
         take(&mut reports, &answer, Direction::Rev, 1_400_000_000);
         let pair = &reports.pairs[0];
         assert_eq!((pair.reports, pair.round_trips, pair.lost_packets), (2, 1, 3));
-        assert_eq!(pair.round_trip_us(), Some((30_000.0, 30_000.0, 30_000.0)));
+        assert_eq!(pair.round_trip_us(), Some((30_000, 30_000.0, 30_000)));
         assert_eq!(pair.fraction_lost(), (0.25, 0.25));
         assert!((pair.jitter_mean_units() - 80.0).abs() < 1e-9);
         assert_eq!((reports.packets, reports.pairs.len()), (4, 2));

@@ -2,6 +2,7 @@
 
 use crate::call::dtls::DtlsRecords;
 use crate::call::stun::{Class, StunMessage};
+use crate::output::units::microseconds;
 use crate::packet::direction::{Direction, PerDirection};
 
 /// Requests whose answer is awaited.
@@ -125,9 +126,9 @@ impl Stun {
     }
 
     /// Minimum and mean round trip, of requests that were sent once.
-    pub(crate) fn round_trip_us(&self) -> Option<(f64, f64)> {
+    pub(crate) fn round_trip_us(&self) -> Option<(i64, f64)> {
         let mean_ns = self.round_trip_sum_ns as f64 / self.round_trips.max(1) as f64;
-        Some((self.round_trip_min_ns? as f64 / 1e3, mean_ns / 1e3))
+        Some((microseconds(self.round_trip_min_ns?), mean_ns / 1e3))
     }
 }
 
@@ -172,7 +173,7 @@ impl Dtls {
 
     /// Time from the first hello of the client until both ends had sent encrypted records.
     pub(crate) fn handshake_ns(&self) -> Option<i64> {
-        Some(self.completed_ns? - self.first_hello_ns?)
+        Some((self.completed_ns? - self.first_hello_ns?).max(0))
     }
 }
 
@@ -205,10 +206,7 @@ mod tests {
             (4, 3, 1, 1)
         );
         assert_eq!(state.set_up_ns(), Some(50_000));
-        assert_eq!(
-            (state.round_trips, state.round_trip_us()),
-            (1, Some((20.0, 20.0)))
-        );
+        assert_eq!((state.round_trips, state.round_trip_us()), (1, Some((20, 20.0))));
     }
 
     #[test]
