@@ -111,7 +111,7 @@ pub(crate) struct Reports {
     /// Reports of pairs beyond the bound.
     pub(crate) unplaced: i64,
     pub(crate) pairs: Vec<Reported>,
-    sender_reports: VecDeque<SenderReport>,
+    sent: VecDeque<SenderReport>,
     /// Packets by source; one alone may be anything.
     secure: Vec<(u32, i64)>,
 }
@@ -125,10 +125,10 @@ impl Reports {
         }
         rtcp.each(|statement| match statement {
             Statement::Sent { source, time } => {
-                if self.sender_reports.len() == SENDER_REPORTS {
-                    self.sender_reports.pop_front();
+                if self.sent.len() == SENDER_REPORTS {
+                    self.sent.pop_front();
                 }
-                self.sender_reports.push_back(SenderReport {
+                self.sent.push_back(SenderReport {
                     direction,
                     source,
                     time,
@@ -182,11 +182,11 @@ impl Reports {
         if block.last_report == 0 {
             return None;
         }
-        let sent = self.sender_reports.iter().rev().find(|sent| {
-            sent.direction != direction && sent.source == block.source && sent.time == block.last_report
+        let passed = self.sent.iter().rev().find(|passed| {
+            passed.direction != direction && passed.source == block.source && passed.time == block.last_report
         })?;
         let held_ns = i64::from(block.delay_since) * 1_000_000_000 / 65_536;
-        let round_trip_ns = time_ns.checked_sub(sent.seen_ns)?.checked_sub(held_ns)?;
+        let round_trip_ns = time_ns.checked_sub(passed.seen_ns)?.checked_sub(held_ns)?;
         (0..=LONGEST_ROUND_TRIP_NS)
             .contains(&round_trip_ns)
             .then_some(round_trip_ns)

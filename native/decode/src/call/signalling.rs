@@ -5,7 +5,7 @@ use crate::call::stun::{Class, StunMessage};
 use crate::output::units::microseconds;
 use crate::packet::direction::{Direction, PerDirection};
 
-/// Requests whose answer is awaited.
+/// Requests whose answer is awaited, or may be repeated.
 const PENDING: usize = 32;
 /// Zoom's servers answer to classic requests with this method, whose own request is never sent over UDP.
 const METHOD_SHARED_SECRET: u16 = 2;
@@ -16,6 +16,7 @@ struct Pending {
     direction: Direction,
     time_ns: i64,
     repeated: bool,
+    answered: bool,
 }
 
 /// The STUN messages of one flow.
@@ -91,15 +92,19 @@ impl Stun {
             direction,
             time_ns,
             repeated: false,
+            answered: false,
         });
     }
 
-    /// An answer ends its transaction. If the request was repeated, it does not tell to which one it answers.
+    /// The first answer gives the round trip. If the request was repeated, it does not tell to which one it answers.
     fn answer(&mut self, message: &StunMessage<'_>, direction: Direction, time_ns: i64) {
-        let Some(place) = self.pending(&message.transaction, direction.opposite()) else {
+        let known = self.pending(&message.transaction, direction.opposite());
+        let Some(pending) = known.and_then(|place| self.pending.get_mut(place)) else {
             return;
         };
-        let pending = self.pending.remove(place);
+        if std::mem::replace(&mut pending.answered, true) {
+            return;
+        }
         let round_trip_ns = time_ns.saturating_sub(pending.time_ns);
         if pending.repeated || round_trip_ns < 0 {
             return;
@@ -144,7 +149,7 @@ pub(crate) struct Dtls {
 }
 
 impl Dtls {
-    pub(crate) fn take(&mut self, records: &DtlsRecords, direction: Direction, time_ns: i64) {
+    pub(crate) fn take(&mut self, records: DtlsRecords, direction: Direction, time_ns: i64) {
         self.packets += 1;
         if records.client_hello {
             self.first_hello_ns.get_or_insert(time_ns);
@@ -236,7 +241,7 @@ mod tests {
             let mut state = Dtls::default();
             for (place, (bytes, direction)) in datagrams.iter().enumerate() {
                 let records = dtls::datagram(bytes, bytes.len() as u32, true).unwrap();
-                state.take(&records, *direction, place as i64);
+                state.take(records, *direction, place as i64);
             }
             (state.outcome(), state.handshake_ns(), state.fatal_alert)
         };
@@ -244,7 +249,10 @@ mod tests {
         let [ours, theirs] = [Direction::Fwd, Direction::Rev].map(|way| (record(22, 1, &[9; 30]), way));
         let alert = (record(21, 0, &[2, 40]), Direction::Rev);
         assert_eq!(outcome(&[]), (None, None, None));
-        assert_eq!(outcome(&[hello.clone()]), (Some("started"), None, None));
+        assert_eq!(
+            outcome(std::slice::from_ref(&hello)),
+            (Some("started"), None, None)
+        );
         assert_eq!(
             outcome(&[hello.clone(), ours.clone(), theirs.clone()]),
             (Some("completed"), Some(2), None)

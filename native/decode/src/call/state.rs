@@ -1,6 +1,6 @@
 //! What is kept of the call in one flow, and how payloads come into it.
 
-use crate::call::carried::{Carried, Encapsulation};
+use crate::call::carried::{Carried, Carrier, Encapsulation};
 use crate::call::framing::Framing;
 use crate::call::message::{self, Message};
 use crate::call::report::Reports;
@@ -54,7 +54,7 @@ impl CallState {
                 Some(carried)
             }
             Message::Dtls(records) => {
-                self.dtls.take(&records, way, time_ns);
+                self.dtls.take(records, way, time_ns);
                 None
             }
             Message::Rtcp(rtcp) => {
@@ -99,7 +99,7 @@ pub(crate) struct Conversation<'f> {
 impl Conversation<'_> {
     /// Take a UDP payload: RTP, as declared or by its looks, or another message of a call.
     pub(crate) fn datagram(&mut self, payload: &[u8], payload_bytes: u32) {
-        if self.is_rtp(&Carried::behind(payload, payload_bytes, 0, Default::default())) {
+        if self.is_rtp(&Carried::behind(payload, payload_bytes, 0, Carrier::default())) {
             return;
         }
         let in_handshake = self.call.as_ref().is_some_and(|call| call.dtls.packets > 0);
@@ -120,7 +120,7 @@ impl Conversation<'_> {
         }
         let mut framing = std::mem::take(self.call.get_or_insert_default().framing.get_mut(self.way));
         framing.segment(sequence, payload, packet.payload_bytes, |message| {
-            self.message(message)
+            self.message(message);
         });
         *self.call.get_or_insert_default().framing.get_mut(self.way) = framing;
     }

@@ -66,7 +66,8 @@ fn message(captured: &[u8]) -> Option<StunMessage<'_>> {
     let kind = be_u16(captured, 0)?;
     let length = usize::from(be_u16(captured, 2)?);
     let classic = be_u32(captured, 4)? != MAGIC_COOKIE;
-    if kind >> 14 != 0 || length % PADDING_BYTES != 0 {
+    // Applications leave out padding at the end, but where the cookie is missing every sign of STUN counts.
+    if kind >> 14 != 0 || (classic && !length.is_multiple_of(PADDING_BYTES)) {
         return None;
     }
     let class = match kind & 0x0110 {
@@ -136,7 +137,7 @@ fn is_classic(captured: &[u8], message: &StunMessage<'_>) -> bool {
     end == message.whole_bytes
 }
 
-/// The packet in ChannelData, and the length with its header but without padding.
+/// The packet in `ChannelData`, and the length with its header but without padding.
 fn channel(captured: &[u8]) -> Option<(Carried<'_>, usize)> {
     if !matches!(captured.first()?, 0x40..=0x4f) {
         return None;
@@ -154,7 +155,7 @@ fn channel(captured: &[u8]) -> Option<(Carried<'_>, usize)> {
     Some((carried, CHANNEL_HEADER_BYTES + length))
 }
 
-/// The packet in ChannelData that fills a UDP payload, which may be padded.
+/// The packet in `ChannelData` that fills a UDP payload, which may be padded.
 pub(crate) fn channel_datagram(captured: &[u8], payload_bytes: u32) -> Option<Carried<'_>> {
     let (carried, whole_bytes) = channel(captured)?;
     let payload_bytes = payload_bytes as usize;
@@ -162,7 +163,7 @@ pub(crate) fn channel_datagram(captured: &[u8], payload_bytes: u32) -> Option<Ca
     fills.then_some(carried)
 }
 
-/// The packet in ChannelData that a stream continues with, and its length with header and padding.
+/// The packet in `ChannelData` that a stream continues with, and its length with header and padding.
 pub(crate) fn channel_in_stream(captured: &[u8]) -> Option<(Carried<'_>, usize)> {
     let (carried, whole_bytes) = channel(captured)?;
     Some((carried, whole_bytes.next_multiple_of(PADDING_BYTES)))

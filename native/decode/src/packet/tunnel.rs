@@ -10,7 +10,7 @@ const PORT_GTP_U: u16 = 2152;
 const PORT_GRE_IN_UDP: u16 = 4754;
 const PORT_GENEVE: u16 = 6081;
 const PORT_TEREDO: u16 = 3544;
-/// 2001::/32 (RFC 4380, 2.6).
+/// The prefix `2001::/32` (RFC 4380, 2.6).
 const TEREDO_PREFIX: u32 = 0x2001_0000;
 const IPV6_HEADER_BYTES: usize = 40;
 const GTP_G_PDU: u8 = 0xff;
