@@ -24,8 +24,8 @@ CALL_FLOW = Table(
         Column(
             "media_path",
             STRING,
-            "relayed (TURN or Zoom's server carries the media of this flow), direct, or both; null if no media was seen. "
-            "A relay of the other end is not seen here",
+            "relayed (TURN or Zoom's server carries the media of this flow), direct, or both; null if no media was "
+            "seen. A relay of the other end is not seen here",
             codes=("relayed", "direct", "both"),
         ),
         _count("stun_requests", "STUN requests to either end, repeated ones included", "RFC 8489"),
@@ -63,8 +63,8 @@ CALL_FLOW = Table(
         Column(
             "dtls_outcome",
             STRING,
-            "completed (both ends sent encrypted records), failed (a fatal alert came first), started (neither), or not_seen "
-            "(records without the client's hello); null without DTLS",
+            "completed (both ends sent encrypted records), failed (a fatal alert came first), started (neither), or "
+            "not_seen (records without the client's hello); null without DTLS",
             codes=("completed", "failed", "started", "not_seen"),
         ),
         Column("dtls_alert", INT16, "description of the fatal alert; null without one", source="RFC 8446 6"),
@@ -75,7 +75,7 @@ CALL_FLOW = Table(
             "us",
         ),
         _count("rtcp_packets", "compound packets of RTCP in the clear", "RFC 3550 6.1"),
-        _count("rtcp_cut_packets", "RTCP packets of which the capture holds too little to tell whether they are encrypted"),
+        _count("rtcp_cut_packets", "RTCP packets too short in the capture to tell whether they are encrypted"),
         _count("srtcp_packets", "encrypted RTCP packets of sources that sent two or more", "RFC 3711 3.4"),
         _count("rtcp_unplaced_reports", "report blocks beyond 256 pairs of reporter and source, not in rtcp_report"),
     ),
@@ -154,7 +154,11 @@ RTP_INTERVAL = Table(
         _DIRECTION,
         Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
         Column(
-            "interval_start_ns", INT64, "start of the interval, UTC epoch, a multiple of its length", "ns", nullable=False
+            "interval_start_ns",
+            INT64,
+            "start of the interval, UTC epoch, a multiple of its length",
+            "ns",
+            nullable=False,
         ),
         Column(
             "interval_ms",
@@ -167,7 +171,11 @@ RTP_INTERVAL = Table(
         Column("payload_bytes", INT64, "bytes from the RTP header on", "bytes", nullable=False),
         Column("frames", INT64, "RTP timestamps that came for the first time", nullable=False),
         Column(
-            "expected_packets", INT64, "growth of the expected packets of the stream", nullable=False, source="RFC 3550 A.3"
+            "expected_packets",
+            INT64,
+            "growth of the expected packets of the stream",
+            nullable=False,
+            source="RFC 3550 A.3",
         ),
         Column(
             "lost_packets",

@@ -181,8 +181,8 @@ FLOW = Table(
         Column(
             "tunnel",
             STRING,
-            "encapsulation the flow was in: ip-in-ip, gre, gre-in-udp, vxlan, geneve, gtp-u or teredo, two as outer/inner; "
-            "null: none",
+            "encapsulation the flow was in: ip-in-ip, gre, gre-in-udp, vxlan, geneve, gtp-u or teredo, two as "
+            "outer/inner; null: none",
         ),
         Column(
             "end_reason",
