@@ -255,7 +255,7 @@ def _stun(kind: int, attributes: bytes = b"", cookie: int = 0x2112A442) -> bytes
 
 def _call_seeds() -> None:
     """Write payloads of calls, each with its length and how it is sent (see fuzz_targets/call.rs)."""
-    report = struct.pack("!BBHIIIIIIIIIII", 0x81, 201, 7, 8, 7, 3 << 24 | 5, 90, 160, 0x567890AB, 6553, 0, 0, 0)[:32]
+    report = struct.pack("!BBHIIIIIII", 0x81, 201, 7, 8, 7, 3 << 24 | 5, 90, 160, 0x567890AB, 6553)
     sender = struct.pack("!BBHIIIIII", 0x80, 200, 6, 7, 0x12345678, 0x90ABCDEF, 9, 9, 9)
     hello = struct.pack("!BHHHIH", 22, 0xFEFD, 0, 0, 1, 4) + b"\x01\0\0\0"
     encrypted = struct.pack("!BHHHIH", 22, 0xFEFD, 1, 0, 1, 4) + b"\x09\x09\x09\x09"
