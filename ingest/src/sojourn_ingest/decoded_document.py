@@ -30,6 +30,7 @@ KINDS = {
     "media encapsulation": "What media are in",
     "media type": "Types of media",
     "call": "Calls",
+    "server name": "Server names",
 }
 NOTES = {
     "compression": "Every input may be compressed; the compression is recognised by the first bytes.",

@@ -14,6 +14,7 @@ use crate::packet::types::Tunnel;
 use crate::pair::refusal::PairRefusal;
 use crate::queue::refusal::QueueLogRefusal;
 use crate::rtp::stream::MEDIA;
+use crate::server::found::NameSource;
 
 /// Link types of captures that have a decoder, of each link layer first the number that files have today.
 #[must_use]
@@ -34,6 +35,7 @@ pub fn decoded() -> Vec<Decoded> {
         Encapsulation::DECODED,
         Media::DECODED,
         SIGNALLING,
+        NameSource::DECODED,
     ]
     .concat()
 }

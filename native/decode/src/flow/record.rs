@@ -9,6 +9,9 @@ use crate::packet::protocol::PROTOCOL_TCP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
 use crate::rtp::hints::Declared;
 use crate::rtp::stream::RtpDirection;
+use crate::server::found::Server;
+use crate::server::name::ServerNames;
+use crate::server::search::ServerSearch;
 
 /// Counts that every protocol has.
 #[derive(Debug, Default)]
@@ -60,6 +63,9 @@ pub(crate) struct Flow {
     pub(crate) call: Option<Box<CallState>>,
     /// Whether it is RTP, where that is known from elsewhere.
     pub(crate) declared: Option<Box<PerDirection<Declared>>>,
+    pub(crate) search: ServerSearch,
+    /// `None` while neither a handshake nor DNS says anything of the server.
+    pub(crate) server: Option<Box<Server>>,
 }
 
 impl Flow {
@@ -78,6 +84,8 @@ impl Flow {
             rtp: None,
             call: None,
             declared: None,
+            search: ServerSearch::new(ServerNames::default()),
+            server: None,
         }
     }
 
@@ -149,6 +157,7 @@ impl Flow {
     /// End the record: what is needed only while packets come is given up.
     pub(crate) fn end(&mut self, reason: EndReason) {
         self.end_reason = reason;
+        self.search.finish(&mut self.server);
         if let Some(tcp) = &mut self.tcp {
             tcp.close();
         }
