@@ -6,6 +6,8 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sojourn_ingest.formats.call.statistics_lines import GetStatsLines, RtcStatsDump
+from sojourn_ingest.formats.call.webrtc_internals import WebRtcInternals
 from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.formats.connection.archive import ConnectionArchive
 from sojourn_ingest.formats.connection.connection_format import MemberFormat
@@ -100,6 +102,9 @@ class Registry:
             FrameDocument(),
             HttpArchive(),
             PageLoadLines(),
+            RtcStatsDump(),
+            GetStatsLines(),
+            WebRtcInternals(),
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,

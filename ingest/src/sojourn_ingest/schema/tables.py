@@ -7,6 +7,7 @@ declarations by tests, so a column that changes here changes everywhere or fails
 from __future__ import annotations
 
 from sojourn_ingest.schema import (
+    call_tables,
     capture_tables,
     connection_tables,
     outcome_tables,
@@ -22,6 +23,7 @@ TABLES: dict[str, Table] = {
     for family in (
         study_tables,
         quality_tables,
+        call_tables,
         capture_tables,
         queue_tables,
         connection_tables,

@@ -26,6 +26,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "study": ("study", "demand_rule", "bandwidth_step"),
     "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
     "quality": ("qoe_score", "tool_score"),
+    "call": ("call_poll",),
     "rate": ("rate_profile",),
     "flow": ("flow", "flow_interval", "packet", "rtp_stream"),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
