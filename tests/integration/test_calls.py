@@ -78,7 +78,7 @@ def test_figures_by_second_and_stream_are_the_differences_of_the_counters(calls:
 
 
 def test_queue_before_freezes_and_calm_seconds_is_that_of_the_raw_events(calls: tuple[Snapshot, Path, int]) -> None:
-    """Written out: freezes begin at the earliest 200 ms before the poll that came before; calm seconds keep 5 s away."""
+    """Written out: freezes begin at the earliest 200 ms before the poll before; calm seconds keep 5 s away."""
     snapshot, run, start = calls
     offset = json.loads((run / "manifest.json").read_text())["clock"]["mono_to_realtime_offset_ns"]
     packets = departures(run, offset)

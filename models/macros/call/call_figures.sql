@@ -7,7 +7,7 @@
         cast(sum(packets) as bigint) as packets,
         cast(sum(lost_packets) as bigint) as lost_packets,
         cast(sum(payload_bytes) as double) * 8e9 / (max(end_ns) - min(start_ns)) as rate_bps,
-        cast(greatest(sum(lost_packets), 0) as double)
+        cast(case when sum(lost_packets) is not null then greatest(sum(lost_packets), 0) end as double)
         / nullif(sum(packets) + case when max(direction) = 'inbound' then greatest(sum(lost_packets), 0) else 0 end, 0) as lost_ratio,
         cast(sum(frames) as double) * 1e9 / nullif(sum(case when frames is not null then interval_ns end), 0) as frame_rate_hz,
         {{ call_weighted_mean('frame_width') }} as frame_width_mean,

@@ -25,7 +25,8 @@ from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
-from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines
+from sojourn_ingest.formats.quality.network_percentiles import NetworkPercentiles
+from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines, PageLoadNumbers
 from sojourn_ingest.formats.queue.queue_log import QUEUE_LOG_FORMS, QueueLog
 from sojourn_ingest.formats.queue.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue.queue_log_table import (
@@ -102,6 +103,8 @@ class Registry:
             FrameDocument(),
             HttpArchive(),
             PageLoadLines(),
+            PageLoadNumbers(),
+            NetworkPercentiles(),
             RtcStatsDump(),
             GetStatsLines(),
             WebRtcInternals(),

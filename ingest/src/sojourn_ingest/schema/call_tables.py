@@ -14,7 +14,7 @@ CALL_POLL = Table(
     ("source_hash", "poll_index", "peer_connection", "ssrc", "direction"),
     (
         *PROVENANCE,
-        Column("poll_index", INT64, "number of the poll in its file, from 0", nullable=False),
+        Column("poll_index", INT32, "number of the poll in its file, from 0", nullable=False),
         Column("peer_connection", INT32, "number of the peer connection in its file, from 0", nullable=False),
         Column("ssrc", INT64, "synchronisation source of the stream", nullable=False, source="RFC 3550"),
         Column(

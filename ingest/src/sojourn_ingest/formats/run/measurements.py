@@ -38,6 +38,7 @@ MEASUREMENTS: dict[str, str] = {
     "psnr.log": "frame_psnr",
     "page_loads.har": "page_loads",
     "page_loads.jsonl": "page_loads",
+    "page_loads.txt": "page_loads",
     "rtcstats.jsonl": "call_statistics",
     "get_stats.jsonl": "call_statistics",
     "webrtc_internals.json": "call_statistics",
