@@ -1,5 +1,5 @@
--- Frames of video in the RTP streams of a run's application, each at the arrival of its marked packet. A stream with fewer than five marks a
--- second has no frames: of audio, the mark begins a talk spurt (RFC 3551 section 4.1).
+-- Frames of video in the RTP streams of a run's application, each at the arrival of its marked packet. A stream with fewer than five
+-- marks per second has no frames: of audio, the mark begins a talk spurt (RFC 3551 section 4.1).
 with
 
 packets as (

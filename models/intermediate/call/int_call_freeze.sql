@@ -1,7 +1,7 @@
--- Freezes of the video that an end of a call received. Reports count a freeze when it has ended: it began at the earliest as long before the
--- first of the two polls as the video was frozen, and that time is taken, so that nothing of the freeze lies before it. Where a run has no
--- reports, a freeze is a gap between frames above max(3 d, d + 150 ms), with d the mean of up to 30 gaps before it, from five on, and begins
--- with the last frame.
+-- Freezes of the video that an end of a call received. Reports count a freeze when it has ended: it began at the earliest as long before
+-- the first of the two polls as the video was frozen, and that time is taken, so that nothing of the freeze lies before it. Where a run
+-- has no reports, a freeze is a gap between frames above max(3 d, d + 150 ms), with d the mean of up to 30 gaps before it, from five on,
+-- and begins with the last frame.
 with
 
 intervals as (

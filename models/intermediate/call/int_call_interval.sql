@@ -20,11 +20,6 @@ of_times as (
     where place = 1
 ),
 
-{% set counters = [
-    'packets', 'payload_bytes', 'lost_packets', 'frames', 'qp_sum', 'nack_count', 'pli_count', 'fir_count', 'jitter_buffer_delay_ms',
-    'jitter_buffer_emitted', 'freeze_count', 'freezes_duration_ms', 'concealed_samples', 'received_samples', 'bandwidth_limited_ms',
-    'cpu_limited_ms',
-] -%}
 changed as (
     select
         source_hash,
@@ -44,12 +39,22 @@ changed as (
         jitter_ms,
         rtt_ms,
         limited_by,
-        {%- for counter in counters %}
-        {{ counter }} - lag({{ counter }}) over (
-            partition by source_hash, peer_connection, ssrc, direction, stream_number
-            order by poll_ns
-        ) as {{ counter }}{{ '' if loop.last else ',' }}
-        {%- endfor %}
+        {{ since_last_poll('packets') }} as packets,
+        {{ since_last_poll('payload_bytes') }} as payload_bytes,
+        {{ since_last_poll('lost_packets') }} as lost_packets,
+        {{ since_last_poll('frames') }} as frames,
+        {{ since_last_poll('qp_sum') }} as qp_sum,
+        {{ since_last_poll('nack_count') }} as nack_count,
+        {{ since_last_poll('pli_count') }} as pli_count,
+        {{ since_last_poll('fir_count') }} as fir_count,
+        {{ since_last_poll('jitter_buffer_delay_ms') }} as jitter_buffer_delay_ms,
+        {{ since_last_poll('jitter_buffer_emitted') }} as jitter_buffer_emitted,
+        {{ since_last_poll('freeze_count') }} as freeze_count,
+        {{ since_last_poll('freezes_duration_ms') }} as freezes_duration_ms,
+        {{ since_last_poll('concealed_samples') }} as concealed_samples,
+        {{ since_last_poll('received_samples') }} as received_samples,
+        {{ since_last_poll('bandwidth_limited_ms') }} as bandwidth_limited_ms,
+        {{ since_last_poll('cpu_limited_ms') }} as cpu_limited_ms
     from of_times
 ),
 

@@ -35,3 +35,11 @@
 {% macro call_weighted_mean(value) -%}
     sum(cast({{ value }} as double) * interval_ns) / nullif(sum(case when {{ value }} is not null then interval_ns end), 0)
 {%- endmacro %}
+
+{#- Change of a counter of a stream since the poll before. -#}
+{% macro since_last_poll(counter) -%}
+    {{ counter }} - lag({{ counter }}) over (
+        partition by source_hash, peer_connection, ssrc, direction, stream_number
+        order by poll_ns
+    )
+{%- endmacro %}

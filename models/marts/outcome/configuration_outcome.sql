@@ -77,8 +77,10 @@ bounds as (
         sizes.configuration_id,
         sizes.role,
         sizes.delay_basis,
-        max(case when ordered.responsiveness_rank = interval_ranks.lower_rank then ordered.responsiveness_rpm end) as responsiveness_lower_rpm,
-        max(case when ordered.responsiveness_rank = interval_ranks.upper_rank then ordered.responsiveness_rpm end) as responsiveness_upper_rpm,
+        max(case when ordered.responsiveness_rank = interval_ranks.lower_rank then ordered.responsiveness_rpm end)
+            as responsiveness_lower_rpm,
+        max(case when ordered.responsiveness_rank = interval_ranks.upper_rank then ordered.responsiveness_rpm end)
+            as responsiveness_upper_rpm,
         max(case when ordered.delay_rank = interval_ranks.lower_rank then ordered.added_delay_ms end) as added_delay_lower_ms,
         max(case when ordered.delay_rank = interval_ranks.upper_rank then ordered.added_delay_ms end) as added_delay_upper_ms
     from sizes
