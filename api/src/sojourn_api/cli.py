@@ -109,4 +109,4 @@ def serve(
 
 def register(app: typer.Typer) -> None:
     """Add ``serve`` to the command line."""
-    app.command("serve", help=_HELP)(serve)
+    app.command("serve", help=_HELP, short_help="Serve the published build over HTTP.")(serve)
