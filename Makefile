@@ -53,6 +53,8 @@ EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-
 TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests testbed/tests
 # A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they are the ones to make cheaper.
 PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
+# Our own packages are installed as links to these folders, whose bytecode uv does not compile.
+SOURCES := ingest/src transforms/src transforms/snapshot/src transforms/statistics/src api/src api/client/src testbed/src
 QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))
@@ -97,7 +99,8 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@echo "==> decoder (Rust)"
 	@cargo build --release --locked --manifest-path native/Cargo.toml
 	@echo "==> Python environment"
-	@$(UV) sync --locked --all-packages $(EXTRAS) 2>&1 | $(QUIETER)
+	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
+	@.venv/bin/python -m compileall -q $(SOURCES)
 
 .PHONY: setup-spark
 setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a machine without Java, a Java
@@ -107,7 +110,7 @@ setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a mac
 setup-dashboards: ## Install Superset's environment
 	@infra/setup/uv.sh install
 	@echo "==> Superset environment"
-	@$(UV) sync --locked --project dashboards 2>&1 | $(QUIETER)
+	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
 setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chromium, tshark and cpio, from Debian's packages, and flent
@@ -243,6 +246,10 @@ bench-connections: setup ## Connections in the wild against plain SQL, Polars, p
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
 	@.venv/bin/python benchmarks/connection_mart_speed.py --var $(SOJOURN_VAR)/bench-connections \
 		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+
+.PHONY: bench-start
+bench-start: setup ## CPU time until a command says its help, an error, has read a small file, or answers /healthz (a minute)
+	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start
 
 .PHONY: bench-spark
 bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)

@@ -82,8 +82,10 @@ def serve(
     import uvicorn
 
     from sojourn_api.app import create_app
+    from sojourn_api.arrow_alone import keep_pandas_out
     from sojourn_api.snapshot import SnapshotError, SnapshotStore
 
+    keep_pandas_out()
     settings = _settings(snapshots)
     app = create_app(settings)
     store: SnapshotStore = app.state.store

@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from sojourn_transforms.engine_options import EngineOption, MasterOption, MemoryOption, SparkConfOption, engine_of
+from sojourn_transforms.engine_options import (
+    EngineOption,
+    MasterOption,
+    MemoryOption,
+    SparkConfOption,
+    check_engine,
+    engine_of,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +55,7 @@ def build_command(
 
       sojourn build --engine spark --master spark://cluster:7077 --spark-conf spark.executor.memory=4g
     """
+    check_engine(engine)
     # Imported here, because every `sojourn` command loads this module.
     import duckdb
     from rich.console import Console

@@ -44,8 +44,8 @@ def application() -> typer.Typer:
     ) -> None:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
-    # ingest, build, serve, forget: the order in which people use them.
-    order = {"ingest": 0, "build": 1, "serve": 2, "forget": 3}
+    # The order in which people use them.
+    order = {"run": 0, "ingest": 1, "build": 2, "serve": 3, "forget": 4}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
+from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
@@ -60,6 +61,8 @@ def run_ingest(options: IngestOptions) -> None:
         With status 1 after a failure, or 130 if the user stopped it.
     """
     console = Console(stderr=True)
+    if options.engine != "spark":
+        keep_pandas_out()
     paths = Paths.from_environment(options.var)
     try:
         files = files_below(options.sources)

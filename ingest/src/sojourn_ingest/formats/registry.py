@@ -40,8 +40,8 @@ from sojourn_ingest.formats.series.iperf3 import Iperf3
 from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
-from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
-from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
+from sojourn_ingest.formats.study.study_description import StudyDescriptionFile
+from sojourn_ingest.formats.study.study_table import KnownStudy, bundled_studies, header_hint, tables_of
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
@@ -58,7 +58,7 @@ class Registry:
     """The formats of one ingest: the fixed ones, and the tables of which a description is at hand."""
 
     def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
-        self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
+        self.studies = list(bundled_studies())
         own = {study.description.study_id: study for study in self.studies}
         queue_logs: list[QueueLogDescription] = []
         connections: dict[str, KnownConnections] = {}
