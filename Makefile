@@ -38,6 +38,8 @@ RUNS ?= 100000
 FLOWS ?= 10000000
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
+# Triples of Rust that make wheels builds for.
+TARGETS ?= x86_64-unknown-linux-gnu
 # Processes of pytest; 0 runs tests in one process, as a debugger wants it.
 WORKERS ?= 2
 
@@ -123,6 +125,14 @@ setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chr
 testbed-image: ## Make the guest in which `sojourn testbed` runs: QEMU, and a root file system from Debian's packages (once, as root)
 	@infra/setup/debian-packages.sh qemu-system-x86:qemu-system-x86_64 debootstrap cpio
 	@testbed/image/build.sh "$(TESTBED_IMAGE)"
+
+##@ Package
+
+# What Sojourn needs to be installed without a checkout; TARGETS may name triples of Rust, such as aarch64-unknown-linux-gnu.
+.PHONY: wheels
+wheels: ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
+	@infra/setup/uv.sh install
+	@infra/wheel/build.sh dist $(TARGETS)
 
 ##@ Test
 

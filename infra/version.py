@@ -47,6 +47,7 @@ _PLACES = (
     ("native/*/Cargo.lock", _LOCKED),
     ("models/dbt_project.yml", _DBT),
     ("infra/kubernetes/*.yaml", _IMAGE),
+    ("infra/images/*.Dockerfile", _IMAGE),
 )
 
 

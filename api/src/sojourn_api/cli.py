@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
 import socket
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +29,15 @@ _HELP = "\n\n".join(
         "environment variables: SOJOURN_API_MAX_ROWS, SOJOURN_API_QUERY_SECONDS, SOJOURN_API_MEMORY, SOJOURN_API_KEYS.",
     ]
 )
+
+
+#: When the service has long answered whoever waits for it to be ready.
+WARM_AFTER_S = 3.0
+
+
+def _load_statistics() -> None:
+    for name in ("scipy.stats", "statsmodels.api", "statsmodels.stats.multitest", "statsmodels.stats.weightstats"):
+        importlib.import_module(name)
 
 
 def _fail(message: str) -> typer.Exit:
@@ -79,9 +90,12 @@ def serve(
 ) -> None:
     """Serve the published build; see the help text."""
     # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
-    import uvicorn
+    try:
+        import uvicorn
 
-    from sojourn_api.app import create_app
+        from sojourn_api.app import create_app
+    except ModuleNotFoundError as error:
+        raise _fail(f"{error.name} is not installed; install sojourn with its extra serve: sojourn[serve]") from None
     from sojourn_api.arrow_alone import keep_pandas_out
     from sojourn_api.snapshot import SnapshotError, SnapshotStore
 
@@ -105,6 +119,10 @@ def serve(
         timeout_graceful_shutdown=math.ceil(settings.api_query_seconds) + 1,
     )
     shown_host = f"[{host}]" if ":" in host else host
+    # The first comparison needs these, which take a second to load; the first answers do not wait for them.
+    warming = threading.Timer(WARM_AFTER_S, _load_statistics)
+    warming.daemon = True
+    warming.start()
     typer.echo(f"Serving build {pointer.build_id} on http://{shown_host}:{bound_port} (documentation: /docs)")
     uvicorn.Server(config).run(sockets=[listener])
 
