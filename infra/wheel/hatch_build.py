@@ -19,7 +19,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS_VARIABLE = "SOJOURN_NATIVE_WHEELS"
-#: Folder of each package's project, and the extra that its dependencies belong to; None for what every installation has.
+#: Folder of each package's project, and the extra that its dependencies belong to; None: every installation has them.
 PROJECTS = {
     "ingest": None,
     "transforms": None,
@@ -114,8 +114,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                         files[archive.extract(name, unpacked)] = name
         modules = sorted(name for name in files.values() if name.endswith(".so"))
         if [name.split("/")[0] for name in modules] != ["sojourn_ingest", "sojourn_statistics"] or len(tags) != 1:
-            raise ValueError(
-                f"{named} has extension modules {modules} for {sorted(tags)}; expected one of each package, of one tag"
-            )
+            found = f"{named} has extension modules {modules} for {sorted(tags)}"
+            raise ValueError(f"{found}; expected one of each package, of one tag")
         build_data["pure_python"] = False
         build_data["tag"] = tags.pop()

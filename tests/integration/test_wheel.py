@@ -19,6 +19,7 @@ import pytest
 
 pytestmark = pytest.mark.integration
 READY_S = 1800
+DATA = {"models": "sojourn_transforms/project", "ingest/sample/runs": "sojourn_ingest/sample/runs"}
 
 
 @pytest.fixture(scope="module")
