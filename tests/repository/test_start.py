@@ -27,8 +27,8 @@ finally:
 TYPER = {"typer", "click", "annotated_doc"}
 DECLARED = {"sojourn_ingest", "sojourn_transforms", "sojourn_api", "sojourn_testbed"}
 COMMAND = TYPER | DECLARED
-#: Typer loads it for the path of a file in a parameter, and where it may guess the shell.
-ALLOWED = {"shellingham", "typing_extensions", "colorama"}
+#: Loaded where they are installed: by Typer to guess the shell, by pyarrow for time zones (dateutil, which needs six).
+ALLOWED = {"shellingham", "typing_extensions", "colorama", "dateutil", "six"}
 LAKE = {"pyarrow", "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "yaml"}
 INGEST = COMMAND | LAKE | {"rich", "maxminddb", "dotenv"}
 
