@@ -51,6 +51,13 @@ def ingest(
     packets: Annotated[
         bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
     ] = False,
+    server_names: Annotated[
+        str,
+        typer.Option(
+            help="Of the servers in captures, registrable: the registered domain is kept (example.com of "
+            "www.example.com); full: the whole name; none: no name."
+        ),
+    ] = "registrable",
     prefix_table: Annotated[
         list[Path] | None,
         typer.Option(
@@ -106,6 +113,9 @@ def ingest(
     Queue logs: text of the bpftrace probe or of perf script, the binary stream of the BCC queue monitor, polls of
     tc -s -j qdisc, and JSON Lines or CSV with a description beside them; docs/how-to/record-a-queue.md has the table.
 
+    Results of tools: flent, iperf3, iperf 2, irtt, crusader, ping, fping, qlog, ePPing and pping, networkQuality and
+    other speed tests; docs/inputs.md has the table.
+
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
     if addresses not in ("pseudonymise", "keep"):
@@ -122,6 +132,7 @@ def ingest(
             addresses="keep" if addresses == "keep" else "pseudonymise",
             workers=workers,
             packets=packets,
+            server_names=server_names,
             prefix_tables=tuple(prefix_table or ()),
             access_rules=access_rules,
             lookups_win=lookups_win,

@@ -20,6 +20,7 @@ from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
+from sojourn_ingest.formats.capture.server_names import server_names_of
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.paths import Paths
@@ -40,6 +41,7 @@ class IngestOptions:
     addresses: AddressPolicy
     workers: int
     packets: bool
+    server_names: str
     prefix_tables: tuple[Path, ...]
     access_rules: Path | None
     lookups_win: bool
@@ -63,6 +65,10 @@ def run_ingest(options: IngestOptions) -> None:
     console = Console(stderr=True)
     if options.engine != "spark":
         keep_pandas_out()
+    try:
+        names = server_names_of(options.server_names)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--server-names") from error
     paths = Paths.from_environment(options.var)
     try:
         files = files_below(options.sources)
@@ -87,14 +93,16 @@ def run_ingest(options: IngestOptions) -> None:
         raise typer.Exit(1) from error
     lake = paths.open_lake()
     if options.dry_run:
-        session = IngestSession(lake, pseudonymiser, packets=options.packets, enrichment=enrichment)
+        session = IngestSession(lake, pseudonymiser, packets=options.packets, server_names=names, enrichment=enrichment)
         session.prepare(files)
         _print_formats(console, session, files)
         return
     holding = _runner(options, paths, lake)
     try:
         with lake.writing(), holding as runner:
-            session = IngestSession(lake, pseudonymiser, runner=runner, packets=options.packets, enrichment=enrichment)
+            session = IngestSession(
+                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=names, enrichment=enrichment
+            )
             attempts = _run(console, session, files)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {error}")
