@@ -30,7 +30,7 @@ COMMAND = TYPER | DECLARED
 #: Loaded where they are installed: by Typer to guess the shell, by pyarrow for time zones (dateutil, which needs six).
 ALLOWED = {"shellingham", "typing_extensions", "colorama", "dateutil", "six"}
 LAKE = {"pyarrow", "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "yaml"}
-INGEST = COMMAND | LAKE | {"rich", "maxminddb", "dotenv"}
+INGEST = COMMAND | LAKE | {"rich", "maxminddb", "dotenv", "ijson", "msgpack"}
 
 
 def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
