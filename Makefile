@@ -38,6 +38,8 @@ RUNS ?= 100000
 FLOWS ?= 10000000
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
+# Triples of Rust that make wheels builds for.
+TARGETS ?= x86_64-unknown-linux-gnu
 # Processes of pytest; 0 runs tests in one process, as a debugger wants it.
 WORKERS ?= 2
 
@@ -53,6 +55,8 @@ EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-
 TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests testbed/tests
 # A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they are the ones to make cheaper.
 PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
+# Our own packages are installed as links to these folders, whose bytecode uv does not compile.
+SOURCES := ingest/src transforms/src transforms/snapshot/src transforms/statistics/src api/src api/client/src testbed/src
 QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))
@@ -97,7 +101,8 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@echo "==> decoder (Rust)"
 	@cargo build --release --locked --manifest-path native/Cargo.toml
 	@echo "==> Python environment"
-	@$(UV) sync --locked --all-packages $(EXTRAS) 2>&1 | $(QUIETER)
+	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
+	@.venv/bin/python -m compileall -q $(SOURCES)
 
 .PHONY: setup-spark
 setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a machine without Java, a Java
@@ -107,7 +112,7 @@ setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a mac
 setup-dashboards: ## Install Superset's environment
 	@infra/setup/uv.sh install
 	@echo "==> Superset environment"
-	@$(UV) sync --locked --project dashboards 2>&1 | $(QUIETER)
+	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
 setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chromium, tshark and cpio, from Debian's packages, and flent
@@ -120,6 +125,14 @@ setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chr
 testbed-image: ## Make the guest in which `sojourn testbed` runs: QEMU, and a root file system from Debian's packages (once, as root)
 	@infra/setup/debian-packages.sh qemu-system-x86:qemu-system-x86_64 debootstrap cpio
 	@testbed/image/build.sh "$(TESTBED_IMAGE)"
+
+##@ Package
+
+# What Sojourn needs to be installed without a checkout; TARGETS may name triples of Rust, such as aarch64-unknown-linux-gnu.
+.PHONY: wheels
+wheels: ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
+	@infra/setup/uv.sh install
+	@infra/wheel/build.sh dist $(TARGETS)
 
 ##@ Test
 
@@ -243,6 +256,10 @@ bench-connections: setup ## Connections in the wild against plain SQL, Polars, p
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/polars polars==1.35.2
 	@.venv/bin/python benchmarks/connection_mart_speed.py --var $(SOJOURN_VAR)/bench-connections \
 		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
+
+.PHONY: bench-start
+bench-start: setup ## CPU time until a command says its help, an error, has read a small file, or answers /healthz (a minute)
+	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start
 
 .PHONY: bench-spark
 bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)

@@ -28,6 +28,8 @@ _SECTION = re.compile(
 )
 #: Our own packages in a lock file of uv or Cargo.
 _LOCKED = re.compile(r'(?m)^name = "sojourn(?:-[a-z-]+)?"\nversion = "(?P<version>[^"]+)"$')
+#: A package says its version as text: the distribution that it was installed from may have another name.
+_MODULE = re.compile(r'(?m)^__version__ = "(?P<version>[^"]+)"$')
 _DBT = re.compile(r'(?m)^version: "(?P<version>[^"]+)"$')
 _IMAGE = re.compile(r"\bsojourn(?:-[a-z]+)?:(?P<version>\d[\w.]*)")
 
@@ -36,6 +38,7 @@ _PLACES = (
     ("pyproject.toml", _SECTION),
     ("*/pyproject.toml", _SECTION),
     ("*/*/pyproject.toml", _SECTION),
+    ("*/src/*/__init__.py", _MODULE),
     ("native/Cargo.toml", _SECTION),
     ("native/*/Cargo.toml", _SECTION),
     ("uv.lock", _LOCKED),
@@ -44,6 +47,7 @@ _PLACES = (
     ("native/*/Cargo.lock", _LOCKED),
     ("models/dbt_project.yml", _DBT),
     ("infra/kubernetes/*.yaml", _IMAGE),
+    ("infra/images/*.Dockerfile", _IMAGE),
 )
 
 

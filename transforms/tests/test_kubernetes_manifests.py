@@ -66,3 +66,18 @@ def test_services_select_pods_that_exist() -> None:
     for _, document in DOCUMENTS:
         if document["kind"] == "Service":
             assert document["spec"]["selector"]["app.kubernetes.io/name"] in labels
+
+
+@pytest.mark.parametrize(("image", "name"), [("service", "sojourn-api"), ("superset", "sojourn-superset")])
+def test_servers_use_the_images_and_run_without_rights_on_a_read_only_root(image: str, name: str) -> None:
+    (deployment,) = [d for _, d in DOCUMENTS if (d["kind"], d["metadata"]["name"]) == ("Deployment", name)]
+    pod = deployment["spec"]["template"]["spec"]
+    text = (FOLDER.parent / "images" / f"{image}.Dockerfile").read_text(encoding="utf-8")
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        assert f"-t {container['image']} ." in text
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        assert not container["securityContext"]["allowPrivilegeEscalation"]
+        assert {volume["mountPath"] for volume in container["volumeMounts"]} == {"/var/sojourn", "/tmp"}
+    user = f"{pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}"
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert f"\nUSER {user}\n" in text

@@ -18,6 +18,7 @@ from sojourn_api.problems import ProblemError, problem_response
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.routers import catalogue, comparisons, distributions, rows, service
+from sojourn_api.safety import documentation_page
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
 
@@ -61,6 +62,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         redirect_slashes=False,
         redoc_url=None,
+        # FastAPI's own page loads scripts of another host.
+        docs_url=None,
     )
     app.examples = {
         "/v1/datasets/{name}/rows": rows.EXAMPLES,
@@ -80,6 +83,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(ZstdMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=MINIMUM_BYTES, compresslevel=5)
     app.add_middleware(MetricsMiddleware, metrics=measured)
+    app.include_router(documentation_page.router)
     for module in (service, catalogue, rows, distributions, comparisons):
         app.include_router(module.router)
     return app

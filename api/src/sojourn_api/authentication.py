@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from hmac import compare_digest
 from typing import Annotated
 
@@ -12,6 +14,17 @@ from sojourn_api.problems import ProblemError
 
 _bearer = HTTPBearer(auto_error=False, description="An API key, when the service is guarded")
 _header = APIKeyHeader(name="X-API-Key", auto_error=False, description="An API key, when it is guarded")
+
+HASHED = re.compile(r"sha256:(?P<digest>[0-9a-f]{64})")
+
+
+def digest_of(setting: str) -> bytes:
+    """Return the SHA-256 of a key, which the setting may hold instead of the key: ``sha256:`` and 64 hex digits.
+
+    Keys are random and long, so that a plain hash of one cannot be reversed; a password needs a slow hash.
+    """
+    hashed = HASHED.fullmatch(setting)
+    return bytes.fromhex(hashed["digest"]) if hashed else hashlib.sha256(setting.encode()).digest()
 
 
 def require_key(
@@ -24,9 +37,10 @@ def require_key(
     if not keys:
         return
     given = [bearer.credentials if bearer else None, header]
-    # Every key is compared, and each in constant time, so that the time taken discloses nothing about them.
+    # Every key is compared, and each in constant time, so that the time taken discloses nothing about them. Of what was
+    # sent only the hash is compared: sending a hash that was read at rest opens nothing.
     matches = [
-        compare_digest(offered.encode(), key.get_secret_value().encode())
+        compare_digest(hashlib.sha256(offered.encode()).digest(), digest_of(key.get_secret_value()))
         for offered in given
         if offered is not None
         for key in keys

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
 import socket
+import ssl
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +30,15 @@ _HELP = "\n\n".join(
         "environment variables: SOJOURN_API_MAX_ROWS, SOJOURN_API_QUERY_SECONDS, SOJOURN_API_MEMORY, SOJOURN_API_KEYS.",
     ]
 )
+
+
+#: When the service has long answered whoever waits for it to be ready.
+WARM_AFTER_S = 3.0
+
+
+def _load_statistics() -> None:
+    for name in ("scipy.stats", "statsmodels.api", "statsmodels.stats.multitest", "statsmodels.stats.weightstats"):
+        importlib.import_module(name)
 
 
 def _fail(message: str) -> typer.Exit:
@@ -76,16 +88,38 @@ def serve(
         ),
     ] = None,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
+    open_to_all: Annotated[
+        bool,
+        typer.Option("--open", help="Let everyone read who reaches an address beyond this machine, without a key."),
+    ] = False,
+    tls_certificate: Annotated[
+        Path | None, typer.Option(help="PEM file of the certificate and those that signed it; serves HTTPS.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's private key.")] = None,
 ) -> None:
     """Serve the published build; see the help text."""
     # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
-    import uvicorn
+    try:
+        import uvicorn
 
-    from sojourn_api.app import create_app
+        from sojourn_api.app import create_app
+    except ModuleNotFoundError as error:
+        raise _fail(f"{error.name} is not installed; install sojourn with its extra serve: sojourn[serve]") from None
+    from sojourn_api.arrow_alone import keep_pandas_out
+    from sojourn_api.safety.admission import AdmissionMiddleware, is_loopback
     from sojourn_api.snapshot import SnapshotError, SnapshotStore
 
+    if (tls_certificate is None) != (tls_key is None):
+        raise _fail("give --tls-certificate and --tls-key together")
+    keep_pandas_out()
     settings = _settings(snapshots)
+    local = is_loopback(host)
+    if not local and not settings.api_keys and not open_to_all:
+        raise _fail(f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --open")
     app = create_app(settings)
+    # Outside everything else, so that what is refused costs nothing more.
+    names = None if local else (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
+    app.add_middleware(AdmissionMiddleware, client_requests=settings.api_client_requests, names=names)
     store: SnapshotStore = app.state.store
     try:
         pointer = store.start()
@@ -99,14 +133,28 @@ def serve(
         log_config=None,
         access_log=access_log,
         server_header=False,
+        ssl_certfile=tls_certificate,
+        ssl_keyfile=tls_key,
         # Whoever stops the service waits at most for what a query may take.
         timeout_graceful_shutdown=math.ceil(settings.api_query_seconds) + 1,
     )
+    try:
+        # Reads the certificate, so that a wrong one is reported in one line.
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise _fail(f"--tls-certificate or --tls-key cannot be used: {error.strerror or error}") from None
+    if not local and not settings.api_keys:
+        typer.echo(f"warning: --open: everyone who reaches {host} reads every dataset without a key", err=True)
+    scheme = "http" if tls_certificate is None else "https"
     shown_host = f"[{host}]" if ":" in host else host
-    typer.echo(f"Serving build {pointer.build_id} on http://{shown_host}:{bound_port} (documentation: /docs)")
+    # The first comparison needs these, which take a second to load; the first answers do not wait for them.
+    warming = threading.Timer(WARM_AFTER_S, _load_statistics)
+    warming.daemon = True
+    warming.start()
+    typer.echo(f"Serving build {pointer.build_id} on {scheme}://{shown_host}:{bound_port} (documentation: /docs)")
     uvicorn.Server(config).run(sockets=[listener])
 
 
 def register(app: typer.Typer) -> None:
     """Add ``serve`` to the command line."""
-    app.command("serve", help=_HELP)(serve)
+    app.command("serve", help=_HELP, short_help="Serve the published build over HTTP.")(serve)

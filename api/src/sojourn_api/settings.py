@@ -32,6 +32,13 @@ class Settings(BaseSettings):
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(), description="Comma-separated API keys. Without any, the service is open."
     )
+    api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Comma-separated names under which clients reach a service that listens beyond this machine.",
+    )
+    api_client_requests: int = Field(
+        default=64, ge=1, description="Requests of one client address that are answered at one time; others get 429."
+    )
     api_threads: int = Field(
         default=1,
         ge=1,
@@ -51,7 +58,7 @@ class Settings(BaseSettings):
         description="Memory, beside SOJOURN_API_MEMORY, that histograms may be held in; others are read each time.",
     )
 
-    @field_validator("api_keys", mode="before")
+    @field_validator("api_keys", "api_hosts", mode="before")
     @classmethod
     def _split_keys(cls, value: object) -> object:
         if isinstance(value, str):

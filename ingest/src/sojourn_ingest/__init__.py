@@ -1,5 +1,3 @@
 """Decoders and the Parquet lake of Sojourn."""
 
-from importlib.metadata import version
-
-__version__ = version("sojourn-ingest")
+__version__ = "0.1.0"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sojourn_ingest.lake import Lake
+if TYPE_CHECKING:
+    from sojourn_ingest.lake import Lake
 
 LAKE_VARIABLE = "SOJOURN_LAKE"
 
@@ -37,6 +39,9 @@ class Paths:
         StorageError
             If it is at a URI that cannot be used.
         """
+        # Imported here, because every command knows these folders and few open a lake, which takes Arrow.
+        from sojourn_ingest.lake import Lake
+
         return Lake(self.lake) if self.lake_uri is None else Lake(self.lake_uri, self.lake_cache)
 
     @property

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from dotenv.parser import parse_stream
+from sojourn_ingest.operator_error import OperatorError
 
 ADDRESS_KEY = "SOJOURN_ADDRESS_KEY"
 FORGET_KEY = "SOJOURN_FORGET_KEY"
@@ -25,7 +25,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
 }
 
 
-class SecretsError(ValueError):
+class SecretsError(OperatorError, ValueError):
     """The secrets file cannot be read; the message says where, and what was expected."""
 
 
@@ -39,6 +39,8 @@ def read_secrets(path: Path) -> dict[str, str]:
     """
     if not path.exists():
         return {}
+    from dotenv.parser import parse_stream
+
     settings: dict[str, str] = {}
     with path.open(encoding="utf-8") as stream:
         for binding in parse_stream(stream):

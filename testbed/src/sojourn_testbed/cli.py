@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-
-from sojourn_testbed.backend.interface import Backend, BackendError
-from sojourn_testbed.backend.netns import NetnsBackend
-from sojourn_testbed.backend.qemu import QemuBackend
-from sojourn_testbed.cells import blocks, cells
-from sojourn_testbed.execution import RECORD, execute
-from sojourn_testbed.execution import Progress as Step
-from sojourn_testbed.ledger import Ledger
-from sojourn_testbed.plan import Plan, PlanError, load_plan
-from sojourn_testbed.run_folder import Compression
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.yaml", help="The plan.", exists=True, dir_okay=False)]
 Repetitions = Annotated[int | None, typer.Option(min=1, help="Repetitions of each cell, instead of the plan's.")]
@@ -31,23 +17,10 @@ Image = Annotated[
 def register(app: typer.Typer) -> None:
     """Add ``testbed`` to the command line."""
     group = typer.Typer(no_args_is_help=True, help="Compare queues by repeated runs over real Linux queue disciplines.")
-    group.command("run")(run)
-    group.command("plan")(show)
-    group.command("status")(status)
+    group.command("run", short_help="Carry out a plan, or go on with it.")(run)
+    group.command("plan", short_help="Show what a plan would run.")(show)
+    group.command("status", short_help="Show how far a study is.")(status)
     app.add_typer(group, name="testbed")
-
-
-def _image(given: Path | None) -> Path:
-    named = os.environ.get("SOJOURN_TESTBED_IMAGE")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return given or (Path(named) if named else cache / "sojourn" / "testbed-image")
-
-
-def _loaded(path: Path) -> Plan:
-    try:
-        return load_plan(path)
-    except PlanError as error:
-        raise typer.BadParameter(str(error), param_hint="PLAN.yaml") from error
 
 
 def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = None) -> None:
@@ -55,25 +28,9 @@ def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = No
 
     Nothing is run and nothing is written.
     """
-    plan = _loaded(plan_file)
-    ordered = blocks(plan, repetitions)
-    table = Table("cell", "rate\nMbit/s", "RTT\nms", "queue", "congestion\ncontrol", "application", "first", box=None)
-    for cell in cells(plan):
-        table.add_row(
-            cell.label, f"{cell.rate_mbps:g}", f"{cell.rtt_ms:g}", cell.queue.label, cell.congestion_control or "-",
-            cell.application or "-", cell.start_order,
-        )  # fmt: skip
-    console = Console()
-    console.print(table)
-    runs = sum(map(len, ordered))
-    estimate = QemuBackend(_image(image)).estimate(plan, runs)
-    # Frames of 96 bytes with 16 of header, twice, and one line of 120 bytes for each of two events, a fifth compressed.
-    seconds = plan.timing.end_s + plan.timing.drain_s
-    packets = sum(run.cell.rate_mbps for block in ordered for run in block) * 1e6 / 8 / 900 * seconds
-    console.print(
-        f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about "
-        f"{estimate.seconds / 60:.0f} minutes ({estimate.basis}) and {packets * 464 / 4 / 1e6:.0f} MB"
-    )
+    from sojourn_testbed.commands import show_plan
+
+    show_plan(plan_file, repetitions, image)
 
 
 def run(
@@ -85,56 +42,30 @@ def run(
     ] = "qemu",
     repetitions: Repetitions = None,
     image: Image = None,
-    compression: Annotated[Compression, typer.Option(help="How captures and logs are kept.")] = "gzip",
+    compression: Annotated[
+        Literal["gzip", "xz", "none"], typer.Option(help="How captures and logs are kept.")
+    ] = "gzip",
 ) -> None:
     """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
 
     The same command goes on where it was after a kill. A run whose captures, queue log and counters disagree is tried
     again, and then kept but left out of aggregates, with the reason.
 
-    Examples
-    --------
+    For example:
+
       sojourn testbed plan cake.yaml
 
       sojourn testbed run cake.yaml --out cake && make run DATA=$PWD/cake
     """
-    plan = _loaded(plan_file)
-    folder = (out or Path(plan.study)).resolve()
-    chosen = QemuBackend(_image(image)) if backend == "qemu" else NetnsBackend(_image(image))
-    try:
-        chosen.check(plan)
-        _with_progress(plan, repetitions or plan.repetitions, chosen, folder, compression, dict(chosen.versions()))
-    except (BackendError, PlanError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
-    typer.echo(f"results in {folder}; next: sojourn ingest {folder} && sojourn build")
+    from sojourn_testbed.commands import run_plan
 
-
-def _with_progress(
-    plan: Plan, repetitions: int, backend: Backend, folder: Path, compression: Compression, made_with: dict[str, str]
-) -> None:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        done = len(Ledger(folder).kept())
-        task = bar.add_task("runs", total=sum(map(len, blocks(plan, repetitions))), completed=done)
-
-        def tell(step: Step) -> None:
-            bar.update(task, completed=step.done)
-            if step.complaints:
-                bar.console.print(f"{step.run_id}: {'; '.join(step.complaints)}")
-
-        execute(plan, repetitions, backend, folder, tell, compression, made_with)
+    run_plan(plan_file, out, backend, repetitions, image, compression)
 
 
 def status(
     folder: Annotated[Path, typer.Argument(help="Folder of the results.", exists=True, file_okay=False)],
 ) -> None:
     """Show how far a study is, and which runs failed why."""
-    if not (folder / RECORD).is_file():
-        raise typer.BadParameter(f"{folder} holds no study of the testbed", param_hint="FOLDER")
-    ledger = Ledger(folder)
-    attempts = ledger.attempts()
-    typer.echo(f"{len(ledger.kept())} runs kept, {sum(one.status == 'failed' for one in attempts)} attempts failed")
-    for one in attempts:
-        if one.complaints:
-            typer.echo(f"{one.status} {one.run_id}: {'; '.join(one.complaints)}")
+    from sojourn_testbed.commands import show_status
+
+    show_status(folder)

@@ -1,5 +1,3 @@
 """The warehouse of Sojourn: dbt builds, snapshots, statistics."""
 
-from importlib.metadata import version
-
-__version__ = version("sojourn-transforms")
+__version__ = "0.1.0"

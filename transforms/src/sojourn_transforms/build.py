@@ -31,6 +31,10 @@ class BuildError(RuntimeError):
     """The build stopped; the message says at what, and what to do."""
 
 
+#: A wheel has the project there; a checkout does not.
+BUNDLED_PROJECT = Path(__file__).with_name("project")
+
+
 @dataclass
 class BuildReport:
     """What a build did."""
@@ -44,7 +48,7 @@ class BuildReport:
 
 
 def find_project(start: Path | None = None) -> Path:
-    """Return the dbt project: $SOJOURN_MODELS, or the folder ``models`` here or above.
+    """Return the dbt project: $SOJOURN_MODELS, or the one in the wheel, or the folder ``models`` here or above.
 
     Raises
     ------
@@ -54,6 +58,8 @@ def find_project(start: Path | None = None) -> Path:
     named = os.environ.get("SOJOURN_MODELS")
     if named:
         candidates = [Path(named)]
+    elif BUNDLED_PROJECT.is_dir():
+        candidates = [BUNDLED_PROJECT]
     else:
         here = (start or Path.cwd()).resolve()
         candidates = [folder / "models" for folder in (here, *here.parents)]

@@ -6,24 +6,22 @@ import logging
 from pathlib import Path
 from typing import Annotated
 
-import duckdb
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from sojourn_ingest.paths import Paths
-from sojourn_snapshot.errors import DamagedSnapshotError
-from sojourn_transforms.build import BuildError, build
-from sojourn_transforms.comparing_builds import compare_builds
-from sojourn_transforms.engine_options import EngineOption, MasterOption, MemoryOption, SparkConfOption, engine_of
-from sojourn_transforms.spark.session import SparkError
+from sojourn_transforms.engine_options import (
+    EngineOption,
+    MasterOption,
+    MemoryOption,
+    SparkConfOption,
+    check_engine,
+    engine_of,
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add ``build`` and ``compare-builds`` to the command line."""
-    app.command("build")(build_command)
-    app.command("compare-builds")(compare_builds_command)
+    app.command("build", short_help="Build, test and publish the marts.")(build_command)
+    app.command("compare-builds", short_help="Compare two installations row for row.")(compare_builds_command)
 
 
 def build_command(
@@ -47,8 +45,8 @@ def build_command(
     Nothing is published when a model or a test fails: what was served before is served on. When neither the
     facts nor the models changed since the build being served, the command does nothing.
 
-    Examples
-    --------
+    For example:
+
       sojourn build
 
       sojourn build --force
@@ -57,6 +55,17 @@ def build_command(
 
       sojourn build --engine spark --master spark://cluster:7077 --spark-conf spark.executor.memory=4g
     """
+    check_engine(engine)
+    # Imported here, because every `sojourn` command loads this module.
+    import duckdb
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from sojourn_ingest.paths import Paths
+    from sojourn_transforms.build import BuildError, build
+    from sojourn_transforms.spark.session import SparkError
+
     console = Console(stderr=True)
     logging.getLogger("dbt").setLevel(logging.ERROR)
     paths = Paths.from_environment(var)
@@ -99,12 +108,19 @@ def compare_builds_command(
     Counts, integers, texts, flags and bins must be equal, doubles to 1e-9 of their value. Every difference is
     listed, and the status is 1 when there is one. Of snapshots only the marts are compared.
 
-    Examples
-    --------
+    For example:
+
       sojourn compare-builds var-duckdb var-spark
 
       sojourn compare-builds var/snapshots/617fa26a617beff6 var/snapshots/0b1c2d3e4f5a6978
     """
+    import duckdb
+    from rich.console import Console
+    from rich.markup import escape
+
+    from sojourn_snapshot.errors import DamagedSnapshotError
+    from sojourn_transforms.comparing_builds import compare_builds
+
     out = Console()
     try:
         compared = compare_builds(left, right)

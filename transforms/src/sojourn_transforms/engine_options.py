@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import duckdb
 import typer
 
-from sojourn_ingest.paths import Paths
-from sojourn_transforms.engine import DuckDbEngine, Engine
-from sojourn_transforms.spark.session import MASTER_VARIABLE, SparkSettings
-from sojourn_transforms.warehouse import MEMORY_VARIABLE
+from sojourn_transforms.engine_variables import MASTER_VARIABLE, MEMORY_VARIABLE
+
+if TYPE_CHECKING:
+    from sojourn_ingest.paths import Paths
+    from sojourn_transforms.engine import Engine
 
 EngineOption = Annotated[str, typer.Option(help="duckdb: this machine; spark: this machine or a cluster.")]
 MasterOption = Annotated[
@@ -52,6 +52,8 @@ def check_memory(memory: str) -> None:
     typer.BadParameter
         With an example.
     """
+    import duckdb
+
     try:
         duckdb.connect(config={"memory_limit": memory}).close()
     except duckdb.Error as error:
@@ -88,7 +90,10 @@ def engine_of(
     if memory is not None:
         check_memory(memory)
     if engine == "duckdb":
+        from sojourn_transforms.engine import DuckDbEngine
+
         return DuckDbEngine(paths, full, memory)
     from sojourn_transforms.spark.engine import SparkEngine
+    from sojourn_transforms.spark.session import SparkSettings
 
     return SparkEngine(paths, SparkSettings.from_options(master, conf or []))

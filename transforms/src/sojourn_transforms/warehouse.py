@@ -13,7 +13,6 @@ from sojourn_ingest.schema import TABLES, Table
 from sojourn_transforms.mart_files import WRITER, DateFingerprints
 
 LAKE_SCHEMA = "lake"
-MEMORY_VARIABLE = "SOJOURN_MEMORY"
 """The setting of the most memory that DuckDB takes in a build."""
 
 

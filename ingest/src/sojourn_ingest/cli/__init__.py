@@ -10,9 +10,7 @@ from typing import Annotated
 import typer
 
 from sojourn_ingest import __version__
-from sojourn_ingest.engine_error import EngineError
-from sojourn_ingest.lake import LakeDamagedError, StorageError
-from sojourn_ingest.secrets_file import SecretsError
+from sojourn_ingest.operator_error import OperatorError
 
 COMMAND_GROUP = "sojourn.commands"
 
@@ -31,9 +29,10 @@ def application() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         help="How long do packets wait, who gets the bandwidth, who is harmed, and does anyone notice?\n\n"
-        "The usual order is [bold]sojourn ingest[/bold] (files into the lake), [bold]sojourn build[/bold] "
-        "(lake into marts, published as a snapshot), [bold]sojourn serve[/bold] (the snapshot over HTTP).",
-        rich_markup_mode="rich",
+        "The usual order is sojourn ingest (files into the lake), sojourn build "
+        "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP).",
+        # Typer's boxes take as much CPU time as all else that a help or an error in an argument needs.
+        rich_markup_mode=None,
     )
 
     @app.callback()
@@ -45,8 +44,8 @@ def application() -> typer.Typer:
     ) -> None:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
-    # ingest, build, serve, forget: the order in which people use them.
-    order = {"ingest": 0, "build": 1, "serve": 2, "forget": 3}
+    # The order in which people use them.
+    order = {"run": 0, "ingest": 1, "build": 2, "serve": 3, "forget": 4}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app
@@ -56,6 +55,6 @@ def main() -> None:
     """Run the command line; what its user can correct ends in one line."""
     try:
         application()()
-    except (EngineError, LakeDamagedError, SecretsError, StorageError, OSError) as error:
+    except (OperatorError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn_ingest.synthetic.connection_files import GeneratedFile, dataset_of, truth_path, write_world
-from sojourn_ingest.synthetic.connection_world import HOSTS_PUBLISHED, ConnectionWorld
+if TYPE_CHECKING:
+    from sojourn_ingest.synthetic.connection_files import GeneratedFile
 
-MOST_ROWS = 10 * HOSTS_PUBLISHED
+#: Ten times the hosts of IMC'14, sojourn_ingest.synthetic.connection_world.HOSTS_PUBLISHED.
+MOST_ROWS = 810_000_000
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +24,7 @@ def register(app: typer.Typer) -> None:
     def generate_options() -> None:
         """Make up measurements whose truth is known, labelled synthetic in every row and in all that is served."""
 
-    group.command("connections")(connections)
+    group.command("connections", short_help="Generate connections with known RTT.")(connections)
     app.add_typer(group, name="generate")
 
 
@@ -43,15 +44,18 @@ def connections(
     The same rows, seed and days give the same bytes. Ingest the folder with `sojourn ingest`. OUT.truth.json contains
     the true shares, quantiles and shares of hosts of the data set, computed and not drawn.
 
-    Examples
-    --------
+    For example:
+
       sojourn generate connections --rows 1000000 --seed 7 --out synthetic
 
       sojourn ingest synthetic && sojourn build
     """
-    world = ConnectionWorld(rows, seed)
     if rows < days:
         raise typer.BadParameter(f"{rows} connections do not spread over {days} days", param_hint="--days")
+    from sojourn_ingest.synthetic.connection_files import dataset_of, truth_path, write_world
+    from sojourn_ingest.synthetic.connection_world import ConnectionWorld
+
+    world = ConnectionWorld(rows, seed)
     clock = time.perf_counter()
     done = 0
 

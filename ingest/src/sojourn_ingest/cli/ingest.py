@@ -1,41 +1,21 @@
-"""``sojourn ingest``: files into the lake."""
+"""``sojourn ingest``: files into the lake.
+
+This module has only what the help needs: what reads files is imported when it is known that there is something to read.
+"""
 
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
-from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
-from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
-from sojourn_ingest.enrichment.access_rules import bundled_rules
-from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
-from sojourn_ingest.formats.capture.server_names import server_names_of
-from sojourn_ingest.formats.interface import InputError
-from sojourn_ingest.lake import Lake, LakeBusyError
-from sojourn_ingest.paths import Paths
-from sojourn_ingest.secrets_file import address_key, ensure_secrets, forget_key
-from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner, files_below
-
-MESSAGES_SHOWN = 12
-#: Other packages offer other runners of an ingest here; see sojourn_transforms.spark.ingest.
-ENGINE_GROUP = "sojourn.ingest_engines"
 
 
 def register(app: typer.Typer) -> None:
     """Add ``ingest`` and ``secrets`` to the command line."""
-    app.command("ingest")(ingest)
-    app.command("secrets")(secrets)
+    app.command("ingest", short_help="Read files into the lake.")(ingest)
+    app.command("secrets", short_help="Make missing keys and passwords, and say where they are.")(secrets)
 
 
 def secrets(
@@ -44,6 +24,9 @@ def secrets(
     ] = None,
 ) -> None:
     """Make the keys and passwords of this installation, where they are missing, and say where they are."""
+    from sojourn_ingest.paths import Paths
+    from sojourn_ingest.secrets_file import ensure_secrets
+
     paths = Paths.from_environment(var)
     ensure_secrets(paths.secrets)
     typer.echo(f"{paths.secrets}")
@@ -119,8 +102,8 @@ def ingest(
     Captures that continue one another are read as one: rotated files of tcpdump (-C, -G, -W), ring buffers of
     dumpcap, and what a run's manifest lists as parts. --dry-run shows what belongs together.
 
-    Examples
-    --------
+    For example:
+
       sojourn ingest ingest/sample
 
       sojourn ingest --dry-run ~/captures/2026-11
@@ -135,170 +118,28 @@ def ingest(
 
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
-    console = Console(stderr=True)
     if addresses not in ("pseudonymise", "keep"):
         raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
-    policy: AddressPolicy = "keep" if addresses == "keep" else "pseudonymise"
-    try:
-        names = server_names_of(server_names)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--server-names") from error
-    paths = Paths.from_environment(var)
-    try:
-        files = files_below(sources)
-    except FileNotFoundError as error:
-        raise typer.BadParameter(str(error), param_hint="PATH") from error
-    # What Sojourn itself generated is not input, even when the folder around it is given.
-    files = [path for path in files if paths.var not in path.parents or paths.generated in path.parents]
-    if not files:
-        raise typer.BadParameter("no file below the given folders", param_hint="PATH")
-    # A dry run writes no address, and no key either.
-    key = b"dry run" if dry_run else address_key(paths.secrets)
-    forget_key_bytes = b"dry run" if dry_run else forget_key(paths.secrets)
-    try:
-        pseudonymiser = Pseudonymiser(key, policy, ForgottenHosts.load(paths.forgotten, forget_key_bytes))
-        enrichment = Enrichment(
-            prefix_lists=tuple(PrefixList.load(path) for path in prefix_table or ()),
-            rules=bundled_rules() if access_rules is None else AccessRules.load(access_rules),
+    missing = next((path for path in sources if not path.exists()), None)
+    if missing is not None:
+        raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
+    from sojourn_ingest.cli.ingesting import IngestOptions, run_ingest
+
+    run_ingest(
+        IngestOptions(
+            sources=sources,
+            var=var,
+            addresses="keep" if addresses == "keep" else "pseudonymise",
+            workers=workers,
+            packets=packets,
+            server_names=server_names,
+            prefix_tables=tuple(prefix_table or ()),
+            access_rules=access_rules,
             lookups_win=lookups_win,
+            dry_run=dry_run,
+            engine=engine,
+            master=master,
+            spark_conf=tuple(spark_conf or ()),
+            strict=strict,
         )
-    except (InputError, ForgottenListError) as error:
-        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
-        raise typer.Exit(1) from error
-    lake = paths.open_lake()
-    if dry_run:
-        session = IngestSession(lake, pseudonymiser, packets=packets, server_names=names, enrichment=enrichment)
-        session.prepare(files)
-        _print_formats(console, session, files)
-        return
-    holding = _runner(engine, paths, lake, workers, master, spark_conf or [])
-    try:
-        with lake.writing(), holding as runner:
-            session = IngestSession(
-                lake, pseudonymiser, runner=runner, packets=packets, server_names=names, enrichment=enrichment
-            )
-            attempts = _run(console, session, files)
-    except LakeBusyError as error:
-        console.print(f"[red]error:[/red] {error}")
-        raise typer.Exit(1) from error
-    except KeyboardInterrupt as error:
-        console.print("stopped; what was committed stays, the same command completes the rest")
-        raise typer.Exit(130) from error
-    _print_summary(Console(), attempts)
-    imperfect = [a for a in attempts if a.commit.status != "ok"]
-    if (strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
-        raise typer.Exit(1)
-
-
-def _runner(
-    engine: str, paths: Paths, lake: Lake, workers: int, master: str | None, conf: list[str]
-) -> AbstractContextManager[Runner]:
-    # duckdb is what the other commands call the engine of one machine.
-    if engine in ("threads", "duckdb"):
-        return nullcontext(ThreadRunner(workers))
-    known = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
-    if engine not in known:
-        raise typer.BadParameter(
-            f"give threads or {' or '.join(sorted(known)) or 'install another'}", param_hint="--engine"
-        )
-    holding: AbstractContextManager[Runner] = known[engine].load()(paths, lake, master, conf)
-    return holding
-
-
-def _any_facts(attempts: Iterable[Attempt]) -> bool:
-    return any(attempt.commit.status != "rejected" for attempt in attempts)
-
-
-def _run(console: Console, session: IngestSession, files: list[Path]) -> list[Attempt]:
-    columns = (
-        TextColumn("ingest"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(files))
-
-        def show(attempt: Attempt) -> None:
-            progress.update(task, advance=1, description=escape(f"{attempt.path.parent.name}/{attempt.path.name}"))
-
-        return session.run(files, show)
-
-
-def _print_formats(console: Console, session: IngestSession, files: list[Path]) -> None:
-    table = Table(title="dry run: nothing is written", title_justify="left")
-    table.add_column("file", overflow="fold")
-    table.add_column("would be read as", overflow="fold")
-    for path in files:
-        try:
-            chosen, _ = session.recognise(path)
-            recording = session.recording_of(path)
-            table.add_row(escape(str(path)), chosen.name if recording is None else f"part of {escape(recording.name)}")
-        except InputError as error:
-            table.add_row(escape(str(path)), f"[yellow]rejected, {error.reason}[/yellow]: {escape(error.message)}")
-    console.print(table)
-
-
-def _print_summary(console: Console, attempts: list[Attempt]) -> None:
-    groups: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for attempt in attempts:
-        counts = groups[attempt.commit.format or "not recognised"]
-        counts["files"] += 1
-        counts[_disposition(attempt)] += 1
-        if attempt.commit.status == "partial":
-            counts["damaged"] += 1
-        if attempt.disposition == "new":
-            counts["records refused"] += attempt.refused
-            if attempt.commit.holds_facts:
-                counts["records read"] += attempt.commit.records_read
-    headings = (
-        "files",
-        "new",
-        "unchanged",
-        "duplicate",
-        "damaged",
-        "rejected",
-        "records read",
-        "records refused",
     )
-    shown = [heading for heading in headings if any(counts[heading] for counts in groups.values())]
-    table = Table(title="ingested", title_justify="left")
-    table.add_column("format", no_wrap=True)
-    for heading in shown:
-        table.add_column(heading, justify="right")
-    for name, counts in sorted(groups.items()):
-        table.add_row(escape(name), *(f"{counts[heading]:,}" for heading in shown))
-    console.print(table)
-    _print_messages(console, attempts)
-
-
-def _disposition(attempt: Attempt) -> str:
-    if attempt.commit.status == "rejected":
-        return "rejected"
-    if attempt.disposition == "unchanged":
-        return "unchanged"
-    return "new" if attempt.commit.duplicate_of is None else "duplicate"
-
-
-def _print_messages(console: Console, attempts: list[Attempt]) -> None:
-    imperfect = [attempt for attempt in attempts if attempt.commit.status != "ok"]
-    unknown = [
-        a
-        for a in imperfect
-        if a.commit.reason == "unrecognised_format" and a.commit.message == "text that no reader knows"
-    ]
-    spoken = [attempt for attempt in imperfect if attempt not in unknown]
-    for attempt in spoken[:MESSAGES_SHOWN]:
-        commit = attempt.commit
-        colour = "red" if commit.status == "rejected" else "yellow"
-        message = escape(commit.message or commit.reason or "")
-        console.print(
-            f"[{colour}]{commit.status}[/{colour}] {escape(str(attempt.path))}: {message}",
-            soft_wrap=True,
-            highlight=False,
-        )
-    if len(spoken) > MESSAGES_SHOWN:
-        console.print(f"… and {len(spoken) - MESSAGES_SHOWN} more; all of them are in the table ingest_outcome")
-    if unknown:
-        names = Counter(attempt.path.name for attempt in unknown)
-        shown = ", ".join(escape(name) for name, _ in names.most_common(6))
-        more = ", …" if len(names) > 6 else ""
-        console.print(f"left aside, text that no reader knows: {len(unknown)} files ({shown}{more})", highlight=False)

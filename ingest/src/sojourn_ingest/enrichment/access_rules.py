@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.validation_message import one_line
+from sojourn_ingest.yaml_text import load_yaml
 
 UNKNOWN = "unknown"
 
@@ -84,7 +85,7 @@ class AccessRules:
         """
         try:
             text = path.read_bytes()
-            content = AccessRuleFile.model_validate(yaml.safe_load(text))
+            content = AccessRuleFile.model_validate(load_yaml(text))
         except OSError as error:
             raise InputError("unreadable", f"{path}: cannot be read: {error.strerror}") from error
         except (yaml.YAMLError, ValidationError) as error:

@@ -48,8 +48,8 @@ from sojourn_ingest.formats.series.ping import Fping, Ping
 from sojourn_ingest.formats.series.qlog.log_file import Qlog
 from sojourn_ingest.formats.series.speed_test import SpeedTest
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
-from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
-from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
+from sojourn_ingest.formats.study.study_description import StudyDescriptionFile
+from sojourn_ingest.formats.study.study_table import KnownStudy, bundled_studies, header_hint, tables_of
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 
@@ -68,7 +68,7 @@ class Registry:
     def __init__(
         self, described: Iterable[Path] = (), *, packets: bool = False, server_names: ServerNames = "registrable"
     ) -> None:
-        self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
+        self.studies = list(bundled_studies())
         own = {study.description.study_id: study for study in self.studies}
         queue_logs: list[QueueLogDescription] = []
         connections: dict[str, KnownConnections] = {}

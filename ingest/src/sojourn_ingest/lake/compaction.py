@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest import named_points
+from sojourn_ingest.file_sizes import SMALL_BYTES, TARGET_BYTES
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import rows_sql
@@ -26,11 +27,6 @@ from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.schema import TABLES, Table, table
 
-MIB = 2**20
-#: Files below this are put together.
-SMALL_BYTES = 128 * MIB
-#: Approximate size of the compacted files; the real size varies, because sorted rows compress better.
-TARGET_BYTES = 256 * MIB
 ROW_GROUP_ROWS = 122_880
 """Rows of a row group: DuckDB's own, and small enough that the bounds of its columns skip much."""
 

@@ -9,6 +9,7 @@ from sojourn_ingest import named_points
 from sojourn_ingest.lake.commit import Commit
 from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.lake.storage import Storage
+from sojourn_ingest.operator_error import OperatorError
 
 PACK_SUFFIX = ".json.gz"
 #: Commits read at a time: an object store answers many requests at once.
@@ -17,7 +18,7 @@ READERS = 16
 REFRESHES = 5
 
 
-class LakeDamagedError(RuntimeError):
+class LakeDamagedError(OperatorError, RuntimeError):
     """A commit of the lake cannot be read; the message names the file."""
 
 

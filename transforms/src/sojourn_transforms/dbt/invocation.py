@@ -17,7 +17,7 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_ingest import named_points
 from sojourn_transforms.dbt.fingerprint import minimum_hosts
-from sojourn_transforms.warehouse import MEMORY_VARIABLE
+from sojourn_transforms.engine_variables import MEMORY_VARIABLE
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
 WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.paths import Paths
+from sojourn_transforms.engine_variables import MASTER_VARIABLE
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MASTER_VARIABLE = "SOJOURN_SPARK_MASTER"
 CONF_VARIABLE = "SOJOURN_SPARK_CONF"
 LOCAL_MASTER = "local[*]"
 LOGGING = Path(__file__).with_name("log4j2.properties")

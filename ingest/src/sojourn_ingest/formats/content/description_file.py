@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.validation_message import one_line
+from sojourn_ingest.yaml_text import load_yaml
 
 MAX_BYTES = 2**20
 """A larger file is not a description."""
@@ -59,7 +60,7 @@ def parse_as(model: type[Model], text: bytes, what: str) -> Model:
         If it is not valid YAML, or not what the model declares.
     """
     try:
-        return model.model_validate(yaml.safe_load(text))
+        return model.model_validate(load_yaml(text))
     except yaml.YAMLError as error:
         raise InputError("corrupt_record", f"{what} is not valid YAML: {one_line(error)}") from error
     except ValidationError as error:

@@ -13,6 +13,7 @@ from sojourn_ingest.formats.capture.rtp_hint import RtpHint
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.validation_message import one_line
+from sojourn_ingest.yaml_text import load_yaml
 
 SCHEMA = "testbed-manifest/1"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
@@ -135,7 +136,7 @@ def _load(source: Source) -> dict[str, Any]:
     with open_plain(source) as handle:
         text = handle.read(MAX_BYTES)
     try:
-        content = json.loads(text) if text.lstrip().startswith(b"{") else yaml.safe_load(text)
+        content = json.loads(text) if text.lstrip().startswith(b"{") else load_yaml(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError("corrupt_record", f"manifest is not valid JSON or YAML: {one_line(error)}") from error
     if not isinstance(content, dict):

@@ -10,6 +10,7 @@ import csv
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from sojourn_ingest.formats.study.study_description import (
     OutputMapping,
     StudyDescription,
     TableMapping,
+    bundled_description_paths,
     parse_description,
     required_columns,
     unit_factor,
@@ -48,6 +50,12 @@ class KnownStudy:
         """Read a description file; raises InputError if it is not one."""
         text = path.read_bytes()
         return cls(parse_description(text), path, hashlib.sha256(text).hexdigest())
+
+
+@cache
+def bundled_studies() -> tuple[KnownStudy, ...]:
+    """Return the studies whose descriptions ship with the package; a session asks for them more than once."""
+    return tuple(KnownStudy.load(path) for path in bundled_description_paths())
 
 
 class StudyTable(Format):

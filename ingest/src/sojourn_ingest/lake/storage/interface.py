@@ -10,12 +10,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from sojourn_ingest.operator_error import OperatorError
+
 
 class LakeBusyError(RuntimeError):
     """Another process is writing to the lake."""
 
 
-class StorageError(RuntimeError):
+class StorageError(OperatorError, RuntimeError):
     """A storage cannot be used; the message says what to do."""
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from sojourn_statistics.intervals.cluster import FEW_CLUSTERS
 from sojourn_statistics.samples.arrays import Reals, level_checked
@@ -150,13 +150,13 @@ def _difference(
         )
         shift = estimate(value, _ESTIMATOR, unit, counts, reason, notes)
         return ShareDifference(treatment, baseline, shift, refused_test(_TEST, _HYPOTHESIS, unit, counts, reason))
-    half = float(stats.t.ppf(0.5 + level / 2, fewest - 1)) * error
+    half = float(scipy.stats.t.ppf(0.5 + level / 2, fewest - 1)) * error
     interval = Interval(value - half, value + half, level, "cluster-robust variance, t")
     shift = estimate(value, _ESTIMATOR, unit, counts, interval, notes)
     if error == 0:
         test = refused_test(_TEST, _HYPOTHESIS, unit, counts, "all values are equal")
     else:
         statistic = value / error
-        p_value = float(2 * stats.t.sf(abs(statistic), fewest - 1))
+        p_value = float(2 * scipy.stats.t.sf(abs(statistic), fewest - 1))
         test = SignificanceTest(_TEST, _HYPOTHESIS, unit, counts, statistic, p_value, None, notes)
     return ShareDifference(treatment, baseline, shift, test)

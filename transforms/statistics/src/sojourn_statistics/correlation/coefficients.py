@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from sojourn_statistics.samples.arrays import Integers, Reals, has_ties, level_checked, sample
 from sojourn_statistics.samples.estimate import LEVEL, ONE_REPETITION, Estimate, Interval, estimate
@@ -53,7 +53,7 @@ def pearson(x: npt.ArrayLike, y: npt.ArrayLike, replication_unit: str = "run", l
         return estimate(math.nan, name, replication_unit, n, ONE_REPETITION)
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return estimate(math.nan, name, replication_unit, n, "a quantity does not vary")
-    result = stats.pearsonr(first, second)
+    result = scipy.stats.pearsonr(first, second)
     if n[0] < FEWEST_FOR_FISHER:
         reason = f"n = {n[0]}: Fisher's z needs {FEWEST_FOR_FISHER}"
         return estimate(float(result.statistic), name, replication_unit, n, reason)
@@ -128,7 +128,7 @@ def spearman(
         return estimate(math.nan, name, replication_unit, n, ONE_REPETITION)
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return estimate(math.nan, name, replication_unit, n, "a quantity does not vary")
-    value = float(stats.spearmanr(first, second).statistic)
+    value = float(scipy.stats.spearmanr(first, second).statistic)
     if n[0] < FEWEST_FOR_BOOTSTRAP:
         reason = f"n = {n[0]}: the bootstrap of a rank correlation needs {FEWEST_FOR_BOOTSTRAP}"
         return estimate(value, name, replication_unit, n, reason)

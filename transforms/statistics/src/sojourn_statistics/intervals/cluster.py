@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import statsmodels.api as sm
-from scipy import stats
+import scipy
 
 from sojourn_statistics.intervals.order_statistics import exact_product_ceiling
 from sojourn_statistics.samples.arrays import Integers, Reals, level_checked, sample
@@ -69,6 +68,8 @@ def cluster_mean(
     name = "mean, cluster-robust"
     if count == 1:
         return estimate(float(checked.mean()), name, replication_unit, (1,), _one_cluster(replication_unit))
+    import statsmodels.api as sm
+
     fitted = sm.OLS(checked, np.ones((checked.size, 1))).fit(
         cov_type="cluster", cov_kwds={"groups": codes, "use_correction": True, "df_correction": True}, use_t=True
     )
@@ -118,7 +119,7 @@ def cluster_mean_bounds(sums: Reals, sizes: Integers, level: float) -> tuple[Rea
     centre = sums.sum(axis=-1) / total
     residuals = sums - centre[..., None] * sizes
     error = np.sqrt(count / (count - 1) * (residuals**2).sum(axis=-1)) / total
-    half = stats.t.ppf(0.5 + level / 2, count - 1) * error
+    half = scipy.stats.t.ppf(0.5 + level / 2, count - 1) * error
     return centre - half, centre + half
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from sojourn_statistics.histogram import log_linear
 from sojourn_statistics.samples.arrays import Reals, level_checked, sample
@@ -28,7 +28,7 @@ def mean_bounds(values: Reals, level: float = LEVEL) -> tuple[Reals, Reals]:
     """Return the t interval of the mean over the last axis (n >= 2): lower, upper, shape (…)."""
     n = values.shape[-1]
     centre = values.mean(axis=-1)
-    half = stats.t.ppf(0.5 + level / 2, n - 1) * values.std(axis=-1, ddof=1) / np.sqrt(n)
+    half = scipy.stats.t.ppf(0.5 + level / 2, n - 1) * values.std(axis=-1, ddof=1) / np.sqrt(n)
     return centre - half, centre + half
 
 
@@ -87,7 +87,7 @@ def quantile_ranks(n: int, quantile: float = 0.5, level: float = LEVEL) -> tuple
     if not 0 < quantile < 1:
         raise ValueError(f"a quantile with an interval lies strictly between 0 and 1, got {quantile}")
     tail = (1 - level_checked(level)) / 2
-    below = stats.binom(n, quantile)
+    below = scipy.stats.binom(n, quantile)
     # Rank r is above the quantile only if fewer than r values are below it.
     lower = int(below.ppf(tail))
     while lower > 0 and below.cdf(lower - 1) > tail:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 
-from statsmodels.stats.proportion import proportion_confint
-
 from sojourn_statistics.samples.arrays import level_checked
 from sojourn_statistics.samples.estimate import LEVEL, Estimate, Interval, estimate
 
@@ -42,6 +40,8 @@ def proportion(successes: int, n: int, replication_unit: str = "run", level: flo
     """
     if not 0 <= successes <= n or n < 1:
         raise ValueError(f"need 0 <= successes <= n and n >= 1, got {successes} of {n}")
+    from statsmodels.stats.proportion import proportion_confint
+
     lower, upper = proportion_confint(successes, n, alpha=1 - level_checked(level), method="wilson")
     return estimate(
         successes / n,
@@ -88,6 +88,8 @@ def rate_ratio(
     total = events + baseline_events
     if total == 0:
         return estimate(math.nan, "rate ratio", replication_unit, n, "no event in either group")
+    from statsmodels.stats.proportion import proportion_confint
+
     lower, upper = proportion_confint(events, total, alpha=1 - level_checked(level), method="beta")
     relative = baseline_exposure / exposure
 

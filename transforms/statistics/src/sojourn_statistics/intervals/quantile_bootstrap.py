@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn_statistics.intervals.order_statistics import exact_product_ceiling
 from sojourn_statistics.samples.arrays import Reals
@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-9
 def order_statistic_chances(n: int, probability: float) -> tuple[int, Reals]:
     """Return the first order statistic (from 0) that a resampled quantile may be, and the chances from it on."""
     rank = exact_product_ceiling(probability, n)
-    at_most = stats.binom.sf(rank - 1, n, np.arange(n + 1) / n)
+    at_most = scipy.stats.binom.sf(rank - 1, n, np.arange(n + 1) / n)
     chances = np.diff(at_most)
     kept = np.flatnonzero(chances > NEGLIGIBLE)
     first, last = int(kept[0]), int(kept[-1])

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 LEVEL: Final = 0.95
 
@@ -82,7 +82,7 @@ def summary(ratings: ArrayLike, lowest: float, highest: float, level: float = LE
     deviation = lower = upper = w = p = None
     if n > 1:
         deviation = float(values.std(ddof=1))
-        half = float(stats.t.ppf(0.5 + level / 2, n - 1)) * deviation / np.sqrt(n)
+        half = float(scipy.stats.t.ppf(0.5 + level / 2, n - 1)) * deviation / np.sqrt(n)
         lower, upper = float(mean - half), float(mean + half)
     if n < 3:
         no_test = "fewer than 3 ratings"
@@ -90,7 +90,7 @@ def summary(ratings: ArrayLike, lowest: float, highest: float, level: float = LE
         no_test = "all ratings are equal"
     else:
         no_test = None
-        found = stats.shapiro(values)
+        found = scipy.stats.shapiro(values)
         w, p = float(found.statistic), float(found.pvalue)
     return RatingSummary(n, mean, deviation, lower, upper, "one rating" if n == 1 else None, w, p, no_test)
 
@@ -153,8 +153,8 @@ def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL)
     mean = float(difference.mean())
     if n == 1:
         return PairedDifference(1, mean, None, None, None, "one subject")
-    half = float(stats.t.ppf(0.5 + level / 2, n - 1) * difference.std(ddof=1) / np.sqrt(n))
+    half = float(scipy.stats.t.ppf(0.5 + level / 2, n - 1) * difference.std(ddof=1) / np.sqrt(n))
     if np.ptp(difference) == 0:
         return PairedDifference(n, mean, mean, mean, None, "all differences are equal")
-    test = stats.ttest_rel(after, before)
+    test = scipy.stats.ttest_rel(after, before)
     return PairedDifference(n, mean, mean - half, mean + half, float(test.pvalue), None)

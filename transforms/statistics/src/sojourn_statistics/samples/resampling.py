@@ -14,7 +14,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn_statistics.samples.arrays import Integers, Reals, generator
 
@@ -38,8 +38,8 @@ def expanded_tail(n: int, level: float) -> float:
     The plain percentile interval of few units is too narrow: it lacks the factor sqrt(n / (n - 1)) and takes
     the normal for the t distribution. Reading it further out corrects both [2]_.
     """
-    t = float(stats.t.ppf(0.5 + level / 2, n - 1))
-    return float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * t))
+    t = float(scipy.stats.t.ppf(0.5 + level / 2, n - 1))
+    return float(scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * t))
 
 
 def percentile_bounds(replicates: Reals, n: int, level: float) -> tuple[Reals, Reals]:

@@ -23,7 +23,7 @@ from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
+import scipy
 
 from sojourn_statistics.samples.arrays import Integers, Reals, sample
 from sojourn_statistics.samples.estimate import SignificanceTest, refused_test
@@ -54,7 +54,7 @@ def shapiro_wilk(values: npt.ArrayLike, replication_unit: str = "run") -> Signif
         return refused_test(name, "normal", replication_unit, n, f"n = {checked.size}: valid up to {SHAPIRO_LARGEST}")
     if np.ptp(checked) == 0:
         return refused_test(name, "normal", replication_unit, n, "all values are equal")
-    result = stats.shapiro(checked)
+    result = scipy.stats.shapiro(checked)
     return SignificanceTest(name, "normal", replication_unit, n, float(result.statistic), float(result.pvalue), None)
 
 
@@ -62,7 +62,7 @@ def _hull(x: Reals, y: Reals, convex: bool) -> Integers:
     """Return the positions at which the greatest convex minorant (or least concave majorant) touches (x, y)."""
     # The slopes of the minorant are the isotonic regression of the slopes between neighbours.
     slopes = np.diff(y) / np.diff(x)
-    fitted = optimize.isotonic_regression(slopes, weights=np.diff(x), increasing=convex)
+    fitted = scipy.optimize.isotonic_regression(slopes, weights=np.diff(x), increasing=convex)
     return np.asarray(fitted.blocks, dtype=np.int64)
 
 
@@ -203,8 +203,8 @@ def _expectation_maximisation(values: Reals, start: Reals, floor: float) -> tupl
         means = (membership * values).sum(axis=1) / totals
         variances = (membership * (values - means[:, None]) ** 2).sum(axis=1) / totals
         deviations = np.sqrt(np.maximum(variances, floor**2))
-        densities = np.log(weights)[:, None] + stats.norm.logpdf(values, means[:, None], deviations[:, None])
-        joint = special.logsumexp(densities, axis=0)
+        densities = np.log(weights)[:, None] + scipy.stats.norm.logpdf(values, means[:, None], deviations[:, None])
+        joint = scipy.special.logsumexp(densities, axis=0)
         improved = float(joint.sum())
         membership = np.exp(densities - joint)
         if improved - log_likelihood < 1e-10 * max(1.0, abs(improved)) or membership.sum(axis=1).min() < 1e-8:
@@ -237,7 +237,7 @@ def mixture(values: npt.ArrayLike) -> Mixture | str:
         return "all values are equal"
     centre, scale = float(ordered.mean()), float(ordered.std())
     standard = (ordered - centre) / scale
-    one = float(stats.norm.logpdf(standard).sum())
+    one = float(scipy.stats.norm.logpdf(standard).sum())
     best: tuple[float, Reals, Reals, Reals] | None = None
     for share in (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9):
         start = np.where(np.arange(n) < max(2, min(n - 2, round(share * n))), 0.99, 0.01)

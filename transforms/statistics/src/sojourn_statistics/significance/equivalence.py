@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from statsmodels.stats.weightstats import ttost_ind
+import scipy
 
 from sojourn_statistics.samples.arrays import has_ties, sample
 from sojourn_statistics.samples.estimate import SignificanceTest, refused_test
@@ -52,6 +51,8 @@ def equivalence_of_means(
         return refused_test(name, hypothesis, replication_unit, n, "fewer than two values in a group")
     if np.ptp(x) == 0 and np.ptp(y) == 0:
         return refused_test(name, hypothesis, replication_unit, n, "no variance")
+    from statsmodels.stats.weightstats import ttost_ind
+
     p_value = ttost_ind(x, y, -margin, margin, usevar="unequal")[0]
     return SignificanceTest(name, hypothesis, replication_unit, n, float(x.mean() - y.mean()), float(p_value), None)
 
@@ -88,7 +89,7 @@ def equivalence_of_shift(
             return 1.0
         exact = not has_ties(pooled) and x.size * y.size <= EXACT_LARGEST_PRODUCT
         method = "exact" if exact else "asymptotic"
-        return float(stats.mannwhitneyu(shifted, y, alternative=alternative, method=method).pvalue)
+        return float(scipy.stats.mannwhitneyu(shifted, y, alternative=alternative, method=method).pvalue)
 
     larger = max(p_value(margin, "greater"), p_value(-margin, "less"))
     shift = float(np.median(x[:, None] - y[None, :]))

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from statsmodels.stats.multitest import multipletests
 
 from sojourn_statistics.samples.arrays import Reals
 
@@ -52,5 +51,10 @@ def corrected(p_values: Sequence[float | None], correction: Correction = "holm")
         return list(p_values)
     if any(not 0 <= p <= 1 for p in made):
         raise ValueError("p-values lie in [0, 1]")
-    results = iter(_holm(np.array(made)) if correction == "holm" else multipletests(made, method="fdr_bh")[1])
+    if correction == "holm":
+        results = iter(_holm(np.array(made)))
+    else:
+        from statsmodels.stats.multitest import multipletests
+
+        results = iter(multipletests(made, method="fdr_bh")[1])
     return [None if p is None else float(next(results)) for p in p_values]

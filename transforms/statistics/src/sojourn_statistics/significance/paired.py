@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from sojourn_statistics.samples.arrays import Reals, has_ties, level_checked, sample
 from sojourn_statistics.samples.estimate import (
@@ -118,8 +118,8 @@ def wilcoxon_signed_rank(
     exact = (
         nonzero.size == differences.size and not has_ties(np.abs(nonzero)) and differences.size <= EXACT_LARGEST_TEST
     )
-    result = stats.wilcoxon(nonzero, correction=not exact, method="exact" if exact else "asymptotic")
-    ranks = stats.rankdata(np.abs(nonzero))
+    result = scipy.stats.wilcoxon(nonzero, correction=not exact, method="exact" if exact else "asymptotic")
+    ranks = scipy.stats.rankdata(np.abs(nonzero))
     zeros = differences.size - nonzero.size
     return SignificanceTest(
         f"{name}, {'exact' if exact else 'normal approximation'}",

@@ -15,7 +15,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn_statistics.samples.arrays import Reals
 
@@ -83,7 +83,7 @@ def shift_rank(m: int, n: int, level: float) -> tuple[int, float | None] | None:
         k, attained = _tail_rank(mann_whitney_cdf(m, n), tail)
         return (k, attained) if k else None
     deviation = math.sqrt(m * n * (m + n + 1) / 12)
-    return max(1, math.floor(m * n / 2 - float(stats.norm.isf(tail)) * deviation)), None
+    return max(1, math.floor(m * n / 2 - float(scipy.stats.norm.isf(tail)) * deviation)), None
 
 
 @lru_cache(maxsize=2048)
@@ -94,4 +94,4 @@ def walsh_rank(n: int, level: float) -> tuple[int, float | None] | None:
         k, attained = _tail_rank(signed_rank_cdf(n), tail)
         return (k, attained) if k else None
     deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    return max(1, math.floor(n * (n + 1) / 4 - float(stats.norm.isf(tail)) * deviation)), None
+    return max(1, math.floor(n * (n + 1) / 4 - float(scipy.stats.norm.isf(tail)) * deviation)), None

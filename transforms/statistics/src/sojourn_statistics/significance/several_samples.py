@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from sojourn_statistics.samples.arrays import Reals, sample
 from sojourn_statistics.samples.estimate import SignificanceTest, refused_test
@@ -53,7 +53,7 @@ def kruskal_wallis(groups: Mapping[str, npt.ArrayLike], replication_unit: str = 
         return refused_test(name, hypothesis, replication_unit, n, "one run each")
     if np.ptp(np.concatenate(list(checked.values()))) == 0:
         return refused_test(name, hypothesis, replication_unit, n, "all values are equal")
-    result = stats.kruskal(*checked.values())
+    result = scipy.stats.kruskal(*checked.values())
     notes = (f"small n: a group has fewer than {SMALL_GROUP}",) if min(n) < SMALL_GROUP else ()
     return SignificanceTest(
         name, hypothesis, replication_unit, n, float(result.statistic), float(result.pvalue), None, notes
@@ -93,7 +93,7 @@ def dunn(groups: Mapping[str, npt.ArrayLike], correction: Correction = "holm") -
     checked = _samples(groups)
     pooled = np.concatenate(list(checked.values()))
     total = pooled.size
-    ranks = stats.rankdata(pooled)
+    ranks = scipy.stats.rankdata(pooled)
     _, ties = np.unique(pooled, return_counts=True)
     variance = (total * (total + 1) - float((ties**3 - ties).sum()) / (total - 1)) / 12 if total > 1 else 0.0
     if variance <= 0:
@@ -103,7 +103,7 @@ def dunn(groups: Mapping[str, npt.ArrayLike], correction: Correction = "holm") -
     means = {name: float(part.mean()) for name, part in zip(checked, parts, strict=True)}
     pairs = list(combinations(checked, 2))
     scores = [(means[a] - means[b]) / math.sqrt(variance * (1 / sizes[a] + 1 / sizes[b])) for a, b in pairs]
-    p_values = [float(2 * stats.norm.sf(abs(z))) for z in scores]
+    p_values = [float(2 * scipy.stats.norm.sf(abs(z))) for z in scores]
     adjusted = corrected(p_values, correction)
     return [
         PairComparison(a, b, z, p, p if q is None else q)

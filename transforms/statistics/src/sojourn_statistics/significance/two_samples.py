@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from sojourn_statistics.intervals.order_statistics import exact_product_ceiling
 from sojourn_statistics.intervals.quantile_bootstrap import quantile_difference_bounds
@@ -128,7 +128,7 @@ def mann_whitney(treatment: npt.ArrayLike, baseline: npt.ArrayLike, replication_
     if np.ptp(pooled) == 0:
         return refused_test(name, hypothesis, replication_unit, n, "all values are equal")
     exact = not has_ties(pooled) and x.size * y.size <= EXACT_LARGEST_PRODUCT
-    result = stats.mannwhitneyu(x, y, alternative="two-sided", method="exact" if exact else "asymptotic")
+    result = scipy.stats.mannwhitneyu(x, y, alternative="two-sided", method="exact" if exact else "asymptotic")
     return SignificanceTest(
         f"{name}, {'exact' if exact else 'normal approximation'}",
         hypothesis,
@@ -165,7 +165,7 @@ def brunner_munzel(
         return refused_test(name, hypothesis, replication_unit, n, "the groups do not overlap: no variance of ranks")
     if np.ptp(np.concatenate([x, y])) == 0:
         return refused_test(name, hypothesis, replication_unit, n, "all values are equal")
-    result = stats.brunnermunzel(x, y, alternative="two-sided", distribution="t")
+    result = scipy.stats.brunnermunzel(x, y, alternative="two-sided", distribution="t")
     if not np.isfinite(result.pvalue):
         return refused_test(name, hypothesis, replication_unit, n, "the ranks have no variance within the groups")
     notes = ("small n: rejects too often",) if min(n) < 10 else ()
@@ -187,13 +187,13 @@ def dominance_bounds(treatment: Reals, baseline: Reals, level: float = LEVEL) ->
     unbiased = (m**2 * of_treatment + n**2 * of_baseline - of_pairs) / (m * n * (m - 1) * (n - 1))
     # The unbiased estimate of the variance can be negative; Cliff bounds it from below.
     variance = np.maximum(unbiased, (1 - delta**2) / (m * n - 1))
-    t = float(stats.t.ppf(0.5 + level / 2, m + n - 2))
+    t = float(scipy.stats.t.ppf(0.5 + level / 2, m + n - 2))
     half = t * np.sqrt(variance) * np.sqrt((1 - delta**2) ** 2 + t**2 * variance)
     scale = 1 - delta**2 + t**2 * variance
     with np.errstate(invalid="ignore"):
         lower, upper = (delta - delta**3 - half) / scale, (delta - delta**3 + half) / scale
     # Without overlap the variance is 0; Feng and Cliff bound delta by the smaller group then.
-    z = float(stats.norm.ppf(0.5 + level / 2))
+    z = float(scipy.stats.norm.ppf(0.5 + level / 2))
     fewest = min(m, n)
     nearest = (fewest - z**2) / (fewest + z**2)
     lower = np.where(delta == 1, nearest, np.where(delta == -1, -1.0, lower))
@@ -325,7 +325,7 @@ def kolmogorov_smirnov(
     name, hypothesis = "Kolmogorov-Smirnov", "one distribution"
     if n == (1, 1):
         return refused_test(name, hypothesis, replication_unit, n, "one run each")
-    result = stats.ks_2samp(x, y, alternative="two-sided", method="auto")
+    result = scipy.stats.ks_2samp(x, y, alternative="two-sided", method="auto")
     notes = ("ties: the p-value is too large rather than too small",) if has_ties(np.concatenate([x, y])) else ()
     return SignificanceTest(
         name, hypothesis, replication_unit, n, float(result.statistic), float(result.pvalue), None, notes

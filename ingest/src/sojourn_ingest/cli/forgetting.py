@@ -1,0 +1,106 @@
+"""What ``sojourn forget`` does: it finds a host's rows, and with --yes removes them and keeps them out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
+from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
+from sojourn_ingest.lake import forget as forget_in
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.secrets_file import address_key, forget_key
+
+HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
+
+
+def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str | None]:
+    """Return the host keys that a host may have in the lake, and what its fingerprint is made of.
+
+    For an address these are its pseudonym, and the address itself if it was kept. A host key is used as it is and
+    has no fingerprint. Anything else is the name of the host in a table of connections.
+    """
+    if HOST_KEY.fullmatch(host):
+        return {host}, None
+    try:
+        pseudonym, _ = pseudonymiser.keys(host)
+        kept, _ = Pseudonymiser(pseudonymiser.key, "keep").keys(host)
+    except ValueError:
+        return {pseudonymiser.key_of_name(host)}, host
+    return {pseudonym, kept}, kept
+
+
+def run_forget(host: str, var: Path | None, yes: bool) -> None:
+    """Show what the lake has of a host; with ``yes`` remove it and list it as forgotten.
+
+    Raises
+    ------
+    typer.Exit
+        If the lake is being read or written.
+    """
+    paths = Paths.from_environment(var)
+    forget_key_bytes = forget_key(paths.secrets)
+    pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
+    host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
+    lake = paths.open_lake()
+    if not yes:
+        _print(find(lake, host_keys), "would go")
+        typer.echo("nothing is changed without --yes")
+        return
+    try:
+        with lake.writing():
+            _refuse_while_read(lake)
+            found = find(lake, host_keys)
+            # The list first: even if a later step fails, the host does not come back.
+            fingerprint = None if marked is None else pseudonymiser.forget_fingerprint(marked)
+            rows = sum((one.rows for one in found), Counter[str]())
+            add_to_list(
+                paths.forgotten, fingerprint=fingerprint, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows
+            )
+            forget_in(lake, found)
+            _refuse_what_is_left(lake)
+            # Copies of remote files may hold the host too; they are fetched again when they are needed.
+            shutil.rmtree(paths.lake_cache, ignore_errors=True)
+    except LakeBusyError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+    _print(found, "gone")
+    typer.echo(f"kept out from now on by {paths.forgotten}")
+    typer.echo("run sojourn build to make the marts without it, and remove older snapshots")
+
+
+def _refuse_while_read(lake: Lake) -> None:
+    if lake.is_read():
+        raise LakeBusyError(f"a build reads {lake.storage.uri} and would keep the host; wait for it to end")
+
+
+def _refuse_what_is_left(lake: Lake) -> None:
+    # A build that began after the check before keeps every file that was there.
+    if lake.leftovers():
+        what = "meanwhile, and files with the host's rows stay until it ends; then run the same command again"
+        raise LakeBusyError(f"a build began to read {lake.storage.uri} {what}")
+
+
+def _print(found: list[Forgetting], title: str) -> None:
+    rows: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    for one in found:
+        rows += one.rows
+        sources.update(one.rows.keys())
+    table = Table(title=title, title_justify="left")
+    table.add_column("table")
+    table.add_column("sources", justify="right")
+    table.add_column("rows", justify="right")
+    for name, count in sorted(rows.items()):
+        table.add_row(name, f"{sources[name]:,}", f"{count:,}")
+    if not rows:
+        table.add_row("no row of the lake names this host", "", "")
+    Console().print(table)

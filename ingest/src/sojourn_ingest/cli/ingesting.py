@@ -1,0 +1,230 @@
+"""What ``sojourn ingest`` does with its options: a session over the files, and what is said of it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
+from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
+from sojourn_ingest.enrichment.access_rules import bundled_rules
+from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
+from sojourn_ingest.formats.capture.server_names import server_names_of
+from sojourn_ingest.formats.interface import InputError
+from sojourn_ingest.lake import Lake, LakeBusyError
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.secrets_file import address_key, forget_key
+from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner, files_below
+
+MESSAGES_SHOWN = 12
+#: Other packages offer other runners of an ingest here; see sojourn_transforms.spark.ingest.
+ENGINE_GROUP = "sojourn.ingest_engines"
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    """The options of one ingest, as the command line gives them; see the help of ``sojourn ingest``."""
+
+    sources: list[Path]
+    var: Path | None
+    addresses: AddressPolicy
+    workers: int
+    packets: bool
+    server_names: str
+    prefix_tables: tuple[Path, ...]
+    access_rules: Path | None
+    lookups_win: bool
+    dry_run: bool
+    engine: str
+    master: str | None
+    spark_conf: tuple[str, ...]
+    strict: bool
+
+
+def run_ingest(options: IngestOptions) -> None:
+    """Read the files into the lake, show the progress, and print what became of them.
+
+    Raises
+    ------
+    typer.BadParameter
+        If there is no file to read, or no such engine.
+    typer.Exit
+        With status 1 after a failure, or 130 if the user stopped it.
+    """
+    console = Console(stderr=True)
+    if options.engine != "spark":
+        keep_pandas_out()
+    try:
+        names = server_names_of(options.server_names)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--server-names") from error
+    paths = Paths.from_environment(options.var)
+    try:
+        files = files_below(options.sources)
+    except FileNotFoundError as error:
+        raise typer.BadParameter(str(error), param_hint="PATH") from error
+    # What Sojourn itself generated is not input, even when the folder around it is given.
+    files = [path for path in files if paths.var not in path.parents or paths.generated in path.parents]
+    if not files:
+        raise typer.BadParameter("no file below the given folders", param_hint="PATH")
+    # A dry run writes no address, and no key either.
+    key = b"dry run" if options.dry_run else address_key(paths.secrets)
+    forget_key_bytes = b"dry run" if options.dry_run else forget_key(paths.secrets)
+    try:
+        pseudonymiser = Pseudonymiser(key, options.addresses, ForgottenHosts.load(paths.forgotten, forget_key_bytes))
+        enrichment = Enrichment(
+            prefix_lists=tuple(PrefixList.load(path) for path in options.prefix_tables),
+            rules=bundled_rules() if options.access_rules is None else AccessRules.load(options.access_rules),
+            lookups_win=options.lookups_win,
+        )
+    except (InputError, ForgottenListError) as error:
+        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1) from error
+    lake = paths.open_lake()
+    if options.dry_run:
+        session = IngestSession(lake, pseudonymiser, packets=options.packets, server_names=names, enrichment=enrichment)
+        session.prepare(files)
+        _print_formats(console, session, files)
+        return
+    holding = _runner(options, paths, lake)
+    try:
+        with lake.writing(), holding as runner:
+            session = IngestSession(
+                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=names, enrichment=enrichment
+            )
+            attempts = _run(console, session, files)
+    except LakeBusyError as error:
+        console.print(f"[red]error:[/red] {error}")
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        console.print("stopped; what was committed stays, the same command completes the rest")
+        raise typer.Exit(130) from error
+    _print_summary(Console(), attempts)
+    imperfect = [a for a in attempts if a.commit.status != "ok"]
+    if (options.strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
+        raise typer.Exit(1)
+
+
+def _runner(options: IngestOptions, paths: Paths, lake: Lake) -> AbstractContextManager[Runner]:
+    # duckdb is what the other commands call the engine of one machine.
+    if options.engine in ("threads", "duckdb"):
+        return nullcontext(ThreadRunner(options.workers))
+    known = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
+    if options.engine not in known:
+        raise typer.BadParameter(
+            f"give threads or {' or '.join(sorted(known)) or 'install another'}", param_hint="--engine"
+        )
+    holding: AbstractContextManager[Runner] = known[options.engine].load()(
+        paths, lake, options.master, list(options.spark_conf)
+    )
+    return holding
+
+
+def _any_facts(attempts: Iterable[Attempt]) -> bool:
+    return any(attempt.commit.status != "rejected" for attempt in attempts)
+
+
+def _run(console: Console, session: IngestSession, files: list[Path]) -> list[Attempt]:
+    columns = (
+        TextColumn("ingest"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(files))
+
+        def show(attempt: Attempt) -> None:
+            progress.update(task, advance=1, description=escape(f"{attempt.path.parent.name}/{attempt.path.name}"))
+
+        return session.run(files, show)
+
+
+def _print_formats(console: Console, session: IngestSession, files: list[Path]) -> None:
+    table = Table(title="dry run: nothing is written", title_justify="left")
+    table.add_column("file", overflow="fold")
+    table.add_column("would be read as", overflow="fold")
+    for path in files:
+        try:
+            chosen, _ = session.recognise(path)
+            recording = session.recording_of(path)
+            table.add_row(escape(str(path)), chosen.name if recording is None else f"part of {escape(recording.name)}")
+        except InputError as error:
+            table.add_row(escape(str(path)), f"[yellow]rejected, {error.reason}[/yellow]: {escape(error.message)}")
+    console.print(table)
+
+
+def _print_summary(console: Console, attempts: list[Attempt]) -> None:
+    groups: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for attempt in attempts:
+        counts = groups[attempt.commit.format or "not recognised"]
+        counts["files"] += 1
+        counts[_disposition(attempt)] += 1
+        if attempt.commit.status == "partial":
+            counts["damaged"] += 1
+        if attempt.disposition == "new":
+            counts["records refused"] += attempt.refused
+            if attempt.commit.holds_facts:
+                counts["records read"] += attempt.commit.records_read
+    headings = (
+        "files",
+        "new",
+        "unchanged",
+        "duplicate",
+        "damaged",
+        "rejected",
+        "records read",
+        "records refused",
+    )
+    shown = [heading for heading in headings if any(counts[heading] for counts in groups.values())]
+    table = Table(title="ingested", title_justify="left")
+    table.add_column("format", no_wrap=True)
+    for heading in shown:
+        table.add_column(heading, justify="right")
+    for name, counts in sorted(groups.items()):
+        table.add_row(escape(name), *(f"{counts[heading]:,}" for heading in shown))
+    console.print(table)
+    _print_messages(console, attempts)
+
+
+def _disposition(attempt: Attempt) -> str:
+    if attempt.commit.status == "rejected":
+        return "rejected"
+    if attempt.disposition == "unchanged":
+        return "unchanged"
+    return "new" if attempt.commit.duplicate_of is None else "duplicate"
+
+
+def _print_messages(console: Console, attempts: list[Attempt]) -> None:
+    imperfect = [attempt for attempt in attempts if attempt.commit.status != "ok"]
+    unknown = [
+        a
+        for a in imperfect
+        if a.commit.reason == "unrecognised_format" and a.commit.message == "text that no reader knows"
+    ]
+    spoken = [attempt for attempt in imperfect if attempt not in unknown]
+    for attempt in spoken[:MESSAGES_SHOWN]:
+        commit = attempt.commit
+        colour = "red" if commit.status == "rejected" else "yellow"
+        message = escape(commit.message or commit.reason or "")
+        console.print(
+            f"[{colour}]{commit.status}[/{colour}] {escape(str(attempt.path))}: {message}",
+            soft_wrap=True,
+            highlight=False,
+        )
+    if len(spoken) > MESSAGES_SHOWN:
+        console.print(f"… and {len(spoken) - MESSAGES_SHOWN} more; all of them are in the table ingest_outcome")
+    if unknown:
+        names = Counter(attempt.path.name for attempt in unknown)
+        shown = ", ".join(escape(name) for name, _ in names.most_common(6))
+        more = ", …" if len(names) > 6 else ""
+        console.print(f"left aside, text that no reader knows: {len(unknown)} files ({shown}{more})", highlight=False)

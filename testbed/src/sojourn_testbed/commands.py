@@ -1,0 +1,115 @@
+"""What the commands of ``sojourn testbed`` do with their options."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from sojourn_testbed.backend.interface import Backend, BackendError
+from sojourn_testbed.backend.netns import NetnsBackend
+from sojourn_testbed.backend.qemu import QemuBackend
+from sojourn_testbed.cells import blocks, cells
+from sojourn_testbed.execution import RECORD, execute
+from sojourn_testbed.execution import Progress as Step
+from sojourn_testbed.ledger import Ledger
+from sojourn_testbed.plan import Plan, PlanError, load_plan
+from sojourn_testbed.run_folder import Compression
+
+
+def _image(given: Path | None) -> Path:
+    named = os.environ.get("SOJOURN_TESTBED_IMAGE")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return given or (Path(named) if named else cache / "sojourn" / "testbed-image")
+
+
+def _loaded(path: Path) -> Plan:
+    try:
+        return load_plan(path)
+    except PlanError as error:
+        raise typer.BadParameter(str(error), param_hint="PLAN.yaml") from error
+
+
+def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> None:
+    """Print the runs of a plan in their order, with the time and space that they take."""
+    plan = _loaded(plan_file)
+    ordered = blocks(plan, repetitions)
+    table = Table("cell", "rate\nMbit/s", "RTT\nms", "queue", "congestion\ncontrol", "application", "first", box=None)
+    for cell in cells(plan):
+        table.add_row(
+            cell.label, f"{cell.rate_mbps:g}", f"{cell.rtt_ms:g}", cell.queue.label, cell.congestion_control or "-",
+            cell.application or "-", cell.start_order,
+        )  # fmt: skip
+    console = Console()
+    console.print(table)
+    runs = sum(map(len, ordered))
+    estimate = QemuBackend(_image(image)).estimate(plan, runs)
+    # Frames of 96 bytes with 16 of header, twice, and one line of 120 bytes for each of two events, a fifth compressed.
+    seconds = plan.timing.end_s + plan.timing.drain_s
+    packets = sum(run.cell.rate_mbps for block in ordered for run in block) * 1e6 / 8 / 900 * seconds
+    console.print(
+        f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about "
+        f"{estimate.seconds / 60:.0f} minutes ({estimate.basis}) and {packets * 464 / 4 / 1e6:.0f} MB"
+    )
+
+
+def run_plan(
+    plan_file: Path,
+    out: Path | None,
+    backend: Literal["qemu", "netns"],
+    repetitions: int | None,
+    image: Path | None,
+    compression: Compression,
+) -> None:
+    """Carry out a plan, or go on with it.
+
+    Raises
+    ------
+    typer.BadParameter
+        If the plan has no sense.
+    typer.Exit
+        With status 1 if the guest or the machine cannot carry it out.
+    """
+    plan = _loaded(plan_file)
+    folder = (out or Path(plan.study)).resolve()
+    chosen = QemuBackend(_image(image)) if backend == "qemu" else NetnsBackend(_image(image))
+    try:
+        chosen.check(plan)
+        _with_progress(plan, repetitions or plan.repetitions, chosen, folder, compression, dict(chosen.versions()))
+    except (BackendError, PlanError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+    typer.echo(f"results in {folder}; next: sojourn ingest {folder} && sojourn build")
+
+
+def _with_progress(
+    plan: Plan, repetitions: int, backend: Backend, folder: Path, compression: Compression, made_with: dict[str, str]
+) -> None:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        done = len(Ledger(folder).kept())
+        task = bar.add_task("runs", total=sum(map(len, blocks(plan, repetitions))), completed=done)
+
+        def tell(step: Step) -> None:
+            bar.update(task, completed=step.done)
+            if step.complaints:
+                bar.console.print(f"{step.run_id}: {'; '.join(step.complaints)}")
+
+        execute(plan, repetitions, backend, folder, tell, compression, made_with)
+
+
+def show_status(folder: Path) -> None:
+    """Print how many runs are kept, and why attempts failed."""
+    if not (folder / RECORD).is_file():
+        raise typer.BadParameter(f"{folder} holds no study of the testbed", param_hint="FOLDER")
+    ledger = Ledger(folder)
+    attempts = ledger.attempts()
+    typer.echo(f"{len(ledger.kept())} runs kept, {sum(one.status == 'failed' for one in attempts)} attempts failed")
+    for one in attempts:
+        if one.complaints:
+            typer.echo(f"{one.status} {one.run_id}: {'; '.join(one.complaints)}")

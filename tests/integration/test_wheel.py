@@ -1,0 +1,155 @@
+"""The wheel in an empty environment: no Rust, no checkout, another folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.integration
+READY_S = 1800
+DATA = {"models": "sojourn_transforms/project", "ingest/sample/runs": "sojourn_ingest/sample/runs"}
+
+
+@pytest.fixture(scope="module")
+def uv(repository: Path) -> str:
+    done = subprocess.run([repository / "infra/setup/uv.sh", "path"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        [repository / "infra/wheel/build.sh", out], cwd=repository, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def outside() -> dict[str, str]:
+    """An environment without Rust, without this environment, and without settings of Sojourn."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SOJOURN_", "PYTHON", "VIRTUAL_ENV", "CARGO", "RUST"))
+    }
+    rustless = [folder for folder in kept["PATH"].split(os.pathsep) if not (Path(folder) / "cargo").exists()]
+    kept["PATH"] = os.pathsep.join(rustless)
+    assert shutil.which("cargo", path=kept["PATH"]) is None
+    return kept
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, uv: str, outside: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    environment = tmp_path_factory.mktemp("environment") / "venv"
+    for command in (
+        ["venv", "--quiet", environment],
+        ["pip", "install", "--quiet", "--compile-bytecode", "--python", environment / "bin/python", f"{wheel}[serve]"],
+    ):
+        done = subprocess.run([uv, *command], env=outside, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return environment / "bin" / "sojourn"
+
+
+def test_the_wheel_runs_on_every_python_and_holds_the_project_and_the_sample(wheel: Path, repository: Path) -> None:
+    version = (repository / "VERSION").read_text().strip()
+    assert re.fullmatch(rf"sojourn-{version}-cp311-abi3-manylinux_2_28_x86_64\.whl", wheel.name)
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        metadata = Parser().parsestr(archive.read(f"sojourn-{version}.dist-info/METADATA").decode())
+    for folder, place in (
+        ("models", "sojourn_transforms/project"),
+        ("ingest/sample/runs", "sojourn_ingest/sample/runs"),
+    ):
+        listed = subprocess.run(["git", "ls-files", folder], cwd=repository, capture_output=True, text=True, check=True)
+        tracked = [Path(line).relative_to(folder) for line in listed.stdout.splitlines()]
+        assert tracked
+        missing = {
+            f"{place}/{one}" for one in tracked if not one.name.startswith(".") and ".sqlfluff" not in one.parts[0]
+        } - names
+        assert not missing
+    assert not [name for name in names if name.endswith(".pyc") or "secrets.env" in name]
+    requirements = metadata.get_all("Requires-Dist") or []
+    assert not [one for one in requirements if one.startswith("sojourn")]
+    assert {"serve", "client", "spark", "testbed", "object-store"} <= set(metadata.get_all("Provides-Extra") or [])
+
+
+def test_ingest_build_and_serve_from_another_folder(
+    installed: Path, outside: dict[str, str], repository: Path, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [installed, "run", "--port", str(port)],
+        cwd=tmp_path,
+        env=outside,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + READY_S
+        while True:
+            try:
+                health = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30))
+                break
+            except (urllib.error.URLError, ConnectionError):
+                assert server.poll() is None, server.communicate()
+                assert time.monotonic() < deadline
+                time.sleep(0.5)
+        studies = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/studies", timeout=30))
+        url = f"http://127.0.0.1:{port}/v1/distributions/queuing_delay?group=queue_label"
+        delay = json.load(urllib.request.urlopen(url, timeout=30))
+        maps = Path(f"/proc/{server.pid}/maps").read_text()
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+    assert health["status"] == "ok"
+    assert studies["studies"]
+    assert delay["rows"]
+    # What was generated is in the folder where the command ran, and nothing was loaded from the checkout.
+    assert (tmp_path / "var" / "snapshots" / "CURRENT").exists()
+    assert str(repository) not in maps
+
+
+def test_without_the_extra_serve_says_what_to_install(
+    wheel: Path, uv: str, outside: dict[str, str], tmp_path: Path
+) -> None:
+    for command in (
+        ["venv", "--quiet", "venv"],
+        ["pip", "install", "--quiet", "--python", "venv/bin/python", str(wheel)],
+    ):
+        subprocess.run([uv, *command], env=outside, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [tmp_path / "venv/bin/sojourn", "serve"], env=outside, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("install sojourn with its extra serve: sojourn[serve]\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_uvx_runs_it(wheel: Path, uv: str, outside: dict[str, str], repository: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [uv, "tool", "run", "--from", f"{wheel}[serve]", "sojourn", "--version"],
+        env=outside,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == f"sojourn {(repository / 'VERSION').read_text().strip()}\n", done.stderr

@@ -1,0 +1,87 @@
+"""What each command loads before it does its work: names of modules, because times depend on the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+#: Runs the command and writes which distributions' modules it has loaded, of which the standard library is not asked.
+RUNNER = """
+import json, pathlib, sys
+out = pathlib.Path(sys.argv.pop(1))
+from sojourn_ingest.cli import main
+try:
+    main()
+finally:
+    names = {name.partition(".")[0] for name in sys.modules}
+    known = set(sys.stdlib_module_names) | {"__main__", "__mp_main__", "cython_runtime"}
+    out.write_text(json.dumps(sorted(n for n in names - known if not n.startswith(("_", "sitecustomize")))))
+"""
+
+#: Typer with what it is made of, and the packages that declare commands.
+TYPER = {"typer", "click", "annotated_doc"}
+DECLARED = {"sojourn_ingest", "sojourn_transforms", "sojourn_api", "sojourn_testbed"}
+COMMAND = TYPER | DECLARED
+#: Loaded where they are installed: by Typer to guess the shell, by pyarrow for time zones (dateutil, which needs six).
+ALLOWED = {"shellingham", "typing_extensions", "colorama", "dateutil", "six"}
+LAKE = {"pyarrow", "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "yaml"}
+INGEST = COMMAND | LAKE | {"rich", "maxminddb", "dotenv", "ijson", "msgpack"}
+
+
+def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
+    out = tmp_path / "modules.json"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SOJOURN_", "COV_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, str(out), *arguments],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    return set(json.loads(out.read_text())) - ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("--help",), 0),
+        (("--version",), 0),
+        (("nonsense",), 2),
+        *(
+            ((command, "--help"), 0)
+            for command in ("ingest", "build", "serve", "forget", "generate", "maintain", "run")
+        ),
+        (("testbed", "run", "--help"), 0),
+        (("ingest", "--nonsense"), 2),
+        (("ingest", "missing.pcap"), 2),
+        (("ingest", ".", "--addresses", "nonsense"), 2),
+        (("build", "--nonsense"), 2),
+        (("build", "--engine", "nonsense"), 2),
+        (("compare-builds", "only-one"), 2),
+        (("serve", "--port", "http"), 2),
+        (("maintain", "expire", "--older-than", "soon", "--table", "packet"), 2),
+        (("testbed", "run", "missing.yaml"), 2),
+    ],
+)
+def test_help_and_errors_in_arguments_load_nothing_but_the_command_line(
+    tmp_path: Path, arguments: tuple[str, ...], status: int
+) -> None:
+    assert loaded(tmp_path, *arguments, status=status) == COMMAND
+
+
+def test_an_ingest_loads_arrow_and_no_database_no_pandas_and_no_statistics(tmp_path: Path, sample: Path) -> None:
+    log = sorted(sample.glob("*/queue_bpftrace.txt.gz"))[0]
+    assert loaded(tmp_path, "ingest", str(log), "--var", str(tmp_path / "var"), status=0) == INGEST
+
+
+def test_a_build_without_facts_says_so_before_it_loads_dbt_or_statistics(tmp_path: Path) -> None:
+    modules = loaded(tmp_path, "build", "--var", str(tmp_path / "var"), status=1)
+    assert modules - INGEST == {"duckdb", "sojourn_snapshot", "sojourn_statistics"}

@@ -1,0 +1,143 @@
+"""What ``sojourn maintain`` does: the state of a lake, compaction, and letting old facts go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sojourn_ingest.file_sizes import MIB, SMALL_BYTES
+from sojourn_ingest.lake import Lake, LakeBusyError
+from sojourn_ingest.lake.compaction import (
+    CompactionError,
+    CompactionPlan,
+    compact,
+    plan_compaction,
+    write_groups_here,
+)
+from sojourn_ingest.lake.expiry import expire, plan_expiry
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.schema import TABLES
+from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
+
+DAY_NS = 86_400 * 10**9
+
+
+def _fail(message: str) -> typer.Exit:
+    Console(stderr=True).print(f"[red]error:[/red] {escape(message)}", soft_wrap=True, highlight=False)
+    return typer.Exit(1)
+
+
+def show_status(var: Path | None) -> None:
+    """Print the files of each table of the lake, and what waits for a compaction."""
+    lake = Paths.from_environment(var).open_lake()
+    shown = Table(title=f"lake {lake.storage.uri}", title_justify="left")
+    for heading in ("table", "files", "small", "MiB", "rows", "sources with hidden rows"):
+        shown.add_column(heading, justify="left" if heading == "table" else "right")
+    for name in TABLES:
+        files: dict[str, int] = {}
+        rows = 0
+        shared = {item.file.path: item.file for pack in lake.packs() for item in pack.shared}
+        for commit in lake.live():
+            for file in commit.files:
+                if file.table == name:
+                    place = lake.place_of(file)
+                    files[place] = shared[place].size_bytes if place in shared else file.size_bytes
+                    rows += file.rows
+        if files:
+            small = sum(size < SMALL_BYTES for size in files.values())
+            hidden = sum(len(parts) for parts in lake.hidden(name).values())
+            size = f"{sum(files.values()) / MIB:,.1f}"
+            shown.add_row(name, f"{len(files):,}", f"{small:,}", size, f"{rows:,}", f"{hidden:,}")
+    out = Console()
+    out.print(shown)
+    packed = sum(len(pack.commits) for pack in lake.packs())
+    out.print(f"{len(lake.live()):,} live commits, {packed:,} of them in packs", highlight=False)
+
+
+def run_compaction(
+    var: Path | None, small_mib: int, target_mib: int, dry_run: bool, spark: tuple[str | None, list[str]] | None
+) -> None:
+    """Put small files together, on Spark if its master and settings are given; print what was done.
+
+    Raises
+    ------
+    typer.Exit
+        With status 1 if another process writes, or the compaction failed.
+    """
+    paths = Paths.from_environment(var)
+    out, console = Console(), Console(stderr=True)
+    lake = paths.open_lake()
+    try:
+        if dry_run:
+            _say_plan(out, plan_compaction(lake, small_mib * MIB, target_mib * MIB), "would be")
+            return
+        with lake.writing(), console.status("compaction") as shown:
+            plan = plan_compaction(lake, small_mib * MIB, target_mib * MIB)
+            if not plan.is_empty:
+                settings = SparkSettings.from_options(*spark) if spark is not None else None
+                _compact(paths, lake, plan, settings, lambda step: shown.update(escape(step)))
+    except (LakeBusyError, CompactionError, SparkError) as error:
+        raise _fail(str(error)) from error
+    _say_plan(out, plan, "were")
+
+
+def _compact(
+    paths: Paths, lake: Lake, plan: CompactionPlan, spark: SparkSettings | None, on_step: Callable[[str], None]
+) -> None:
+    if spark is None:
+        compact(lake, plan, partial(write_groups_here, on_step=on_step))
+        return
+    from sojourn_transforms.spark.compaction import write_groups_on
+
+    with spark_session(paths, spark) as session:
+        compact(lake, plan, write_groups_on(session))
+
+
+def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
+    if plan.is_empty:
+        out.print("nothing to compact")
+        return
+    for group in plan.groups:
+        size = f"{group.size_bytes / MIB:,.1f} MiB, {group.rows:,} rows"
+        out.print(f"{group.table}: {len(group.names):,} files ({size}) {verb} put into one", highlight=False)
+    out.print(f"{plan.loose_commits:,} commits {verb} put into a pack", highlight=False)
+
+
+def run_expiry(var: Path | None, tables: list[str], age_days: int, apply: bool) -> None:
+    """Remove rows whose source file is older than ``age_days``, or say what would go.
+
+    Raises
+    ------
+    typer.BadParameter
+        If there is no such table of facts.
+    typer.Exit
+        With status 1 if another process writes.
+    """
+    unknown = sorted(set(tables) - (set(TABLES) - {"ingest_outcome"}))
+    if unknown:
+        raise typer.BadParameter(f"no table of facts is called {', '.join(unknown)}", param_hint="--table")
+    before_ns = time.time_ns() - age_days * DAY_NS
+    lake = Paths.from_environment(var).open_lake()
+    out = Console()
+    try:
+        if apply:
+            with lake.writing():
+                expiries = plan_expiry(lake, tables, before_ns)
+                for expiry in expiries:
+                    expire(lake, expiry)
+                lake.remove_leftovers()
+        else:
+            expiries = plan_expiry(lake, tables, before_ns)
+    except LakeBusyError as error:
+        raise _fail(str(error)) from error
+    rows, verb = sum(expiry.rows for expiry in expiries), "removed" if apply else "would be removed (give --apply)"
+    out.print(f"{rows:,} rows of {len(expiries):,} sources {verb}", highlight=False)
+    if apply and rows:
+        out.print("rows in shared files are hidden now; `sojourn maintain compact` frees their space", soft_wrap=True)
