@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sojourn_testbed.backend.interface import Backend, BackendError
+from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.cells import blocks, cells
@@ -86,7 +86,9 @@ def run(
     repetitions: Repetitions = None,
     image: Image = None,
     compression: Annotated[Compression, typer.Option(help="How captures and logs are kept.")] = "gzip",
-    guests: Annotated[int, typer.Option(min=1, max=64, help="Guests side by side (qemu): one core and 2.5 GiB each.")] = 1,
+    guests: Annotated[
+        int, typer.Option(min=1, max=64, help="Guests side by side (qemu): one core and 2.5 GiB of memory each.")
+    ] = 1,
 ) -> None:
     """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
 

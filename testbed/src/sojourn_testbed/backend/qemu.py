@@ -2,7 +2,7 @@
 
 ``-icount shift=0,sleep=off`` makes one instruction of the guest one nanosecond of its time, and idle time takes none.
 All that the guest reads is in its memory before the first instruction (kernel, file system, specifications), its random
-numbers begin with a seed, and runs leave it by shared memory. So two boots with the same runs are the same, bit for bit.
+numbers begin with a seed, and runs leave it by shared memory: two boots with the same runs are the same, bit for bit.
 """
 
 from __future__ import annotations
