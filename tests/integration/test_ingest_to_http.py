@@ -124,7 +124,7 @@ def test_every_format_carries_the_same_rows(service: Service) -> None:
         return answer.content
 
     expected = service.client.get(url, params=parameters).json()["rows"]
-    assert len(expected) == 96
+    assert len(expected) == 112
     assert pa.ipc.open_stream(body("arrow")).read_all().to_pylist() == expected
     assert pq.read_table(io.BytesIO(body("parquet"))).to_pylist() == expected
     assert pyarrow.csv.read_csv(io.BytesIO(body("csv"))).to_pylist() == expected

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from .conftest import Service
+from .conftest import Service, log_to_utc_ns
 
 pytestmark = pytest.mark.integration
 
@@ -56,10 +56,11 @@ def test_bytes_of_a_run_are_those_tshark_counts(service: Service, sample: Path, 
 def sojourn_ms(folder: Path, manifest: dict[str, Any]) -> list[float]:
     """Time in the queue of the packets of application and TCP that left it in the window, from the raw log."""
     start, end = (round(manifest["window"][key] * 1e9) for key in ("start_epoch_s", "end_epoch_s"))
-    offset = manifest["clock"]["mono_to_realtime_offset_ns"]
     wanted = {(flow["src"], flow["sport"]) for flow in manifest["flows"]}
     found = []
-    for line in lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines():
+    lines = lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines()
+    offset = log_to_utc_ns(lines)
+    for line in lines:
         fields = line.split()
         if fields[0] != "D" or not start <= int(fields[1]) + offset < end:
             continue

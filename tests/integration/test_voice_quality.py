@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Service
+from .conftest import Service, log_to_utc_ns
 
 pytestmark = pytest.mark.integration
 
@@ -31,10 +31,12 @@ def sent_packets(folder: Path) -> tuple[dict[str, Any], list[tuple[int, int | No
     (flow,) = [flow for flow in manifest["flows"] if flow["role"] == "app"]
     start = round(manifest["window"]["start_epoch_s"] * 1e9)
     end = round(manifest["window"]["end_epoch_s"] * 1e9)
-    offset = manifest["clock"]["mono_to_realtime_offset_ns"]
     queued: dict[str, int] = {}
     packets: list[tuple[int, int | None]] = []
-    for line in lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines():
+    lines = lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines()
+    # Frames are sent on whole seconds, so that a microsecond decides what is in the window.
+    offset = log_to_utc_ns(lines)
+    for line in lines:
         fields = line.split()
         if fields[0] not in {"E", "D", "X"} or fields[8] != "17":
             continue

@@ -46,7 +46,7 @@ def test_sample_run(sample: Path) -> None:
     assert run["window_end_ns"] - run["window_start_ns"] == 10 * 10**9  # type: ignore[operator]
     assert [row["role"] for row in tables["run_flow"]] == ["tcp", "app"]
     assert {row["measurement"] for row in tables["run_source"]} == {
-        "capture_before", "capture_after", "queue_log", "queue_counters", "tcp_polls",
+        "capture_before", "capture_after", "queue_log", "queue_counters", "tcp_polls", "iperf3", "ping",
     }  # fmt: skip
 
 
