@@ -242,7 +242,57 @@ def _queue_seeds() -> None:
         _write("queue_log", name, bytes([place]) + contents[name])
 
 
+def _sized(size: int, content: bytes) -> bytes:
+    return len(content).to_bytes(size, "big") + content
+
+
+def _client_hello() -> bytes:
+    name = struct.pack("!H", 0) + _sized(2, _sized(2, b"\0" + _sized(2, b"www.example.com")))
+    protocols = struct.pack("!H", 16) + _sized(2, _sized(2, _sized(1, b"h2") + _sized(1, b"http/1.1")))
+    versions = struct.pack("!H", 43) + _sized(2, _sized(1, bytes.fromhex("03040303")))
+    encrypted = struct.pack("!H", 0xFE0D) + _sized(2, bytes(20))
+    extensions = _sized(2, name + protocols + versions + encrypted)
+    body = b"\3\3" + bytes(32) + b"\0" + _sized(2, b"\x13\1") + _sized(1, b"\0") + extensions
+    return b"\1" + _sized(3, body)
+
+
+def _dns_answer() -> bytes:
+    question = b"\3www\7example\3com\0" + struct.pack("!HH", 1, 1)
+    alias = struct.pack("!HHHIH", 0xC00C, 5, 1, 60, 2) + b"\xc0\x0c"
+    address = struct.pack("!HHHIH", 0xC00C, 1, 1, 60, 4) + bytes([192, 0, 2, 1])
+    return struct.pack("!HHHHHH", 7, 0x8180, 1, 2, 0, 0) + question + alias + address
+
+
+def _server_name_seeds() -> None:
+    def step(kind: int, place: int, payload: bytes) -> bytes:
+        return bytes([kind, place]) + _sized(2, payload)
+
+    hello = _client_hello()
+    record = b"\x16\3\1" + _sized(2, hello)
+    records = b"".join(b"\x16\3\1" + _sized(2, hello[start : start + 20]) for start in range(0, len(hello), 20))
+    answer = _dns_answer()
+    # The client's packet of RFC 9001 is not at hand here: the header of an Initial, and bytes that do not decrypt.
+    initials = b"".join(
+        struct.pack("!BI", 0xC0 | bits, version) + _sized(1, bytes(8)) + b"\0\0" + b"\x40\x40" + bytes(64)
+        for bits, version in ((0, 1), (0x10, 0x6B3343CF), (0, 0xFF00001D), (0x20, 1))
+    )
+    seeds = {
+        "tls": step(4, 0, b"") + step(0, 0, record),
+        "tls_reordered": b"".join(
+            (step(4, 0, b""), step(0, 2, record[32:]), step(0, 0, record[:16]), step(0, 1, record[16:32]))
+        ),
+        "tls_records": step(0, 0, records),
+        "tls_after_plain": step(0, 0, b"EHLO") + step(0, 9, record),
+        "quic": step(1, 0, initials),
+        "dns": step(2, 0, answer) + step(4, 0, b""),
+        "dns_over_tcp": step(3, 0, _sized(2, answer)) + step(12, 0, b""),
+    }
+    for name, content in seeds.items():
+        _write("server_name", name, content)
+
+
 def _main() -> None:
+    _server_name_seeds()
     _queue_seeds()
     _ndt_seeds()
     _ss_seeds()

@@ -27,6 +27,7 @@ KINDS = {
     "transport": "Transport layer",
     "tunnel": "Tunnels",
     "media": "Media",
+    "server name": "Server names",
 }
 NOTES = {
     "compression": "Every input may be compressed; the compression is recognised by the first bytes.",

@@ -13,6 +13,7 @@ use crate::packet::types::Tunnel;
 use crate::pair::refusal::PairRefusal;
 use crate::queue::refusal::QueueLogRefusal;
 use crate::rtp::stream::MEDIA;
+use crate::server::found::NameSource;
 
 /// Link types of captures that have a decoder, of each link layer first the number that files have today.
 #[must_use]
@@ -30,6 +31,7 @@ pub fn decoded() -> Vec<Decoded> {
         PROTOCOLS,
         Tunnel::DECODED,
         MEDIA,
+        NameSource::DECODED,
     ]
     .concat()
 }

@@ -27,6 +27,7 @@ mod pair;
 mod pseudonym;
 mod queue;
 mod rtp;
+mod server;
 #[cfg(test)]
 mod test_capture;
 
@@ -51,7 +52,8 @@ pub use pseudonym::prefix_table::PrefixTable;
 pub use queue::decoder::{QueueLogDecoder, QueueLogOptions};
 pub use queue::form::{KnownQueueLogForm, QueueLogForm};
 pub use rtp::hints::RtpHint;
+pub use server::name::ServerNames;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
 /// Not the version of the package, which changes with every release.
-pub const VERSION: &str = "0.4.0";
+pub const VERSION: &str = "0.5.0";

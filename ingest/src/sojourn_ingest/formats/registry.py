@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.connection.archive import ConnectionArchive
 from sojourn_ingest.formats.connection.connection_format import MemberFormat
 from sojourn_ingest.formats.connection.connection_mapping import MARKER as CONNECTIONS
@@ -57,7 +58,9 @@ def is_description(path: Path) -> bool:
 class Registry:
     """The formats of one ingest: the fixed ones, and the tables of which a description is at hand."""
 
-    def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
+    def __init__(
+        self, described: Iterable[Path] = (), *, packets: bool = False, server_names: ServerNames = "registrable"
+    ) -> None:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
         queue_logs: list[QueueLogDescription] = []
@@ -78,7 +81,7 @@ class Registry:
         self._connection_tables = tables = connection_tables_of(list(connections.values()))
         members: Sequence[MemberFormat] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
-            Capture(packets=packets),
+            Capture(packets=packets, server_names=server_names),
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),

@@ -200,6 +200,56 @@ FLOW = Table(
             "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each",
             "us",
         ),
+        Column(
+            "server_name",
+            STRING,
+            "name of the server: its registrable domain, or the whole name with --server-names full; never an "
+            "address or "
+            "the name of a device in a local network; null: none was seen, or --server-names none",
+        ),
+        Column(
+            "server_name_source",
+            STRING,
+            "tls (ClientHello over TCP), quic (ClientHello over QUIC), or dns (the name for which DNS in the "
+            "same recording "
+            "last told the initiator the responder's address before the flow began); null without a name",
+            source="RFC 6066, RFC 9001, RFC 1035",
+        ),
+        Column(
+            "client_hello_outcome",
+            STRING,
+            "named, no_name (it has none), address, local_name or invalid_name (its name may not be kept), "
+            "cut (it ends before "
+            "a name), or not_decrypted (QUIC whose first packet is missing); null: no ClientHello was seen",
+        ),
+        Column(
+            "is_client_hello_encrypted",
+            BOOL,
+            "the ClientHello has an encrypted one inside (ECH or ESNI), or pretends to (GREASE): server_name "
+            "may be the "
+            "public name only; null without a whole ClientHello",
+            source="RFC 9849",
+        ),
+        Column(
+            "tls_version_offered",
+            STRING,
+            "highest version that the ClientHello offers: 1.3, 1.2, 1.1, 1.0 or ssl-3.0",
+            source="RFC 8446",
+        ),
+        Column(
+            "quic_version",
+            STRING,
+            "QUIC version of the client's Initial packets: 1, 2, draft-29 (29 to 32), draft-28 (23 to 28) or "
+            "mvfst; null if not read",
+            source="RFC 9000, RFC 9369",
+        ),
+        Column(
+            "application_protocols_offered",
+            STRING,
+            "application protocols that the ClientHello offers, in its order, with commas between them, such "
+            "as h2,http/1.1",
+            source="RFC 7301",
+        ),
         *_direction("fwd", "from initiator to responder"),
         *_direction("rev", "from responder to initiator"),
     ),

@@ -12,6 +12,7 @@ use crate::output::summary::Summary;
 use crate::packet::direction::Direction;
 use crate::packet::layers::LayerDecoder;
 use crate::rtp::hints::{RtpHint, RtpHints};
+use crate::server::name::ServerNames;
 
 /// Flows that have ended wait for a batch in their full size, so the batch is bounded below the caller's wish.
 const FLOW_BATCH_ROWS: usize = 8192;
@@ -31,6 +32,8 @@ pub struct CaptureOptions {
     pub idle_ms: i64,
     /// Most flows open at a time; at least 1.
     pub open_flows: usize,
+    /// How much of the names of servers is kept.
+    pub server_names: ServerNames,
 }
 
 impl Default for CaptureOptions {
@@ -41,6 +44,7 @@ impl Default for CaptureOptions {
             packets: false,
             idle_ms: 600_000,
             open_flows: 65_536,
+            server_names: ServerNames::Registrable,
         }
     }
 }
@@ -79,11 +83,13 @@ impl CaptureDecoder {
             idle_ns: options.idle_ms.saturating_mul(1_000_000),
             flows: options.open_flows,
         };
+        let mut table = FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds);
+        table.name(options.server_names);
         Ok(Self {
             options,
             recording: RecordingReader::open(inputs)?,
             layers: LayerDecoder::default(),
-            table: FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds),
+            table,
             flows: Vec::new(),
             intervals: Vec::new(),
             rtp: Vec::new(),

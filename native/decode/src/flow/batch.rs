@@ -12,6 +12,7 @@ use crate::packet::direction::Direction;
 use crate::packet::protocol::{has_ports, protocol_name};
 use crate::packet::types::{Endpoint, Tunnel};
 use crate::rtp::stream::RtpStream;
+use crate::server::found::{HelloOutcome, NameSource, Server};
 
 /// A row of `flow_interval`.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +50,7 @@ pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
             .and_then(|tcp| tcp.handshake_rtt_ns())
             .map(microseconds)
     });
+    server_columns(&mut columns);
     for direction in [Direction::Fwd, Direction::Rev] {
         direction_columns(&mut columns, direction);
     }
@@ -61,6 +63,25 @@ fn endpoint(columns: &mut Columns<'_, Flow>, prefix: &str, end: impl Fn(&Flow) -
     });
     columns.optional_int32(format!("{prefix}_port"), |flow| {
         has_ports(flow.protocol).then(|| i32::from(end(flow).port))
+    });
+}
+
+fn server_columns(columns: &mut Columns<'_, Flow>) {
+    fn server(flow: &Flow) -> Option<&Server> {
+        flow.server.as_deref()
+    }
+    columns.optional_string("server_name", |flow| server(flow)?.name.as_deref());
+    columns.optional_string("server_name_source", |flow| {
+        server(flow)?.source.map(NameSource::name)
+    });
+    columns.optional_string("client_hello_outcome", |flow| {
+        server(flow)?.outcome.map(HelloOutcome::name)
+    });
+    columns.optional_bool("is_client_hello_encrypted", |flow| server(flow)?.encrypted_hello);
+    columns.optional_string("tls_version_offered", |flow| server(flow)?.tls_version);
+    columns.optional_string("quic_version", |flow| server(flow)?.quic_version);
+    columns.optional_string("application_protocols_offered", |flow| {
+        server(flow)?.alpn.as_deref()
     });
 }
 

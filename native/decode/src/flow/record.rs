@@ -8,6 +8,9 @@ use crate::packet::protocol::PROTOCOL_TCP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
 use crate::rtp::hints::{Declared, Reading};
 use crate::rtp::stream::RtpDirection;
+use crate::server::found::Server;
+use crate::server::name::ServerNames;
+use crate::server::search::ServerSearch;
 
 /// Counts that every protocol has.
 #[derive(Debug, Default)]
@@ -57,6 +60,9 @@ pub(crate) struct Flow {
     pub(crate) rtp: Option<Box<PerDirection<RtpDirection>>>,
     /// Whether it is RTP, where that is known from elsewhere.
     pub(crate) declared: Option<Box<PerDirection<Declared>>>,
+    pub(crate) search: ServerSearch,
+    /// `None` while neither a handshake nor DNS says anything of the server.
+    pub(crate) server: Option<Box<Server>>,
 }
 
 impl Flow {
@@ -74,6 +80,8 @@ impl Flow {
             tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
             rtp: None,
             declared: None,
+            search: ServerSearch::new(ServerNames::default()),
+            server: None,
         }
     }
 
@@ -148,6 +156,7 @@ impl Flow {
     /// End the record: what is needed only while packets come is given up.
     pub(crate) fn end(&mut self, reason: EndReason) {
         self.end_reason = reason;
+        self.search.finish(&mut self.server);
         if let Some(tcp) = &mut self.tcp {
             tcp.close();
         }

@@ -16,6 +16,8 @@ use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
 use crate::rtp::hints::RtpHints;
+use crate::server::name::ServerNames;
+use crate::server::naming::Naming;
 
 const NONE: u32 = u32::MAX;
 /// Intervals kept in memory, of all open flows together (24 bytes each).
@@ -98,6 +100,7 @@ pub(crate) struct FlowTable {
     interval_ns: i64,
     bounds: Bounds,
     rtp_hints: RtpHints,
+    naming: Naming,
     open: HashMap<FlowKey, u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
@@ -119,6 +122,7 @@ impl FlowTable {
             interval_ns,
             bounds,
             rtp_hints: RtpHints::default(),
+            naming: Naming::default(),
             open: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -133,6 +137,11 @@ impl FlowTable {
     /// Take it as known what of the flows to come is RTP.
     pub(crate) fn declare(&mut self, rtp_hints: RtpHints) {
         self.rtp_hints = rtp_hints;
+    }
+
+    /// Keep the names of servers in this form.
+    pub(crate) fn name(&mut self, names: ServerNames) {
+        self.naming = Naming::new(names);
     }
 
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32) -> Placement {
@@ -159,7 +168,8 @@ impl FlowTable {
             direction: Direction::Fwd,
         };
         let mut moves = false;
-        if let Some(slot) = self.slot_mut(place) {
+        let mut given_up = None;
+        if let Some(slot) = self.slots.get_mut(place as usize).and_then(Option::as_mut) {
             placement.flow_id = slot.flow.id;
             placement.direction = slot.flow.direction_of(packet);
             let opened = slot.flow.packet(packet, time_ns, wire_bytes, interval_ns);
@@ -167,6 +177,15 @@ impl FlowTable {
             let over = slot.flow.is_over();
             moves = slot.next != NONE || over != slot.over;
             self.intervals_kept += usize::from(opened);
+            given_up = self
+                .naming
+                .packet(packet, &mut slot.flow, placement.direction, place);
+        }
+        if let Some((place, flow_id)) = given_up
+            && let Some(slot) = self.slot_mut(place)
+            && slot.flow.id == flow_id
+        {
+            slot.flow.search.finish(&mut slot.flow.server);
         }
         if moves {
             self.move_to_end(place);
@@ -198,6 +217,7 @@ impl FlowTable {
         if packet.protocol == PROTOCOL_UDP {
             flow.declared = self.rtp_hints.of(flow.initiator, flow.responder);
         }
+        self.naming.begin(&mut flow, packet);
         let slot = Slot {
             flow,
             key,
@@ -291,6 +311,13 @@ impl FlowTable {
         if let Some(slot) = self.slot_mut(next) {
             slot.previous = previous;
         }
+    }
+
+    /// How many flows keep bytes of a handshake that is not whole.
+    #[cfg(test)]
+    pub(crate) fn readings(&self) -> usize {
+        let reading = |slot: &&Slot| slot.flow.search.is_reading();
+        self.slots.iter().flatten().filter(reading).count()
     }
 
     /// How many flows have ended and not been taken out.
