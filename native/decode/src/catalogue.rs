@@ -1,5 +1,6 @@
 //! Lists of all that the crate decodes and of all reasons for refusing, gathered from where each is declared.
 
+use crate::call::carried::{Encapsulation, Media, SIGNALLING};
 use crate::capture::reader::CaptureReader;
 use crate::connection::refusal::{NdtRefusal, TcpInfoRefusal};
 use crate::input::compression::Compression;
@@ -31,6 +32,9 @@ pub fn decoded() -> Vec<Decoded> {
         PROTOCOLS,
         Tunnel::DECODED,
         MEDIA,
+        Encapsulation::DECODED,
+        Media::DECODED,
+        SIGNALLING,
         NameSource::DECODED,
     ]
     .concat()

@@ -16,6 +16,7 @@
     )
 )]
 
+mod call;
 mod capture;
 mod catalogue;
 mod connection;

@@ -14,6 +14,7 @@ from sojourn_ingest.formats.connection.connection_mapping import MARKER as CONNE
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionDescriptionFile, KnownConnections
 from sojourn_ingest.formats.connection.connection_table import connection_tables_of
 from sojourn_ingest.formats.connection.ndt import Ndt5, Ndt7
+from sojourn_ingest.formats.connection.pping import PassiveRtt
 from sojourn_ingest.formats.connection.ss_polls import SsPolls
 from sojourn_ingest.formats.connection.ss_text import SsText
 from sojourn_ingest.formats.connection.synthetic_connections import SyntheticConnections
@@ -35,11 +36,14 @@ from sojourn_ingest.formats.queue.queue_log_table import (
 )
 from sojourn_ingest.formats.queue.tc_polls import TcPolls
 from sojourn_ingest.formats.run.run_manifest import RunManifest
+from sojourn_ingest.formats.series.crusader import Crusader
 from sojourn_ingest.formats.series.flent.data_file import Flent
 from sojourn_ingest.formats.series.iperf2 import Iperf2
 from sojourn_ingest.formats.series.iperf3 import Iperf3
 from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
+from sojourn_ingest.formats.series.qlog.log_file import Qlog
+from sojourn_ingest.formats.series.speed_test import SpeedTest
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
@@ -97,6 +101,10 @@ class Registry:
             Irtt(),
             Ping(),
             Fping(),
+            Qlog(),
+            Crusader(),
+            PassiveRtt(),
+            SpeedTest(),
             FfmpegFrameLog(),
             VmafXml(),
             VmafCsv(),

@@ -181,7 +181,8 @@ FLOW = Table(
         Column(
             "tunnel",
             STRING,
-            "encapsulation the flow was in: ip-in-ip, gre, vxlan or gtp-u; null: none",
+            "encapsulation the flow was in: ip-in-ip, gre, gre-in-udp, vxlan, geneve, gtp-u or teredo, two as "
+            "outer/inner; null: none",
         ),
         Column(
             "end_reason",
@@ -309,7 +310,7 @@ PACKET = Table(
 RTP_STREAM = Table(
     "rtp_stream",
     "capture decoder",
-    "one RTP stream: one SSRC in one direction of one UDP flow",
+    "one RTP stream: one SSRC in one direction of one flow",
     ("source_hash", "flow_id", "direction", "ssrc"),
     (
         *PROVENANCE,
@@ -317,6 +318,20 @@ RTP_STREAM = Table(
         Column("direction", STRING, "fwd or rev, of the flow", nullable=False, codes=("fwd", "rev")),
         Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
         Column("payload_type", INT16, "payload type of the first packet", nullable=False, source="RFC 3550"),
+        Column(
+            "encapsulation",
+            STRING,
+            "what carries the RTP: turn-channel, turn-indication, zoom-server or zoom-peer; null: the flow itself",
+            codes=("turn-channel", "turn-indication", "zoom-server", "zoom-peer"),
+            source="RFC 8656, Michel et al. 2022",
+        ),
+        Column(
+            "media_type",
+            STRING,
+            "audio, video or screen-share, as Zoom's encapsulation says; null without it",
+            codes=("audio", "video", "screen-share"),
+            source="Michel et al. 2022",
+        ),
         Column(
             "clock_rate_hz",
             INT32,
@@ -331,7 +346,7 @@ RTP_STREAM = Table(
         Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
         Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
         Column("packets", INT64, "packets received, duplicates included", nullable=False),
-        Column("payload_bytes", INT64, "UDP payload bytes, RTP header included", "bytes", nullable=False),
+        Column("payload_bytes", INT64, "bytes from the RTP header on", "bytes", nullable=False),
         Column(
             "expected_packets",
             INT64,
@@ -378,7 +393,7 @@ RTP_STREAM = Table(
         Column(
             "rate_bps",
             FLOAT,
-            "UDP payload * 8 over the time from first to last packet; null if no time passed",
+            "payload_bytes * 8 over the time from first to last packet; null if no time passed",
             "bit/s",
         ),
         Column(

@@ -1,7 +1,9 @@
-//! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream` and packet.
+//! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream`, `rtp_interval`, `call_flow`,
+//! `rtcp_report` and packet.
 
 use arrow_array::RecordBatch;
 
+use crate::call::batch::{self as call_batch, CallRow, MediaFound, ReportRow, RtpIntervalRow};
 use crate::capture::packet_batch::{self, PacketRow};
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
@@ -61,6 +63,9 @@ pub struct CaptureDecoder {
     flows: Vec<Flow>,
     intervals: Vec<IntervalRow>,
     rtp: Vec<RtpRow>,
+    rtp_intervals: Vec<RtpIntervalRow>,
+    calls: Vec<CallRow>,
+    reports: Vec<ReportRow>,
     packets: Vec<PacketRow>,
     records_seen: i64,
 }
@@ -93,6 +98,9 @@ impl CaptureDecoder {
             flows: Vec::new(),
             intervals: Vec::new(),
             rtp: Vec::new(),
+            rtp_intervals: Vec::new(),
+            calls: Vec::new(),
+            reports: Vec::new(),
             packets: Vec::new(),
             records_seen: 0,
         })
@@ -152,6 +160,19 @@ impl CaptureDecoder {
                 let batch: Vec<_> = self.rtp.drain(..rows.min(self.rtp.len())).collect();
                 return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
             }
+            if due(self.rtp_intervals.len(), rows) {
+                let count = rows.min(self.rtp_intervals.len());
+                let batch: Vec<_> = self.rtp_intervals.drain(..count).collect();
+                return Ok(Some(("rtp_interval", call_batch::rtp_intervals(&batch)?)));
+            }
+            if due(self.calls.len(), flow_rows) {
+                let batch: Vec<_> = self.calls.drain(..flow_rows.min(self.calls.len())).collect();
+                return Ok(Some(("call_flow", call_batch::calls(&batch)?)));
+            }
+            if due(self.reports.len(), rows) {
+                let batch: Vec<_> = self.reports.drain(..rows.min(self.reports.len())).collect();
+                return Ok(Some(("rtcp_report", call_batch::reports(&batch)?)));
+            }
             if last {
                 return Ok(None);
             }
@@ -168,15 +189,24 @@ impl CaptureDecoder {
                 interval: *interval,
             }));
         }
+        let mut media = MediaFound::default();
         if let Some(streams) = flow.rtp {
             for (direction, streams) in [(Direction::Fwd, streams.fwd), (Direction::Rev, streams.rev)] {
-                self.rtp
-                    .extend(streams.into_streams().into_iter().map(|stream| RtpRow {
+                for stream in streams.into_streams() {
+                    media.add(&stream);
+                    self.rtp_intervals
+                        .extend(RtpIntervalRow::of(flow.id, direction, &stream));
+                    self.rtp.push(RtpRow {
                         flow_id: flow.id,
                         direction,
                         stream,
-                    }));
+                    });
+                }
             }
+        }
+        if let Some(call) = flow.call {
+            self.reports.extend(ReportRow::of(flow.id, &call));
+            self.calls.extend(CallRow::new(flow.id, call, media));
         }
     }
 
@@ -262,7 +292,15 @@ mod tests {
     #[test]
     fn every_record_is_read_or_refused() {
         let (batches, summary) = decode_all(&mixed_capture(), 1000);
-        assert_eq!(batches, [("flow", 2), ("flow_interval", 40), ("rtp_stream", 1)]);
+        assert_eq!(
+            batches,
+            [
+                ("flow", 2),
+                ("flow_interval", 40),
+                ("rtp_stream", 1),
+                ("rtp_interval", 1)
+            ]
+        );
         assert_eq!(summary.records_read, 40);
         let refused: Vec<_> = summary.refused.into_iter().collect();
         assert_eq!(refused, [("arp".into(), 1), ("link_header_cut".into(), 1)]);

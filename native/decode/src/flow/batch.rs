@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 
+use crate::call::carried::{Encapsulation, Media};
 use crate::flow::interval::Interval;
 use crate::flow::record::Flow;
 use crate::flow::tcp::direction::TcpDirection;
@@ -10,7 +11,7 @@ use crate::output::fault::Fault;
 use crate::output::units::microseconds;
 use crate::packet::direction::Direction;
 use crate::packet::protocol::{has_ports, protocol_name};
-use crate::packet::types::{Endpoint, Tunnel};
+use crate::packet::types::Endpoint;
 use crate::rtp::stream::RtpStream;
 use crate::server::found::{HelloOutcome, NameSource, Server};
 
@@ -39,7 +40,7 @@ pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
     endpoint(&mut columns, "responder", |flow| &flow.responder);
     columns.int64("first_packet_ns", |flow| flow.first_ns);
     columns.int64("last_packet_ns", |flow| flow.last_ns);
-    columns.optional_string("tunnel", |flow| flow.tunnel.map(Tunnel::name));
+    columns.optional_string("tunnel", |flow| flow.tunnels.name());
     columns.string("end_reason", |flow| flow.end_reason.name());
     columns.optional_bool("starts_in_mid_flow", |flow| {
         flow.tcp.as_ref().map(|tcp| tcp.starts_in_mid_flow())
@@ -184,6 +185,10 @@ pub(crate) fn rtp_streams(rows: &[RtpRow]) -> Result<RecordBatch, Fault> {
     columns.string("direction", |row| row.direction.name());
     columns.int64("ssrc", |row| i64::from(row.stream.ssrc));
     columns.int16("payload_type", |row| i16::from(row.stream.payload_type));
+    columns.optional_string("encapsulation", |row| {
+        row.stream.carrier.encapsulation.map(Encapsulation::name)
+    });
+    columns.optional_string("media_type", |row| row.stream.carrier.media.map(Media::name));
     columns.optional_int32("clock_rate_hz", |row| {
         row.stream.clock().map(|clock| clock.rate_hz)
     });

@@ -14,7 +14,7 @@ use crate::flow::batch::IntervalRow;
 use crate::flow::record::{EndReason, Flow};
 use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
-use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
 use crate::rtp::hints::RtpHints;
 use crate::server::name::ServerNames;
 use crate::server::naming::Naming;
@@ -38,7 +38,7 @@ struct FlowKey {
     lower: Endpoint,
     upper: Endpoint,
     protocol: u8,
-    tunnel: Option<Tunnel>,
+    tunnels: Tunnels,
 }
 
 /// In few writes of whole words, because every packet is hashed; equality compares what the hash omits.
@@ -66,7 +66,7 @@ impl FlowKey {
             lower,
             upper,
             protocol: packet.protocol,
-            tunnel: packet.tunnel,
+            tunnels: packet.tunnels,
         }
     }
 }
@@ -387,7 +387,7 @@ mod tests {
             protocol: 6,
             congestion_experienced: false,
             payload_bytes: 10,
-            tunnel: None,
+            tunnels: Tunnels::default(),
             ip_id: 0,
             hop_limit: 64,
             ip_payload: &[],

@@ -1,4 +1,4 @@
-"""Packet captures (pcap, pcapng): flow, flow_interval, rtp_stream, and packet where it is asked for.
+"""Packet captures (pcap, pcapng): flow, flow_interval, RTP streams, calls, and packet where it is asked for.
 
 Captures in several files are decoded as one, so that flows go on over the files.
 """
@@ -132,7 +132,7 @@ class Capture(Format):
         return source.head[:4] in PCAP_MAGICS or source.head[:4] == PCAPNG_MAGIC
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield flows, flow intervals, RTP streams, and packets where asked for."""
+        """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""
         try:
             decoder = _native.CaptureDecoder(
                 str(source.path),
@@ -160,7 +160,7 @@ class CaptureRecording(Recording, Capture):
         self.part_readings: list[Reading] = []
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield flows, flow intervals, RTP streams, and packets where asked for."""
+        """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""
         first, *continued = (str(path) for path in self.parts)
         try:
             decoder = _native.CaptureDecoder(
