@@ -20,6 +20,7 @@ final as (
         or count(distinct rtt_ms) > 1
         or count(distinct aqm) > 1
         or count(distinct queue_size_bytes) > 1
+        or count(distinct queue_size_packets) > 1
         or count(distinct congestion_control) > 1
         or count(distinct application) > 1
 )

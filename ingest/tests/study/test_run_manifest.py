@@ -118,3 +118,58 @@ def test_a_wrong_manifest_is_rejected_with_what_to_mend(
     (tmp_path / "manifest.json").write_text(json.dumps(minimal(**change)))
     with pytest.raises(InputError, match=message):
         read(tmp_path / "manifest.json")
+
+
+def test_a_programme_needs_no_fixed_rate_and_a_run_without_either_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(minimal(bandwidth_bps=None, bandwidth_programme="fall")))
+    (run,) = read(path)["run"]
+    assert (run["bandwidth_bps"], run["bandwidth_programme"]) == (None, "fall")
+    path.write_text(json.dumps(minimal(bandwidth_bps=None)))
+    with pytest.raises(InputError, match="bandwidth_bps is missing; give it, or bandwidth_programme"):
+        read(path)
+
+
+def test_captures_of_a_run_whose_rate_changes_are_not_paired_and_the_outcome_says_why(tmp_path: Path) -> None:
+    for name in ("before.pcap", "after.pcap"):
+        (tmp_path / name).write_bytes(name.encode())
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(minimal(bandwidth_bps=None, bandwidth_programme="fall")))
+    content = path.read_bytes()
+    source = Source(path=path, compression="none", head=content, plain_bytes=len(content))
+    with pytest.raises(InputError, match="the delay between two captures needs one rate") as refused:
+        RunManifest().pair(source, CONTEXT.fingerprint)
+    assert refused.value.reason == "rate_changes"
+
+
+def test_the_bottleneck_among_several_queues_is_named_by_interface_and_handle(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(
+        json.dumps(minimal(queue={"discipline": "pfifo", "size_packets": 8, "interface": "up", "handle": "1:"}))
+    )
+    (run,) = read(path)["run"]
+    assert (run["bottleneck_interface"], run["bottleneck_handle"], run["queue_size_packets"]) == ("up", "1:", 8)
+
+
+def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    axes = ("testbed", "queue_scheme", "congested_direction", "participants", "call_view")
+    path.write_text(json.dumps(minimal()))
+    (old,) = read(path)["run"]
+    assert [old[axis] for axis in axes] == [None] * 5
+    path.write_text(
+        json.dumps(
+            minimal(
+                queue={"discipline": "pfifo", "size_packets": 64, "scheme": "BDP"},
+                testbed="access",
+                congested_direction="upstream",
+                participants=4,
+                call_view="gallery",
+            )
+        )
+    )
+    (run,) = read(path)["run"]
+    assert [run[axis] for axis in axes] == ["access", "BDP", "upstream", 4, "gallery"]
+    path.write_text(json.dumps(minimal(congested_direction="sideways")))
+    with pytest.raises(InputError, match="congested_direction"):
+        read(path)

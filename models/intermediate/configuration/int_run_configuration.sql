@@ -17,10 +17,16 @@ named as (
         || '/aqm=' || aqm
         || '/queue_size_bdp=' || coalesce({{ plain_text('queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('queue_size_bytes') }}, 'none')
+        || case when queue_limit_packets is null then '' else '/queue_limit_packets=' || {{ plain_text('queue_limit_packets') }} end
         || '/congestion_control=' || coalesce(congestion_control, 'none')
         || '/start_order=' || start_order
         || case when aqm_parameters is null then '' else '/aqm_parameters=' || aqm_parameters end
-        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end as configuration_id
+        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end
+        || case when testbed is null then '' else '/testbed=' || testbed end
+        || case when queue_scheme is null then '' else '/queue_scheme=' || queue_scheme end
+        || case when congested_direction is null then '' else '/congested_direction=' || congested_direction end
+        || case when participants is null then '' else '/participants=' || {{ plain_text('participants') }} end
+        || case when call_view is null then '' else '/call_view=' || call_view end as configuration_id
     from runs
 ),
 
@@ -47,10 +53,16 @@ final as (
         aqm,
         queue_size_bdp,
         queue_size_bytes,
+        queue_limit_packets,
         queue_label,
         congestion_control,
         application,
         start_order,
+        testbed,
+        queue_scheme,
+        congested_direction,
+        participants,
+        call_view,
         synthetic,
         aqm_parameters,
         bandwidth_programme

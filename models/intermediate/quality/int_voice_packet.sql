@@ -15,6 +15,11 @@ queue_logs as (
     select * from {{ ref('int_run_queue_log') }}
 ),
 
+bottlenecks as (
+    select * from {{ ref('int_run_queue') }}
+    where is_bottleneck
+),
+
 capture_pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
@@ -45,6 +50,11 @@ logged as (
     from queue_packets
     inner join queue_logs
         on queue_packets.source_hash = queue_logs.source_hash
+    inner join bottlenecks
+        on
+            queue_logs.study_id = bottlenecks.study_id
+            and queue_logs.run_id = bottlenecks.run_id
+            and queue_packets.queue_number = bottlenecks.queue_number
     where
         queue_packets.protocol = 'udp'
         and queue_packets.fate != 'queued_at_end'

@@ -12,17 +12,15 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
-queue_logs as (
-    select * from {{ ref('int_run_source_usable') }}
-    where
-        is_usable
-        and measurement = 'queue_log'
+bottlenecks as (
+    select * from {{ ref('int_run_queue') }}
+    where is_bottleneck
 ),
 
 timed as (
     select
-        queue_logs.study_id,
-        queue_logs.run_id,
+        bottlenecks.study_id,
+        bottlenecks.run_id,
         packets.packet_index,
         packets.fate,
         packets.drop_kind,
@@ -41,12 +39,14 @@ timed as (
         packets.enqueue_ns,
         coalesce(packets.dequeue_ns, packets.drop_ns) as departure_ns
     from packets
-    inner join queue_logs
-        on packets.source_hash = queue_logs.measurement_hash
+    inner join bottlenecks
+        on
+            packets.source_hash = bottlenecks.source_hash
+            and packets.queue_number = bottlenecks.queue_number
     inner join runs
         on
-            queue_logs.study_id = runs.study_id
-            and queue_logs.run_id = runs.run_id
+            bottlenecks.study_id = runs.study_id
+            and bottlenecks.run_id = runs.run_id
 ),
 
 final as (

@@ -4,6 +4,10 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
+window_rates as (
+    select * from {{ ref('int_run_window_rate') }}
+),
+
 thresholds as (
     select * from {{ ref('queue_threshold') }}
     where threshold_id = 'full-size-frame'
@@ -13,13 +17,21 @@ limited as (
     select
         runs.study_id,
         runs.run_id,
-        runs.bandwidth_bps,
-        coalesce(runs.queue_limit_bytes, runs.queue_limit_packets * thresholds.threshold_value) as limit_bytes,
+        window_rates.link_rate_basis,
+        window_rates.lowest_rate_bps,
+        coalesce(
+            cast(runs.queue_limit_bytes as double),
+            cast(runs.queue_limit_packets as double) * thresholds.threshold_value
+        ) as limit_bytes,
         case
             when runs.queue_limit_bytes is not null then 'byte_limit'
             when runs.queue_limit_packets is not null then 'full_size_packets'
         end as limit_basis
     from runs
+    inner join window_rates
+        on
+            runs.study_id = window_rates.study_id
+            and runs.run_id = window_rates.run_id
     cross join thresholds
 ),
 
@@ -27,11 +39,14 @@ final as (
     select
         study_id,
         run_id,
-        cast(limit_bytes as double) * 8000 / bandwidth_bps as maximum_delay_ms,
-        case when bandwidth_bps is not null then limit_basis end as maximum_delay_basis,
+        limit_bytes,
+        link_rate_basis,
+        limit_bytes * 8000 / lowest_rate_bps as maximum_delay_ms,
+        case when lowest_rate_bps is not null then limit_basis end as maximum_delay_basis,
         case
             when limit_bytes is null then 'the size of the queue is not stated'
-            when bandwidth_bps is null then 'the rate changes within the run'
+            when lowest_rate_bps is null and link_rate_basis = 'fixed_rate' then 'the rate of the bottleneck is not stated'
+            when lowest_rate_bps is null then 'the rates of the programme are not known for the whole window'
         end as maximum_delay_null_reason
     from limited
 )

@@ -57,10 +57,16 @@ final as (
         runs.aqm,
         runs.queue_size_bdp,
         runs.queue_size_bytes,
+        runs.queue_limit_packets,
         runs.queue_label,
         runs.congestion_control,
         runs.application,
         runs.start_order,
+        runs.testbed,
+        runs.queue_scheme,
+        runs.congested_direction,
+        runs.participants,
+        runs.call_view,
         runs.exclusion_reason
     from captured
     inner join runs
@@ -84,10 +90,16 @@ final as (
         tabled.aqm,
         cast(tabled.queue_size_bytes as double) * 8000 / (tabled.bandwidth_bps * tabled.rtt_ms) as queue_size_bdp,
         tabled.queue_size_bytes,
+        cast(null as bigint) as queue_limit_packets,
         coalesce(queue_disciplines.label, tabled.aqm) as queue_label,
         tabled.congestion_control,
         tabled.application,
         cast(null as string) as start_order,
+        cast(null as string) as testbed,
+        cast(null as string) as queue_scheme,
+        cast(null as string) as congested_direction,
+        cast(null as int) as participants,
+        cast(null as string) as call_view,
         cast(null as string) as exclusion_reason
     from tabled
     left join queue_disciplines

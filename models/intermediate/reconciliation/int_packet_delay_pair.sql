@@ -1,8 +1,9 @@
 -- The same packet in the queue log and in the captures: packets with equal keys match in their order of time.
 with
 
-queue_logs as (
-    select * from {{ ref('int_run_queue_log') }}
+bottlenecks as (
+    select * from {{ ref('int_run_queue') }}
+    where is_bottleneck
 ),
 
 capture_pairs as (
@@ -23,8 +24,8 @@ roles as (
 
 logged as (
     select
-        queue_logs.study_id,
-        queue_logs.run_id,
+        bottlenecks.study_id,
+        bottlenecks.run_id,
         queue_packets.packet_index,
         queue_packets.fate,
         queue_packets.sojourn_ns,
@@ -38,8 +39,10 @@ logged as (
         coalesce(queue_packets.transport_word, -1) as transport_word,
         coalesce(queue_packets.enqueue_ns, queue_packets.dequeue_ns, queue_packets.drop_ns) as first_seen_ns
     from queue_packets
-    inner join queue_logs
-        on queue_packets.source_hash = queue_logs.source_hash
+    inner join bottlenecks
+        on
+            queue_packets.source_hash = bottlenecks.source_hash
+            and queue_packets.queue_number = bottlenecks.queue_number
     where queue_packets.protocol is not null
 ),
 

@@ -102,7 +102,10 @@ final as (
         runs.aqm,
         sized.queue_size_bdp,
         runs.queue_size_bytes,
+        sized.queue_limit_packets,
         case
+            when queue_disciplines.label_shows_size and sized.queue_limit_packets is not null
+                then queue_disciplines.label || ' ' || {{ plain_text('sized.queue_limit_packets') }} || ' packets'
             when queue_disciplines.label_shows_size and sized.queue_size_bdp is not null
                 then queue_disciplines.label || ' ' || {{ plain_text('round(sized.queue_size_bdp, 2)') }} || ' BDP'
             else coalesce(queue_disciplines.label, runs.aqm)
@@ -110,14 +113,21 @@ final as (
         runs.congestion_control,
         runs.application,
         runs.start_order,
+        runs.testbed,
+        runs.queue_scheme,
+        runs.congested_direction,
+        runs.participants,
+        runs.call_view,
         runs.repetition,
         exclusions.exclusion_reason,
+        cast(null as string) as run_flag,
         studies.synthetic,
         runs.aqm_parameters,
         runs.bandwidth_programme,
         runs.session_id,
+        runs.bottleneck_interface,
+        runs.bottleneck_handle,
         sized.queue_limit_bytes,
-        sized.queue_limit_packets,
         runs.start_ns,
         runs.window_start_ns,
         runs.window_end_ns,

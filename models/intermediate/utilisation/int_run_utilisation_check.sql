@@ -1,4 +1,5 @@
--- If TCP does not fill the link in a solo run, the configuration failed: the run does not show what TCP does (PAM'21 section 4).
+-- If TCP does not fill the link in a solo run, the set-up may have failed. PAM'21 section 4 reports such runs and leaves them in: they are
+-- flagged here, and whether to leave them out is the choice of who analyses them. One rate cannot judge a run whose rate changes.
 with
 
 runs as (
@@ -6,6 +7,7 @@ runs as (
     where
         start_order = 'solo'
         and bandwidth_bps > 0
+        and bandwidth_programme is null
 ),
 
 run_roles as (
@@ -36,7 +38,7 @@ final as (
         rates.rate_bps / runs.bandwidth_bps > thresholds.threshold_value as is_passed,
         case
             when not rates.rate_bps / runs.bandwidth_bps > thresholds.threshold_value then 'low_solo_utilisation'
-        end as exclusion_reason
+        end as run_flag
     from runs
     inner join run_roles
         on

@@ -12,7 +12,8 @@ counted as (
     select
         configurations.configuration_id,
         count(case when runs.exclusion_reason is null then 1 end) as runs,
-        count(runs.exclusion_reason) as excluded_runs
+        count(runs.exclusion_reason) as excluded_runs,
+        count(case when runs.exclusion_reason is null then runs.run_flag end) as flagged_runs
     from configurations
     inner join runs
         on
@@ -33,15 +34,22 @@ final as (
         configurations.aqm,
         configurations.queue_size_bdp,
         configurations.queue_size_bytes,
+        configurations.queue_limit_packets,
         configurations.queue_label,
         configurations.aqm_parameters,
         configurations.bandwidth_programme,
         configurations.congestion_control,
         configurations.application,
         configurations.start_order,
+        configurations.testbed,
+        configurations.queue_scheme,
+        configurations.congested_direction,
+        configurations.participants,
+        configurations.call_view,
         configurations.synthetic,
         counted.runs,
-        counted.excluded_runs
+        counted.excluded_runs,
+        counted.flagged_runs
     from configurations
     inner join counted
         on configurations.configuration_id = counted.configuration_id

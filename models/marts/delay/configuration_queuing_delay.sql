@@ -31,6 +31,7 @@ run_means as (
         verdicts.lost_events,
         verdicts.maximum_delay_ms,
         verdicts.mean_ms,
+        cast(round(verdicts.mean_share_of_maximum_ratio * 1000000000) as bigint) as mean_share_of_maximum_billionths,
         -- Whole numbers add up to the same in any order; squares of nanoseconds would not fit 64 bits.
         cast(round(verdicts.mean_ms * 1000000) as bigint) as mean_ns,
         cast(round(verdicts.mean_ms * 1000) as bigint) as mean_us
@@ -52,6 +53,9 @@ summarised as (
         cast(sum(case when is_counted then packets end) as bigint) as packets,
         cast(sum(case when is_counted then lost_events end) as bigint) as lost_events,
         max(maximum_delay_ms) as maximum_delay_ms,
+        cast(sum(case when is_counted then mean_share_of_maximum_billionths end) as double)
+        / count(case when is_counted then mean_share_of_maximum_billionths end)
+        / 1000000000 as mean_share_of_maximum_ratio,
         cast(sum(case when is_counted then mean_ns end) as double) as sum_ns,
         cast(sum(case when is_counted then mean_us end) as double) as sum_us,
         cast(sum(case when is_counted then mean_us * mean_us end) as double) as sum_of_squares,
@@ -89,10 +93,16 @@ final as (
         configurations.aqm,
         configurations.queue_size_bdp,
         configurations.queue_size_bytes,
+        configurations.queue_limit_packets,
         configurations.queue_label,
         configurations.congestion_control,
         configurations.application,
         configurations.start_order,
+        configurations.testbed,
+        configurations.queue_scheme,
+        configurations.congested_direction,
+        configurations.participants,
+        configurations.call_view,
         configurations.synthetic,
         estimated.runs,
         estimated.excluded_runs,
@@ -111,8 +121,9 @@ final as (
         case when estimated.runs >= 2 then estimated.mean_median_ms end as mean_median_ms,
         case when estimated.runs >= 2 then estimated.mean_q3_ms end as mean_q3_ms,
         estimated.maximum_delay_ms,
-        estimated.mean_ms / estimated.maximum_delay_ms as mean_share_of_maximum_ratio,
+        estimated.mean_share_of_maximum_ratio,
         configurations.rtt_ms / 2 + estimated.mean_ms as one_way_delay_ms,
+        queuing_delay_classes.delay_class as queuing_delay_class,
         delay_classes.delay_class,
         delay_classes.mapping_id as delay_class_mapping_id,
         delay_classes.mapping_version as delay_class_mapping_version
@@ -126,6 +137,10 @@ final as (
         on
             configurations.rtt_ms / 2 + estimated.mean_ms > coalesce(delay_classes.above_ms, -1)
             and (configurations.rtt_ms / 2 + estimated.mean_ms <= delay_classes.at_most_ms or delay_classes.at_most_ms is null)
+    left join delay_classes as queuing_delay_classes
+        on
+            estimated.mean_ms > coalesce(queuing_delay_classes.above_ms, -1)
+            and (estimated.mean_ms <= queuing_delay_classes.at_most_ms or queuing_delay_classes.at_most_ms is null)
 )
 
 select * from final

@@ -47,11 +47,15 @@ final as (
         maximum_delays.maximum_delay_ms,
         maximum_delays.maximum_delay_basis,
         maximum_delays.maximum_delay_null_reason,
-        delays.mean_ms / maximum_delays.maximum_delay_ms as mean_share_of_maximum_ratio,
-        delays.median_ms / maximum_delays.maximum_delay_ms as median_share_of_maximum_ratio,
-        delays.p95_ms / maximum_delays.maximum_delay_ms as p95_share_of_maximum_ratio,
-        delays.p99_ms / maximum_delays.maximum_delay_ms as p99_share_of_maximum_ratio,
+        delays.delay_share_of_maximum_ratio as mean_share_of_maximum_ratio,
+        {%- for quantile in ['median', 'p95', 'p99'] %}
+        -- Where the rate changes, a quantile of the delays is not a quantile of their shares.
+        case
+            when maximum_delays.link_rate_basis = 'fixed_rate' then delays.{{ quantile }}_ms / maximum_delays.maximum_delay_ms
+        end as {{ quantile }}_share_of_maximum_ratio,
+        {%- endfor %}
         one_way.one_way_delay_ms,
+        queuing_delay_classes.delay_class as queuing_delay_class,
         delay_classes.delay_class,
         delay_classes.mapping_id as delay_class_mapping_id,
         delay_classes.mapping_version as delay_class_mapping_version,
@@ -74,6 +78,10 @@ final as (
         on
             one_way.one_way_delay_ms > coalesce(delay_classes.above_ms, -1)
             and (one_way.one_way_delay_ms <= delay_classes.at_most_ms or delay_classes.at_most_ms is null)
+    left join delay_classes as queuing_delay_classes
+        on
+            delays.mean_ms > coalesce(queuing_delay_classes.above_ms, -1)
+            and (delays.mean_ms <= queuing_delay_classes.at_most_ms or queuing_delay_classes.at_most_ms is null)
     left join reconciliations
         on
             delays.study_id = reconciliations.study_id

@@ -12,6 +12,14 @@ packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
 
+link_rates as (
+    select * from {{ ref('int_run_link_rate') }}
+),
+
+maximum_delays as (
+    select * from {{ ref('int_run_maximum_delay') }}
+),
+
 run_roles as (
     select * from {{ ref('int_run_role') }}
 ),
@@ -36,6 +44,7 @@ role_packets as (
         study_id,
         run_id,
         role,
+        departure_utc_ns,
         sojourn_ns
     from packets
     where
@@ -50,6 +59,7 @@ role_and_all_packets as (
         study_id,
         run_id,
         role,
+        departure_utc_ns,
         sojourn_ns
     from role_packets
 
@@ -59,6 +69,7 @@ role_and_all_packets as (
         study_id,
         run_id,
         'all' as role,
+        departure_utc_ns,
         sojourn_ns
     from role_packets
 ),
@@ -91,6 +102,37 @@ sojourns as (
         cast(max(sojourn_ns) as double) / 1000000 as max_ms
     from ranked
     group by study_id, run_id, role
+),
+
+-- Where the rate changes, a packet's share of the maximum is of the rate in force when it left: what its delay is in bytes, over the limit.
+shares_of_steps as (
+    select
+        role_and_all_packets.study_id,
+        role_and_all_packets.run_id,
+        role_and_all_packets.role,
+        round(
+            sum(cast(role_and_all_packets.sojourn_ns as double) * link_rates.bandwidth_bps / 8000000000 / maximum_delays.limit_bytes)
+            / count(*),
+            9
+        ) as delay_share_of_maximum_ratio
+    from role_and_all_packets
+    inner join maximum_delays
+        on
+            role_and_all_packets.study_id = maximum_delays.study_id
+            and role_and_all_packets.run_id = maximum_delays.run_id
+    inner join link_rates
+        on
+            role_and_all_packets.study_id = link_rates.study_id
+            and role_and_all_packets.run_id = link_rates.run_id
+            and role_and_all_packets.departure_utc_ns >= link_rates.span_start_ns
+            and role_and_all_packets.departure_utc_ns < link_rates.span_end_ns
+    where
+        maximum_delays.link_rate_basis = 'bandwidth_programme'
+        and maximum_delays.maximum_delay_ms is not null
+    group by
+        role_and_all_packets.study_id,
+        role_and_all_packets.run_id,
+        role_and_all_packets.role
 ),
 
 lost as (
@@ -151,13 +193,26 @@ final as (
         delays.p95_ms,
         delays.p99_ms,
         delays.max_ms,
-        delays.mean_ms * runs.bandwidth_bps / (runs.queue_limit_bytes * cast(8000 as double)) as delay_share_of_maximum_ratio,
+        case
+            when maximum_delays.link_rate_basis = 'fixed_rate' then delays.mean_ms / maximum_delays.maximum_delay_ms
+            when delays.delay_basis = 'queue_sojourn' then shares_of_steps.delay_share_of_maximum_ratio
+        end as delay_share_of_maximum_ratio,
+        maximum_delays.maximum_delay_basis,
         reconciliations.reconciliation_verdict
     from delays
     inner join runs
         on
             delays.study_id = runs.study_id
             and delays.run_id = runs.run_id
+    inner join maximum_delays
+        on
+            delays.study_id = maximum_delays.study_id
+            and delays.run_id = maximum_delays.run_id
+    left join shares_of_steps
+        on
+            delays.study_id = shares_of_steps.study_id
+            and delays.run_id = shares_of_steps.run_id
+            and delays.role = shares_of_steps.role
     left join lost
         on
             delays.study_id = lost.study_id

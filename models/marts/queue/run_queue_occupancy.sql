@@ -17,11 +17,16 @@ queue_intervals as (
     select * from {{ ref('stg_lake__queue_interval') }}
 ),
 
+queues as (
+    select * from {{ ref('int_run_queue') }}
+),
+
 timed as (
     select
         queue_logs.study_id,
         queue_logs.run_id,
         queue_intervals.queue_number,
+        queues.is_bottleneck,
         queue_intervals.interval_start_ns + queue_logs.utc_offset_ns as interval_start_utc_ns,
         queue_intervals.interval_ms,
         queue_intervals.observed_ns,
@@ -41,6 +46,11 @@ timed as (
     from queue_intervals
     inner join queue_logs
         on queue_intervals.source_hash = queue_logs.source_hash
+    inner join queues
+        on
+            queue_logs.study_id = queues.study_id
+            and queue_logs.run_id = queues.run_id
+            and queue_intervals.queue_number = queues.queue_number
 ),
 
 final as (
@@ -50,6 +60,7 @@ final as (
         timed.queue_number,
         timed.interval_start_utc_ns,
         {{ run_dimensions('runs') }},
+        timed.is_bottleneck,
         timed.interval_ms,
         cast(timed.observed_ns as double) / 1000000 as observed_ms,
         cast(timed.interval_start_utc_ns - runs.start_ns as double) / 1000000 as since_start_ms,
@@ -69,7 +80,11 @@ final as (
         timed.occupancy_mean_bytes,
         timed.occupancy_max_packets,
         timed.occupancy_max_bytes,
-        timed.occupancy_mean_bytes / runs.queue_limit_bytes as occupancy_mean_share_ratio,
+        -- The limit is of the bottleneck's queue only.
+        case
+            when timed.is_bottleneck and runs.queue_limit_bytes is not null then timed.occupancy_mean_bytes / runs.queue_limit_bytes
+            when timed.is_bottleneck then timed.occupancy_mean_packets / runs.queue_limit_packets
+        end as occupancy_mean_share_ratio,
         timed.busy_ratio,
         cast(timed.sojourn_min_us as double) / 1000 as sojourn_min_ms,
         timed.lost_events,

@@ -21,8 +21,17 @@ named as (
         || '/aqm=' || profiles.aqm
         || '/queue_size_bdp=' || coalesce({{ plain_text('profiles.queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('profiles.queue_size_bytes') }}, 'none')
+        || case
+            when profiles.queue_limit_packets is null then ''
+            else '/queue_limit_packets=' || {{ plain_text('profiles.queue_limit_packets') }}
+        end
         || '/congestion_control=' || coalesce(profiles.congestion_control, 'none')
-        || '/start_order=' || coalesce(profiles.start_order, 'none') as rate_profile_id,
+        || '/start_order=' || coalesce(profiles.start_order, 'none')
+        || case when profiles.testbed is null then '' else '/testbed=' || profiles.testbed end
+        || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || profiles.queue_scheme end
+        || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
+        || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
+        || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end as rate_profile_id,
         profiles.study_id,
         profiles.role,
         profiles.rate_basis,
@@ -34,10 +43,16 @@ named as (
         profiles.aqm,
         profiles.queue_size_bdp,
         profiles.queue_size_bytes,
+        profiles.queue_limit_packets,
         profiles.queue_label,
         profiles.congestion_control,
         profiles.application,
         profiles.start_order,
+        profiles.testbed,
+        profiles.queue_scheme,
+        profiles.congested_direction,
+        profiles.participants,
+        profiles.call_view,
         profiles.exclusion_reason,
         profiles.profile_id
     from profiles
@@ -47,7 +62,7 @@ seconds as (
     select
         named.rate_profile_id,
         rates.second,
-        max(rates.link_rate_bps) as link_rate_bps,
+        cast(max(rates.link_rate_bps) as double) as link_rate_bps,
         count(case when named.exclusion_reason is null then 1 end) as runs,
         count(named.exclusion_reason) as excluded_runs,
         median(case when named.exclusion_reason is null then rates.rate_bps end) as rate_median_bps,
@@ -77,10 +92,16 @@ described as (
         aqm,
         queue_size_bdp,
         queue_size_bytes,
+        queue_limit_packets,
         queue_label,
         congestion_control,
         application,
-        start_order
+        start_order,
+        testbed,
+        queue_scheme,
+        congested_direction,
+        participants,
+        call_view
     from named
 ),
 
@@ -99,10 +120,16 @@ final as (
         described.aqm,
         described.queue_size_bdp,
         described.queue_size_bytes,
+        described.queue_limit_packets,
         described.queue_label,
         described.congestion_control,
         described.application,
         described.start_order,
+        described.testbed,
+        described.queue_scheme,
+        described.congested_direction,
+        described.participants,
+        described.call_view,
         seconds.link_rate_bps,
         seconds.runs,
         seconds.excluded_runs,

@@ -4,6 +4,10 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
+window_rates as (
+    select * from {{ ref('int_run_window_rate') }}
+),
+
 rates as (
     select * from {{ ref('int_run_role_rate') }}
 ),
@@ -19,12 +23,16 @@ final as (
         rates.packets,
         rates.window_ms,
         rates.rate_bps,
-        rates.rate_bps / runs.bandwidth_bps as utilisation_ratio
+        rates.rate_bps / window_rates.mean_rate_bps as utilisation_ratio
     from rates
     inner join runs
         on
             rates.study_id = runs.study_id
             and rates.run_id = runs.run_id
+    inner join window_rates
+        on
+            rates.study_id = window_rates.study_id
+            and rates.run_id = window_rates.run_id
 )
 
 select * from final

@@ -137,6 +137,23 @@ reached as (
     group by targets.profile_id, targets.step_number
 ),
 
+-- The highest rate of the second of the reaction and the 30 s after it.
+highest as (
+    select
+        reached.profile_id,
+        reached.step_number,
+        max(rates.rate_bps) as highest_bps
+    from reached
+    inner join rates
+        on
+            reached.profile_id = rates.profile_id
+            and reached.step_number = rates.step_number
+    where
+        rates.second >= reached.reached_second
+        and rates.second <= reached.reached_second + 30
+    group by reached.profile_id, reached.step_number
+),
+
 judged as (
     select
         targets.profile_id,
@@ -177,6 +194,7 @@ final as (
         profiles.aqm,
         profiles.queue_size_bdp,
         profiles.queue_size_bytes,
+        profiles.queue_limit_packets,
         profiles.queue_label,
         profiles.congestion_control,
         profiles.application,
@@ -191,10 +209,15 @@ final as (
         case
             when judged.reaction_null_reason is null then cast(judged.reached_second - judged.step_second as double) * 1000
         end as reaction_ms,
+        case when judged.reaction_null_reason is null then highest.highest_bps / judged.to_bps end as overshoot_ratio,
         judged.reaction_null_reason
     from judged
     inner join profiles
         on judged.profile_id = profiles.profile_id
+    left join highest
+        on
+            judged.profile_id = highest.profile_id
+            and judged.step_number = highest.step_number
 )
 
 select * from final

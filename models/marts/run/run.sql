@@ -20,7 +20,6 @@ final as (
         configurations.configuration_id,
         configurations.run_number,
         runs.aqm_parameters,
-        runs.queue_limit_packets,
         runs.bandwidth_programme,
         runs.session_id,
         runs.start_ns,

@@ -9,7 +9,10 @@ runs as (
 ),
 
 profiles as (
-    select * from {{ ref('run_utilisation_profile') }}
+    select
+        *,
+        cast(round(utilisation_ratio * 1000000) as bigint) as utilisation_millionths
+    from {{ ref('run_utilisation_profile') }}
     where utilisation_ratio is not null
 ),
 
@@ -21,6 +24,21 @@ summarised as (
         max(lost_events) as lost_events,
         count(*) as seconds,
         cast(sum(bytes) as bigint) as bytes,
+        round(sum(link_rate_bps), 3) as link_bits,
+        -- Whole millionths add up to the same in any order.
+        case
+            when count(utilisation_millionths) > 1
+                then
+                    sqrt(
+                        greatest(
+                            cast(sum(utilisation_millionths * utilisation_millionths) as double)
+                            - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double) / count(utilisation_millionths),
+                            0
+                        )
+                        / (count(utilisation_millionths) - 1)
+                    )
+                    / 1000000
+        end as utilisation_standard_deviation_ratio,
         min(utilisation_ratio) as utilisation_min_ratio,
         percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
         median(utilisation_ratio) as utilisation_median_ratio,
@@ -38,7 +56,8 @@ final as (
         summarised.utilisation_basis,
         summarised.seconds,
         summarised.lost_events,
-        cast(summarised.bytes as double) * 8 / summarised.seconds / runs.bandwidth_bps as utilisation_mean_ratio,
+        cast(summarised.bytes as double) * 8 / summarised.link_bits as utilisation_mean_ratio,
+        summarised.utilisation_standard_deviation_ratio,
         summarised.utilisation_min_ratio,
         summarised.utilisation_q1_ratio,
         summarised.utilisation_median_ratio,

@@ -12,6 +12,10 @@ seconds as (
     select * from {{ ref('int_run_second') }}
 ),
 
+link_rates as (
+    select * from {{ ref('int_run_link_rate') }}
+),
+
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
     where
@@ -82,6 +86,50 @@ captured as (
         {{ integer_divide('flow_intervals.interval_start_ns - runs.window_start_ns', 1000000000) }}
 ),
 
+second_starts as (
+    select
+        seconds.study_id,
+        seconds.run_id,
+        seconds.second,
+        runs.window_start_ns + cast(seconds.second as bigint) * 1000000000 as second_start_ns
+    from seconds
+    inner join runs
+        on
+            seconds.study_id = runs.study_id
+            and seconds.run_id = runs.run_id
+),
+
+-- The rate in force, weighted by its time where it changes within the second; a second before the programme starts has none.
+second_rates as (
+    select
+        second_starts.study_id,
+        second_starts.run_id,
+        second_starts.second,
+        sum(
+            cast(link_rates.bandwidth_bps as double)
+            * (
+                least(link_rates.span_end_ns, second_starts.second_start_ns + 1000000000)
+                - greatest(link_rates.span_start_ns, second_starts.second_start_ns)
+            )
+        ) / 1000000000 as link_rate_bps
+    from second_starts
+    inner join link_rates
+        on
+            second_starts.study_id = link_rates.study_id
+            and second_starts.run_id = link_rates.run_id
+            and second_starts.second_start_ns < link_rates.span_end_ns
+            and second_starts.second_start_ns + 1000000000 > link_rates.span_start_ns
+    group by
+        second_starts.study_id,
+        second_starts.run_id,
+        second_starts.second
+    having
+        sum(
+            least(link_rates.span_end_ns, second_starts.second_start_ns + 1000000000)
+            - greatest(link_rates.span_start_ns, second_starts.second_start_ns)
+        ) = 1000000000
+),
+
 -- The log is what the bottleneck itself saw; where the run has no log, its capture is used.
 bases as (
     select
@@ -115,12 +163,18 @@ binned as (
             when logged.packets is null then 0
             else logged.bytes
         end as bytes,
+        second_rates.link_rate_bps,
         logged.queuing_delay_mean_ms
     from seconds
     inner join bases
         on
             seconds.study_id = bases.study_id
             and seconds.run_id = bases.run_id
+    left join second_rates
+        on
+            seconds.study_id = second_rates.study_id
+            and seconds.run_id = second_rates.run_id
+            and seconds.second = second_rates.second
     left join logged
         on
             seconds.study_id = logged.study_id
@@ -142,7 +196,8 @@ final as (
         binned.utilisation_basis,
         binned.packets,
         binned.bytes,
-        cast(binned.bytes as double) * 8 / runs.bandwidth_bps as utilisation_ratio,
+        binned.link_rate_bps,
+        cast(binned.bytes as double) * 8 / binned.link_rate_bps as utilisation_ratio,
         binned.queuing_delay_mean_ms,
         binned.lost_events,
         reconciliations.reconciliation_verdict

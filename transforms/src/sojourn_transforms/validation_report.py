@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from sojourn_snapshot.pointer import read_pointer
+from sojourn_transforms.deviations import deviations_section
 
 STUDY = "vca-fairness-vm-2026"
 
@@ -321,6 +322,8 @@ def report(snapshot_folder: Path, validation: Path) -> str:
         *_packets_section(snapshot),
         "",
         *_reconciliation_section(snapshot),
+        "",
+        *deviations_section(),
     ]
     return "\n".join(lines) + "\n"
 

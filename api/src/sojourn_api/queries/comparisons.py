@@ -12,10 +12,11 @@ from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.comparisons import ComparisonRequest
 from sojourn_api.snapshot import Snapshot
+from sojourn_statistics.comparison.analyses import AnalysisRequest
 from sojourn_statistics.comparison.metrics import CONFIGURATION
 from sojourn_statistics.comparison.table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
 
-_DUCKDB_TYPES = {"string": "VARCHAR", "double": "DOUBLE", "int64": "BIGINT"}
+_DUCKDB_TYPES = {"string": "VARCHAR", "double": "DOUBLE", "int64": "BIGINT", "bool": "BOOLEAN"}
 
 
 def runs_sql(request: ComparisonRequest) -> str:
@@ -31,11 +32,13 @@ def runs_sql(request: ComparisonRequest) -> str:
 def comparisons_output(request: ComparisonRequest) -> tuple[OutputColumn, ...]:
     """Return names, types and units of the result."""
     declared = COLUMNS if request.margin is None else (*COLUMNS, *EQUIVALENCE_COLUMNS)
+    if request.analysis is not None:
+        declared = request.analysis.columns
     return tuple(OutputColumn(column.name, _DUCKDB_TYPES[str(column.type)], column.unit) for column in declared)
 
 
 def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: ComparisonRequest, max_rows: int) -> pa.Table:
-    """Return one row a comparison.
+    """Return one row a comparison, or the rows of the analysis that is asked for.
 
     Raises
     ------
@@ -45,6 +48,26 @@ def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: Comparis
     rows: list[dict[str, Any]] = runner.run(
         snapshot, runs_sql(request), request.selection.filters.parameters
     ).to_pylist()
+    _check_baseline(rows, request)
+    if request.analysis is not None:
+        asked = AnalysisRequest(request.metric, request.factor, request.baseline, request.correction, request.level)
+        table = request.analysis.table(rows, asked)
+    else:
+        if request.factor is None or request.baseline is None:
+            raise AssertionError("a comparison by shift has a factor and a baseline")
+        table = compare_configurations(
+            rows, request.metric, request.factor, request.baseline, request.correction, request.level, request.margin
+        )
+    if table.num_rows > max_rows:
+        raise ProblemError(
+            "result-too-large", f"The result has more than {max_rows} rows. Filter more.", maximum=max_rows
+        )
+    return table
+
+
+def _check_baseline(rows: list[dict[str, Any]], request: ComparisonRequest) -> None:
+    if request.factor is None or request.baseline is None:
+        return
     values = {row[request.factor.name] for row in rows} - {None}
     if request.baseline not in values:
         raise invalid_parameter(
@@ -52,11 +75,3 @@ def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: Comparis
             f"no run that is selected has {request.factor.name} = {quoted(str(request.baseline))}",
             known=sorted(values),
         )
-    table = compare_configurations(
-        rows, request.metric, request.factor, request.baseline, request.correction, request.level, request.margin
-    )
-    if table.num_rows > max_rows:
-        raise ProblemError(
-            "result-too-large", f"The result has more than {max_rows} rows. Filter more.", maximum=max_rows
-        )
-    return table

@@ -14,11 +14,14 @@ from sojourn_api.requests.filters import parse_value
 from sojourn_api.requests.query_string import Asked, MetricName, OneOf
 from sojourn_api.requests.selection import DataParameters, Selection, Text, select
 from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS, ShareMetric
+from sojourn_statistics.comparison.analyses import ANALYSES, Analysis
 from sojourn_statistics.comparison.metrics import FACTORS, METRICS, ComparisonMetric, Factor
 from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
 
 LEVELS = ("0.9", "0.95", "0.99")
 DEFAULT_LEVEL = "0.95"
+SHIFT = "shift"
+"""The analysis without the parameter: effect, test and verdict of each two configurations."""
 DEFAULT_CORRECTION: Correction = "holm"
 
 ComparedMetric = Annotated[str, MetricName((*METRICS, *SHARE_METRICS))]
@@ -35,6 +38,9 @@ class ComparisonParameters(DataParameters):
         default=None, description="What configurations are compared by; needed."
     )
     baseline: Text = Field(default=None, description="The value of the factor that others are compared with; needed.")
+    analysis: Annotated[Text, OneOf((SHIFT, *ANALYSES))] = Field(
+        default=None, description=f"What is made of the runs; `{SHIFT}` without it. Shares have no other."
+    )
     correction: Annotated[Text, OneOf(tuple(CORRECTIONS))] = Field(
         default=None, description=f"Correction of p-values for many tests; `{DEFAULT_CORRECTION}` without it."
     )
@@ -51,13 +57,17 @@ class ComparisonParameters(DataParameters):
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """Comparisons of a metric of runs by one factor; `margin` in the metric's unit, `level` from 0 to 1."""
+    """Comparisons of a metric of runs by one factor; `margin` in the metric's unit, `level` from 0 to 1.
+
+    `analysis` is None for the comparison by shift, which has a factor and a baseline.
+    """
 
     metric: ComparisonMetric
     dataset: Dataset
     selection: Selection
-    factor: Factor
-    baseline: str | float | int
+    analysis: Analysis | None
+    factor: Factor | None
+    baseline: str | float | int | None
     correction: Correction
     level: float
     margin: float | None
@@ -94,6 +104,8 @@ def comparison_request(
     correction = cast(Correction, parameters.correction or DEFAULT_CORRECTION)
     level = float(parameters.level or DEFAULT_LEVEL)
     if isinstance(metric, ShareMetric):
+        if parameters.analysis not in (None, SHIFT):
+            raise invalid_parameter("analysis", "does not apply to shares", allowed=[SHIFT])
         factor = _factor(parameters, metric.factors, "what is compared by")
         baseline = _baseline(parameters, factor)
         if parameters.margin is not None:
@@ -102,13 +114,30 @@ def comparison_request(
         return ShareRequest(metric, dataset, selection, factor, baseline, threshold_us, correction, level)
     if parameters.threshold_ms is not None:
         raise invalid_parameter("threshold_ms", "applies to shares of connections and hosts only")
+    analysis = None if parameters.analysis is None else ANALYSES.get(parameters.analysis)
+    factor, value = _compared_by(parameters, dataset, analysis)
+    margin = _margin(parameters.margin)
+    if analysis is not None and margin is not None:
+        raise invalid_parameter("margin", f"does not apply to the analysis {analysis.name}")
+    return ComparisonRequest(metric, dataset, selection, analysis, factor, value, correction, level, margin)
+
+
+def _compared_by(
+    parameters: ComparisonParameters, dataset: Dataset, analysis: Analysis | None
+) -> tuple[Factor | None, str | float | int | None]:
+    """Return factor and baseline, each None if the analysis needs none; what is not needed is refused."""
+    if analysis is not None and not analysis.needs_factor and parameters.factor is not None:
+        raise invalid_parameter("factor", f"does not apply to the analysis {analysis.name}")
+    if analysis is not None and not analysis.needs_baseline and parameters.baseline is not None:
+        raise invalid_parameter("baseline", f"does not apply to the analysis {analysis.name}")
+    if analysis is not None and not analysis.needs_factor:
+        return None, None
     known = tuple(name for name in FACTORS if name in dataset.by_name)
     factor = _factor(parameters, known, "what configurations are compared by")
-    margin = _margin(parameters.margin)
+    if analysis is not None and not analysis.needs_baseline:
+        return FACTORS[factor], None
     value = parse_value("baseline", _baseline(parameters, factor), dataset.by_name[factor])
-    return ComparisonRequest(
-        metric, dataset, selection, FACTORS[factor], cast("str | float | int", value), correction, level, margin
-    )
+    return FACTORS[factor], cast("str | float | int", value)
 
 
 def _factor(parameters: ComparisonParameters, allowed: tuple[str, ...], meaning: str) -> str:

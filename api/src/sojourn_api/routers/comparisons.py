@@ -15,7 +15,13 @@ from sojourn_api.queries.comparisons import comparisons_output, fetch_comparison
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.queries.share_comparisons import fetch_shares, shares_output
-from sojourn_api.requests.comparisons import ComparedMetric, ComparisonParameters, ShareRequest, comparison_request
+from sojourn_api.requests.comparisons import (
+    ComparedMetric,
+    ComparisonParameters,
+    ComparisonRequest,
+    ShareRequest,
+    comparison_request,
+)
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.responses import Result, documented_formats, result
 from sojourn_api.settings import Settings
@@ -42,6 +48,8 @@ EXAMPLES: Examples = {
         "correction": "benjamini_hochberg",
         "level": "0.9",
     },
+    "two modes": {"metric": "queuing_delay_mean", "analysis": "modes"},
+    "all disciplines at once": {"metric": "harm", "factor": "aqm", "analysis": "groups"},
     "delayed connections by access technology": {
         "metric": "connection_delay_share",
         "factor": "access_technology",
@@ -75,6 +83,12 @@ _EXAMPLE = {
 }
 
 
+def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
+    if isinstance(asked, ShareRequest):
+        return asked.factor
+    return None if asked.factor is None else asked.factor.name
+
+
 @router.get(
     "/comparisons/{metric}",
     summary="Comparisons of configurations",
@@ -105,6 +119,10 @@ def comparison(
     is the run, or the pair of runs that match by repetition; with one run each there is no interval and no
     p-value, and the row says so. Shares of connections in the wild are compared between clusters: autonomous systems
     or hosts.
+
+    `analysis` asks for more than the shift: `quantiles` for the difference of each decile, `distributions` for
+    Kolmogorov-Smirnov and Brunner-Munzel, `groups` for Kruskal-Wallis over all values of the factor with Dunn for
+    every two, `modes` for the dip test and a mixture of two components of each configuration.
     """
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store
@@ -126,7 +144,7 @@ def comparison(
                 "build_id": snapshot.build_id,
                 "metric": asked.metric.name,
                 "dataset": asked.dataset.name,
-                "factor": asked.factor if isinstance(asked, ShareRequest) else asked.factor.name,
+                "factor": _factor_name(asked),
                 "baseline": asked.baseline,
                 "excluded": asked.selection.excluded,
             }

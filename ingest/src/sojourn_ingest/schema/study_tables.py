@@ -87,7 +87,12 @@ RUN = Table(
             names_hosts=True,
         ),
         Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
-        Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
+        Column(
+            "bandwidth_bps",
+            INT64,
+            "bottleneck rate; where a programme changes it within the run, what the source states beside the programme",
+            "bit/s",
+        ),
         Column("rtt_ms", FLOAT, "round-trip time without queuing; null where the source does not say", "ms"),
         Column(
             "aqm",
@@ -107,12 +112,36 @@ RUN = Table(
         Column("aqm_parameters", STRING, "parameters of the discipline as set, JSON"),
         Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
         Column("application", STRING, "application; null when only TCP ran"),
+        Column("testbed", STRING, "set-up that the run was made on, where a study has several; null: not said"),
+        Column(
+            "queue_scheme", STRING, "what the study calls the size of the queue (tiny, BDP, largest); null: not said"
+        ),
+        Column(
+            "congested_direction",
+            STRING,
+            "direction that the background traffic fills: none, upstream, downstream or both; null: not said",
+            codes=("none", "upstream", "downstream", "both"),
+        ),
+        Column("participants", INT32, "people or senders in the call; null: not said"),
+        Column(
+            "call_view",
+            STRING,
+            "how the call shows its participants: gallery, speaker or pinned; null: not said",
+            codes=("gallery", "speaker", "pinned"),
+        ),
         Column("repetition", INT32, "number of the repetition; null if the study does not number them"),
         Column(
             "bandwidth_programme",
             STRING,
             "name of the study's programme by which the rate changes within the run; null if it does not",
         ),
+        Column(
+            "bottleneck_interface",
+            STRING,
+            "interface of the bottleneck's queue, where the queue log holds several; null: not said",
+            names_hosts=True,
+        ),
+        Column("bottleneck_handle", STRING, "handle of that queue's discipline as tc prints it; null: not said"),
         Column("session_id", STRING, "call or session that the run belongs to, where scores are given by it"),
         Column("start_ns", INT64, "start of the run, UTC epoch", "ns"),
         Column("window_start_ns", INT64, "start of the measurement window, UTC epoch", "ns"),

@@ -35,6 +35,11 @@ class _Queue(_Model):
     size_bytes: Count | None = None
     size_packets: Count | None = None
     aqm_parameters: dict[str, Any] | None = None
+    #: What the study calls the size: tiny, BDP, largest.
+    scheme: str | None = None
+    #: Which queue of the log is the bottleneck's, where the log holds several.
+    interface: str | None = None
+    handle: str | None = None
 
 
 class _Instant(_Model):
@@ -95,13 +100,20 @@ class Manifest(_Model):
     run_id: str = Field(min_length=1)
     study: str = Field(min_length=1)
     direction: Literal["downlink", "uplink"] | None = None
-    bandwidth_bps: int = Field(gt=0, lt=2**53)
+    #: Not needed where a programme of the study sets the rate.
+    bandwidth_bps: Annotated[int, Field(gt=0, lt=2**53)] | None = None
     rtt_ms: float = Field(ge=0)
     queue: _Queue
     cc: str | None = None
     app: str | None = None
     order: Literal["solo", "app_first", "tcp_first"]
     workload: str = "call"
+    testbed: str | None = None
+    #: Which direction the background traffic fills.
+    congested_direction: Literal["none", "upstream", "downstream", "both"] | None = None
+    #: Of a call of several people.
+    participants: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    call_view: Literal["gallery", "speaker", "pinned"] | None = None
     repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     bandwidth_programme: str | None = None
     session_id: str | None = None
@@ -111,6 +123,12 @@ class Manifest(_Model):
     clock: _Clock | None = None
     files: dict[str, _File] = {}
     exclusion_reason: str | None = None
+
+    @model_validator(mode="after")
+    def _has_a_rate(self) -> Manifest:
+        if self.bandwidth_bps is None and self.bandwidth_programme is None:
+            raise ValueError("bandwidth_bps is missing; give it, or bandwidth_programme if the rate changes in the run")
+        return self
 
 
 def _load(source: Source) -> dict[str, Any]:

@@ -118,6 +118,11 @@ class RunManifest(Format):
                 if declared is not None and declared != content_hash:
                     raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
             found.append((measured.paths, recording_hash(hashes)))
+        if manifest.bandwidth_bps is None:
+            raise InputError(
+                "rate_changes",
+                "the run's rate changes, and the delay between two captures needs one rate; give bandwidth_bps",
+            )
         (before, before_hash), (after, after_hash) = found
         return CapturePair(
             study_id=manifest.study,
@@ -148,8 +153,15 @@ class RunManifest(Format):
             else json.dumps(queue.aqm_parameters, sort_keys=True),
             "congestion_control": manifest.cc,
             "application": manifest.app,
+            "testbed": manifest.testbed,
+            "queue_scheme": queue.scheme,
+            "congested_direction": manifest.congested_direction,
+            "participants": manifest.participants,
+            "call_view": manifest.call_view,
             "repetition": manifest.repetition,
             "bandwidth_programme": manifest.bandwidth_programme,
+            "bottleneck_interface": queue.interface,
+            "bottleneck_handle": queue.handle,
             "session_id": manifest.session_id,
             "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
             "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),

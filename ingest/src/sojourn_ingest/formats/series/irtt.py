@@ -28,7 +28,7 @@ class Irtt(Format):
 
     name = "irtt"
     holds_addresses = False
-    version = "irtt-1"
+    version = "irtt-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with irtt's versions."""

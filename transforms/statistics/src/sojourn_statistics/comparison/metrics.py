@@ -107,14 +107,23 @@ CONFIGURATION = (
     "aqm",
     "queue_size_bdp",
     "queue_size_bytes",
+    "queue_limit_packets",
     "queue_label",
     "congestion_control",
     "application",
     "start_order",
+    "testbed",
+    "queue_scheme",
+    "congested_direction",
+    "participants",
+    "call_view",
 )
 """What must be equal between two runs for them to have one configuration."""
 
-QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes")
+OPTIONAL_PARTS = ("queue_limit_packets", "testbed", "queue_scheme", "congested_direction", "participants", "call_view")
+"""Parts of a configuration that most studies do not have."""
+
+QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes", "queue_limit_packets")
 
 
 @dataclass(frozen=True)
@@ -136,8 +145,9 @@ FACTORS = {
         # CoDel and FQ-CoDel often run with the default limit of their queue, which is not a size in BDP: they compare
         # with each size of a tail-drop queue.
         Factor("aqm", ("aqm", "queue_label"), QUEUE_SIZE),
-        Factor("queue_label", ("aqm", "queue_label", *QUEUE_SIZE)),
-        Factor("queue_size_bdp", ("queue_label", *QUEUE_SIZE)),
+        Factor("queue_label", ("aqm", "queue_label", "queue_scheme", *QUEUE_SIZE)),
+        Factor("queue_size_bdp", ("queue_label", "queue_scheme", *QUEUE_SIZE)),
+        Factor("queue_limit_packets", ("queue_label", "queue_scheme", *QUEUE_SIZE)),
         # A queue of the same size in BDP has other bytes at another rate or RTT.
         Factor("bandwidth_bps", ("bandwidth_bps", "queue_size_bytes")),
         Factor("rtt_ms", ("rtt_ms", "queue_size_bytes")),
@@ -146,5 +156,12 @@ FACTORS = {
         Factor("start_order", ("start_order",)),
         Factor("direction", ("direction",)),
         Factor("workload", ("workload",)),
+        # Another set-up has its own rates and queues only if the study says so: all else must be equal.
+        Factor("testbed", ("testbed",)),
+        Factor("queue_scheme", ("queue_scheme", "queue_label", *QUEUE_SIZE)),
+        # The background traffic is what fills a direction.
+        Factor("congested_direction", ("congested_direction", "workload")),
+        Factor("participants", ("participants",)),
+        Factor("call_view", ("call_view",)),
     )
 }

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_statistics.comparison.configurations import Comparison, compare, verdict
-from sojourn_statistics.comparison.metrics import CONFIGURATION, ComparisonMetric, Factor
+from sojourn_statistics.comparison.metrics import CONFIGURATION, OPTIONAL_PARTS, ComparisonMetric, Factor
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.significance.multiplicity import Correction, corrected
 
@@ -49,11 +49,19 @@ COLUMNS = (
     ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time without queuing, in the treatment."),
     ComparisonColumn("aqm", _TEXT, None, "Queue discipline, in the treatment."),
     ComparisonColumn("queue_size_bdp", _REAL, "BDP", "Queue size of the treatment; null if the default applies."),
+    ComparisonColumn(
+        "queue_limit_packets", _WHOLE, None, "Packet limit of the treatment's queue; null if it has none."
+    ),
     ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size of the treatment, as people name it."),
     ComparisonColumn("baseline_queue_label", _TEXT, None, "Queue discipline and size of the baseline."),
     ComparisonColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
     ComparisonColumn("application", _TEXT, None, "Application, in the treatment."),
     ComparisonColumn("start_order", _TEXT, None, "Which flow started first, in the treatment."),
+    ComparisonColumn("testbed", _TEXT, None, "Set-up, in the treatment."),
+    ComparisonColumn("queue_scheme", _TEXT, None, "What the study calls the queue's size, in the treatment."),
+    ComparisonColumn("congested_direction", _TEXT, None, "Direction that is filled, in the treatment."),
+    ComparisonColumn("participants", _WHOLE, None, "Participants of the call, in the treatment."),
+    ComparisonColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
@@ -101,8 +109,8 @@ def _order(key: Key) -> tuple[tuple[bool, str | float], ...]:
 
 
 @dataclass(frozen=True)
-class _Runs:
-    """The runs of one configuration."""
+class ConfigurationRuns:
+    """The runs of one configuration and one kind of the metric: a value for each."""
 
     configuration: dict[str, Any]
     strata: Key
@@ -111,6 +119,7 @@ class _Runs:
 
     @property
     def order(self) -> tuple[tuple[bool, str | float], ...]:
+        """A key that sorts configurations, those without a part last."""
         return _order((*self.strata, *self.configuration.values()))
 
     def numbered(self) -> dict[int, float] | None:
@@ -121,7 +130,11 @@ class _Runs:
         return by_number if len(by_number) == len(self.values) else None
 
 
-def _configurations(rows: Iterable[Row], metric: ComparisonMetric) -> list[_Runs]:
+def configurations_of(rows: Iterable[Row], metric: ComparisonMetric) -> list[ConfigurationRuns]:
+    """Return the runs of each configuration and kind of the metric, in the order of the configurations.
+
+    Rows are as for `compare_configurations`; a run without a value is omitted.
+    """
     found: dict[Key, list[tuple[str, int | None, float]]] = {}
     width = len(metric.strata)
     for row in rows:
@@ -133,7 +146,7 @@ def _configurations(rows: Iterable[Row], metric: ComparisonMetric) -> list[_Runs
     for key, members in found.items():
         members.sort()
         runs.append(
-            _Runs(
+            ConfigurationRuns(
                 configuration=dict(zip(CONFIGURATION, key[width:], strict=True)),
                 strata=key[:width],
                 values=tuple(value for _, _, value in members),
@@ -143,19 +156,42 @@ def _configurations(rows: Iterable[Row], metric: ComparisonMetric) -> list[_Runs
     return sorted(runs, key=lambda one: one.order)
 
 
-def _compatible(first: _Runs, second: _Runs, factor: Factor) -> bool:
+def _compatible(first: ConfigurationRuns, second: ConfigurationRuns, factor: Factor) -> bool:
     sizes = ((first.configuration[name], second.configuration[name]) for name in factor.loose)
     return all(a is None or b is None or a == b for a, b in sizes)
 
 
+def otherwise_equal(rows: Iterable[Row], metric: ComparisonMetric, factor: Factor) -> list[list[ConfigurationRuns]]:
+    """Return the configurations in groups that are equal in everything but the factor and what follows from it."""
+    groups: dict[Key, list[ConfigurationRuns]] = {}
+    apart = [name for name in CONFIGURATION if name not in factor.determines and name not in factor.loose]
+    for runs in configurations_of(rows, metric):
+        groups.setdefault((*runs.strata, *(runs.configuration[name] for name in apart)), []).append(runs)
+    return list(groups.values())
+
+
+def matched(
+    rows: Iterable[Row], metric: ComparisonMetric, factor: Factor, baseline: str | float | int
+) -> list[tuple[ConfigurationRuns, ConfigurationRuns]]:
+    """Return each configuration with the otherwise equal one whose factor has the value of the baseline."""
+    return [
+        (treatment, control)
+        for members in otherwise_equal(rows, metric, factor)
+        for control in members
+        if control.configuration[factor.name] == baseline
+        for treatment in members
+        if treatment.configuration[factor.name] not in (baseline, None) and _compatible(treatment, control, factor)
+    ]
+
+
 @dataclass(frozen=True)
 class _Pair:
-    treatment: _Runs
-    baseline: _Runs
+    treatment: ConfigurationRuns
+    baseline: ConfigurationRuns
     comparison: Comparison
 
 
-def _compared(treatment: _Runs, baseline: _Runs, level: float, margin: float | None) -> _Pair:
+def _compared(treatment: ConfigurationRuns, baseline: ConfigurationRuns, level: float, margin: float | None) -> _Pair:
     left, right = treatment.numbered(), baseline.numbered()
     matches = left is not None and right is not None and left.keys() == right.keys() and len(left) > 1
     if left is not None and right is not None and matches and margin is None:
@@ -198,17 +234,8 @@ def compare_configurations(
         One row a comparison, in the order of the configurations; columns `COLUMNS`. Runs are paired when each
         has a number of repetition and both configurations have the same ones, at least two.
     """
-    groups: dict[Key, list[_Runs]] = {}
-    apart = [name for name in CONFIGURATION if name not in factor.determines and name not in factor.loose]
-    for runs in _configurations(rows, metric):
-        groups.setdefault((*runs.strata, *(runs.configuration[name] for name in apart)), []).append(runs)
     pairs = [
-        _compared(treatment, control, level, margin)
-        for members in groups.values()
-        for control in members
-        if control.configuration[factor.name] == baseline
-        for treatment in members
-        if treatment.configuration[factor.name] not in (baseline, None) and _compatible(treatment, control, factor)
+        _compared(treatment, control, level, margin) for treatment, control in matched(rows, metric, factor, baseline)
     ]
     by_study: dict[str, list[_Pair]] = {}
     for pair in pairs:
@@ -270,6 +297,8 @@ def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[st
             + (f":{_text(control[name])}" if configuration[name] != control[name] else "")
             for name in CONFIGURATION[1:]
             if name not in (factor.name, "queue_label")
+            # Parts that a study does not speak of leave the names of its comparisons as they were.
+            and (name not in OPTIONAL_PARTS or configuration[name] is not None or control[name] is not None)
         ),
     ]
     return {

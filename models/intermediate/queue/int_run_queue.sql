@@ -1,0 +1,77 @@
+-- Queues of a run's log, and which of them is the bottleneck: marts of a run's queue are of that one, because packets that pass two
+-- queues would count twice.
+with
+
+queue_logs as (
+    select * from {{ ref('int_run_queue_log') }}
+),
+
+runs as (
+    select * from {{ ref('int_run_given') }}
+),
+
+queues as (
+    select * from {{ ref('stg_lake__queue') }}
+),
+
+named as (
+    select
+        queue_logs.study_id,
+        queue_logs.run_id,
+        queue_logs.source_hash,
+        queues.queue_number,
+        queues.interface_name,
+        queues.handle,
+        queues.enqueue_events,
+        queues.dequeue_events,
+        queues.drop_events,
+        runs.bottleneck_interface is not null or runs.bottleneck_handle is not null as is_manifest_naming,
+        coalesce(
+            (runs.bottleneck_interface is not null or runs.bottleneck_handle is not null)
+            and (runs.bottleneck_interface is null or runs.bottleneck_interface = queues.interface_name)
+            and (runs.bottleneck_handle is null or runs.bottleneck_handle = queues.handle),
+            false
+        ) as is_named
+    from queue_logs
+    inner join queues
+        on queue_logs.source_hash = queues.source_hash
+    inner join runs
+        on
+            queue_logs.study_id = runs.study_id
+            and queue_logs.run_id = runs.run_id
+),
+
+ranked as (
+    select
+        *,
+        count(*) over (partition by study_id, run_id) as queues,
+        max(case when is_named then 1 else 0 end) over (partition by study_id, run_id) = 1 as is_found,
+        row_number() over (
+            partition by study_id, run_id
+            order by case when is_named then 0 else 1 end, dequeue_events desc, queue_number asc
+        ) as preference
+    from named
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        source_hash,
+        queue_number,
+        interface_name,
+        handle,
+        enqueue_events,
+        dequeue_events,
+        drop_events,
+        preference = 1 as is_bottleneck,
+        case
+            when is_found then 'manifest'
+            when is_manifest_naming then 'busiest_not_as_named'
+            when queues = 1 then 'only_queue'
+            else 'busiest'
+        end as bottleneck_basis
+    from ranked
+)
+
+select * from final

@@ -1,0 +1,72 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+queues as (
+    select * from {{ ref('int_run_queue') }}
+),
+
+queue_logs as (
+    select * from {{ ref('int_run_queue_log') }}
+),
+
+packets as (
+    select * from {{ ref('stg_lake__queue_packet') }}
+    where fate = 'dequeued'
+),
+
+measured as (
+    select
+        queue_logs.study_id,
+        queue_logs.run_id,
+        packets.queue_number,
+        count(packets.sojourn_ns) as packets,
+        cast(sum(packets.sojourn_ns) as double) / nullif(count(packets.sojourn_ns), 0) / 1000000 as mean_ms,
+        cast(max(packets.sojourn_ns) as double) / 1000000 as max_ms
+    from packets
+    inner join queue_logs
+        on packets.source_hash = queue_logs.source_hash
+    inner join runs
+        on
+            queue_logs.study_id = runs.study_id
+            and queue_logs.run_id = runs.run_id
+    where
+        packets.dequeue_ns + queue_logs.utc_offset_ns >= runs.window_start_ns
+        and packets.dequeue_ns + queue_logs.utc_offset_ns < runs.window_end_ns
+    group by
+        queue_logs.study_id,
+        queue_logs.run_id,
+        packets.queue_number
+),
+
+final as (
+    select
+        queues.study_id,
+        queues.run_id,
+        queues.queue_number,
+        {{ run_dimensions('runs') }},
+        queues.interface_name,
+        queues.handle,
+        queues.is_bottleneck,
+        queues.bottleneck_basis,
+        queues.enqueue_events as enqueued_packets,
+        queues.dequeue_events as dequeued_packets,
+        queues.drop_events as dropped_packets,
+        coalesce(measured.packets, 0) as packets,
+        measured.mean_ms,
+        measured.max_ms
+    from queues
+    inner join runs
+        on
+            queues.study_id = runs.study_id
+            and queues.run_id = runs.run_id
+    left join measured
+        on
+            queues.study_id = measured.study_id
+            and queues.run_id = measured.run_id
+            and queues.queue_number = measured.queue_number
+)
+
+select * from final

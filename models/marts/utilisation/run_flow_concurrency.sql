@@ -1,0 +1,87 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+    where window_end_ns > window_start_ns
+),
+
+captures as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        is_usable
+        and measurement in ('capture_before', 'capture_after')
+),
+
+flows as (
+    select * from {{ ref('stg_lake__flow') }}
+    where protocol in ('tcp', 'udp')
+),
+
+-- What left the bottleneck is what shared it.
+preferred as (
+    select
+        study_id,
+        run_id,
+        measurement,
+        measurement_hash,
+        row_number() over (partition by study_id, run_id order by measurement) as preference
+    from captures
+),
+
+overlapping as (
+    select
+        runs.study_id,
+        runs.run_id,
+        preferred.measurement as flow_basis,
+        runs.window_end_ns - runs.window_start_ns as window_ns,
+        flows.protocol,
+        flows.flow_id,
+        -- least and greatest pass over nulls: a capture without a flow would have one that lives throughout.
+        case
+            when flows.flow_id is not null
+                then least(flows.last_packet_ns, runs.window_end_ns) - greatest(flows.first_packet_ns, runs.window_start_ns)
+        end as lived_ns
+    from runs
+    inner join preferred
+        on
+            runs.study_id = preferred.study_id
+            and runs.run_id = preferred.run_id
+            and preferred.preference = 1
+    left join flows
+        on
+            preferred.measurement_hash = flows.source_hash
+            and flows.last_packet_ns >= runs.window_start_ns
+            and flows.first_packet_ns < runs.window_end_ns
+),
+
+counted as (
+    select
+        study_id,
+        run_id,
+        max(flow_basis) as flow_basis,
+        count(flow_id) as window_flows,
+        count(case when protocol = 'tcp' then flow_id end) as window_tcp_flows,
+        cast(coalesce(sum(lived_ns), 0) as double) / max(window_ns) as mean_flows,
+        cast(coalesce(sum(case when protocol = 'tcp' then lived_ns end), 0) as double) / max(window_ns) as mean_tcp_flows
+    from overlapping
+    group by study_id, run_id
+),
+
+final as (
+    select
+        counted.study_id,
+        counted.run_id,
+        {{ run_dimensions('runs') }},
+        counted.flow_basis,
+        counted.window_flows,
+        counted.window_tcp_flows,
+        counted.mean_flows,
+        counted.mean_tcp_flows
+    from counted
+    inner join runs
+        on
+            counted.study_id = runs.study_id
+            and counted.run_id = runs.run_id
+)
+
+select * from final
