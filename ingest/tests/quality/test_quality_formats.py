@@ -86,6 +86,22 @@ def test_curl_and_navigation_timing_by_line(tmp_path: Path) -> None:
     assert outcome["records_read"] == 2
 
 
+def test_numbers_of_curl_by_line(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, b"1.250000\n-0.5\n0,812500\n0.000000\nnone\n2.", "page_loads.txt")
+    assert values(scores) == [
+        ("page_load_time_ms", "load/0", None, 1250.0), ("page_load_time_ms", "load/2", None, 812.5)
+    ]  # fmt: skip
+    assert json.loads(outcome["refused_by_reason"]) == {
+        "load: the page did not load (its time is not positive)": 2,
+        "load: the line is not a whole number of seconds with its fraction": 2,
+    }
+
+
+def test_numbers_under_another_name_are_not_taken_for_page_loads(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, b"1.25\n", "numbers.txt")
+    assert (scores, outcome["reason"]) == ([], "unrecognised_format")
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -171,7 +171,9 @@ merged as (
         max(window_ns) as window_ns,
         count(*) as copies,
         min(case when is_lost then 1 else 0 end) = 1 as is_lost,
-        min(offset_ns + delay_ns) - min(offset_ns) as delay_ns
+        min(offset_ns + delay_ns) - min(offset_ns) as delay_ns,
+        -- The marker, first bit of the second byte: of video the last packet of a frame (RFC 3550 section 5.1, RFC 6184).
+        {{ integer_divide('transport_word', 8388608) }} % 2 = 1 as is_marked
     from numbered
     group by
         study_id,
@@ -191,7 +193,8 @@ final as (
         offset_ns,
         copies,
         is_lost,
-        delay_ns
+        delay_ns,
+        is_marked
     from merged
     where
         offset_ns >= 0

@@ -33,6 +33,10 @@ queue_counters as (
     select * from {{ ref('stg_lake__queue_counter') }}
 ),
 
+call_polls as (
+    select * from {{ ref('stg_lake__call_poll') }}
+),
+
 content_status as (
     select
         content_hash,
@@ -77,6 +81,15 @@ last_observations as (
         'utc' as clock,
         max(poll_start_ns) as last_observation_ns
     from queue_counters
+    group by source_hash
+
+    union all
+
+    select
+        source_hash,
+        'utc' as clock,
+        max(poll_ns) as last_observation_ns
+    from call_polls
     group by source_hash
 ),
 

@@ -6,6 +6,8 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sojourn_ingest.formats.call.statistics_lines import GetStatsLines, RtcStatsDump
+from sojourn_ingest.formats.call.webrtc_internals import WebRtcInternals
 from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.connection.archive import ConnectionArchive
@@ -25,7 +27,8 @@ from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
-from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines
+from sojourn_ingest.formats.quality.network_percentiles import NetworkPercentiles
+from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines, PageLoadNumbers
 from sojourn_ingest.formats.queue.queue_log import QUEUE_LOG_FORMS, QueueLog
 from sojourn_ingest.formats.queue.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue.queue_log_table import (
@@ -111,6 +114,11 @@ class Registry:
             FrameDocument(),
             HttpArchive(),
             PageLoadLines(),
+            PageLoadNumbers(),
+            NetworkPercentiles(),
+            RtcStatsDump(),
+            GetStatsLines(),
+            WebRtcInternals(),
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,

@@ -32,4 +32,29 @@ TOOL_SCORE = Table(
     ),
 )
 
-TABLES = (TOOL_SCORE,)
+NETWORK_PERCENTILE = Table(
+    "network_percentile",
+    "reader of percentiles",
+    "one percentile of one quantity of the tests of a network, region or period",
+    ("source_hash", "network_metric", "percentile"),
+    (
+        *PROVENANCE,
+        Column(
+            "network_metric",
+            STRING,
+            "quantity with its unit; packet_loss is a ratio",
+            nullable=False,
+            codes=("download_throughput_mbps", "upload_throughput_mbps", "latency_ms", "packet_loss"),
+        ),
+        Column(
+            "percentile",
+            FLOAT,
+            "percentile, 0 to 100, as the source counts: high ones are the good end, also of latency and loss",
+            nullable=False,
+        ),
+        Column("metric_value", FLOAT, "value of the quantity in its unit", nullable=False),
+        Column("tests", INT64, "tests that the percentile is of; null if the source does not say"),
+    ),
+)
+
+TABLES = (TOOL_SCORE, NETWORK_PERCENTILE)

@@ -199,7 +199,8 @@ RUN_SOURCE = Table(
             STRING,
             "capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log in another form, "
             "used only where queue_log is not usable), queue_counters, tcp_polls, the tool whose series it holds, "
-            "frame_vmaf, frame_ssim or frame_psnr (what a tool gave the frames that arrived), or page_loads",
+            "frame_vmaf, frame_ssim or frame_psnr (what a tool gave the frames that arrived), page_loads, or "
+            "call_statistics (what WebRTC reported of the call)",
             nullable=False,
             codes=(
                 "capture_before",
@@ -225,6 +226,7 @@ RUN_SOURCE = Table(
                 "frame_ssim",
                 "frame_psnr",
                 "page_loads",
+                "call_statistics",
             ),
         ),
         Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),

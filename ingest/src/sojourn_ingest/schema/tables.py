@@ -15,6 +15,7 @@ from sojourn_ingest.schema import (
     queue_tables,
     series_tables,
     study_tables,
+    webrtc_tables,
 )
 from sojourn_ingest.schema.column import Table
 
@@ -23,6 +24,7 @@ TABLES: dict[str, Table] = {
     for family in (
         study_tables,
         quality_tables,
+        webrtc_tables,
         capture_tables,
         call_tables,
         queue_tables,

@@ -25,7 +25,8 @@ SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "study": ("study", "demand_rule", "bandwidth_step"),
     "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
-    "quality": ("qoe_score", "tool_score"),
+    "quality": ("qoe_score", "tool_score", "network_percentile"),
+    "call": ("call_poll",),
     "rate": ("rate_profile",),
     "flow": ("flow", "flow_interval", "packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),

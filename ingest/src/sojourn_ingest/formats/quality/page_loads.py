@@ -1,4 +1,4 @@
-"""Page loads: HAR 1.2, and objects of curl or of Navigation Timing, one a line.
+"""Page loads: HAR 1.2, objects of curl or of Navigation Timing, or times of curl, one per line.
 
 Addresses, names and contents of pages are never kept: a load is known by its number.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ METRIC: Final = "page_load_time_ms"
 LONGEST_LINE: Final = 2**20
 HAR = re.compile(rb'^\s*\{\s*"log"\s*:\s*\{')
 CURL = re.compile(rb'^\s*\{.*"time_total"\s*:')
+NUMBERS_FILE: Final = "page_loads.txt"
+SECONDS = re.compile(rb"-?\d{1,9}([.,]\d{1,9})?")
 NAVIGATION = re.compile(rb'^\s*\{.*"loadEventEnd"\s*:')
 
 
@@ -71,20 +74,24 @@ class HttpArchive(Format):
         return facts_of(scores())
 
 
-class PageLoadLines(Format):
-    """One JSON object a line: curl's ``-w '%{json}'``, or PerformanceNavigationTiming."""
+class LinesOfLoads(Format):
+    """A load per line, of which a line that cannot be read is refused and counted."""
 
-    name = "page_load_lines"
     holds_addresses = False
-    version = "page-load-lines-1"
 
-    def recognises(self, source: Source) -> bool:
-        """Return whether the first line is of a load."""
-        lines = head_lines(source, limit=1)
-        return bool(lines) and (CURL.match(lines[0]) is not None or NAVIGATION.match(lines[0]) is not None)
+    @staticmethod
+    @abstractmethod
+    def time_of_line(line: bytes) -> float:
+        """Return the time of a load in ms.
+
+        Raises
+        ------
+        ValueError
+            If the line cannot be read, or the page did not load.
+        """
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield one load time a line; a line that cannot be read is refused and counted."""
+        """Yield one load time per line."""
 
         def scores() -> Iterator[Score]:
             number = 0
@@ -94,7 +101,7 @@ class PageLoadLines(Format):
                     while line := handle.readline(LONGEST_LINE):
                         if line.strip():
                             try:
-                                time = _time_of_line(line)
+                                time = self.time_of_line(line)
                             except ValueError as error:
                                 reading.refuse(f"load: {error}")
                             else:
@@ -110,6 +117,43 @@ class PageLoadLines(Format):
                 reading.fault = error
 
         return facts_of(scores())
+
+
+class PageLoadLines(LinesOfLoads):
+    """One JSON object per line: curl's ``-w '%{json}'``, or PerformanceNavigationTiming."""
+
+    name = "page_load_lines"
+    version = "page-load-lines-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line is of a load."""
+        lines = head_lines(source, limit=1)
+        return bool(lines) and (CURL.match(lines[0]) is not None or NAVIGATION.match(lines[0]) is not None)
+
+    @staticmethod
+    def time_of_line(line: bytes) -> float:
+        """Return the time of a load in ms; ValueError if there is none."""
+        return _time_of_line(line)
+
+
+class PageLoadNumbers(LinesOfLoads):
+    """One number per line: seconds, as curl writes ``%{time_total}``. Only its name tells it."""
+
+    name = "page_load_numbers"
+    version = "page-load-numbers-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the file is called ``page_loads.txt`` and begins with a number."""
+        lines = head_lines(source, limit=1)
+        return source.plain_name == NUMBERS_FILE and bool(lines) and SECONDS.fullmatch(lines[0].strip()) is not None
+
+    @staticmethod
+    def time_of_line(line: bytes) -> float:
+        """Return the time of a load in ms; ValueError if there is none."""
+        if SECONDS.fullmatch(line.strip()) is None or not line.endswith(b"\n"):
+            raise ValueError("the line is not a whole number of seconds with its fraction")
+        # Some locales of curl write a comma.
+        return load_time_ms(float(line.strip().replace(b",", b".")), 1000.0)
 
 
 def _time_of_line(line: bytes) -> float:

@@ -46,6 +46,10 @@ MEASUREMENTS: dict[str, str] = {
     "psnr.log": "frame_psnr",
     "page_loads.har": "page_loads",
     "page_loads.jsonl": "page_loads",
+    "page_loads.txt": "page_loads",
+    "rtcstats.jsonl": "call_statistics",
+    "get_stats.jsonl": "call_statistics",
+    "webrtc_internals.json": "call_statistics",
 }
 
 #: Tools that put a time or a title into the name of their result, by the name that it may be given: it is the run's if

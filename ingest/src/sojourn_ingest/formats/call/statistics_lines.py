@@ -1,0 +1,140 @@
+"""WebRTC statistics in lines: dumps of rtcstats, and getStats reports, one poll a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from sojourn_ingest.formats.call.stream_rows import StreamRows
+from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+
+LONGEST_LINE: Final = 2**24
+
+RTCSTATS_ROW = re.compile(rb'\s*\[\s*"[A-Za-z][A-Za-z._]{0,63}"\s*,\s*(null|"[^"]{0,64}")\s*,')
+SERVER_OBJECT = re.compile(rb'\s*\{\s*"statsSessionId"\s*:')
+GET_STATS = re.compile(
+    rb'\s*[\[{].{0,65536}?"type"\s*:\s*"(inbound-rtp|outbound-rtp|peer-connection|codec|transport|media-source|local-candidate|candidate-pair|certificate)"',
+    re.DOTALL,
+)
+REPORT_LINE = re.compile(rb'\s*(\[\s*\{\s*"|\{\s*"[^"]{1,128}"\s*:\s*\{\s*"(id|type|timestamp)"\s*:)')
+
+SERVER_MESSAGE: Final = (
+    "statistics of a server (JVB or Jigasi), which has no streams as a viewer sees them; give the dump of a client"
+)
+
+
+def _read(source: Source, reading: Reading, take: Callable[[StreamRows, bytes], Facts]) -> Facts:
+    """Give each line to ``take``; a line that raises ValueError is refused, and the first such is the file's fault."""
+    rows = StreamRows(reading)
+    offset = 0
+    try:
+        with open_plain(source) as handle:
+            for line in _lines(handle):
+                try:
+                    yield from take(rows, line)
+                except (ValueError, RecursionError) as error:
+                    # The text of an error may quote the line, which names people.
+                    what = "not JSON" if isinstance(error, json.JSONDecodeError | RecursionError) else str(error)
+                    reading.refuse(f"line: {what}")
+                    message = f"line at byte {offset}: {what}; save the statistics again"
+                    reading.fault = reading.fault or InputError("corrupt_record", message, offset)
+                offset += len(line)
+    except InputError as error:
+        # Damage to the compressed stream: the polls before it stand.
+        if reading.records_read == 0:
+            raise
+        error.offset = offset if error.offset is None else error.offset
+        reading.fault = error
+    yield from rows.finish()
+    if reading.records_read == 0:
+        if reading.fault is not None:
+            raise reading.fault
+        raise InputError("nothing_usable", "no poll of getStats in the file; record the call with statistics", 0)
+
+
+def _lines(handle: Any) -> Iterator[bytes]:
+    """Yield lines; one that is too long comes in parts, of which none is JSON."""
+    while line := handle.readline(LONGEST_LINE):
+        yield line
+
+
+class RtcStatsDump(Format):
+    """Dump of rtcstats: ``[type, peer connection, value, ms]`` a line, whose ``getstats`` hold what has changed."""
+
+    name = "rtcstats"
+    holds_addresses = False
+    version = "rtcstats-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line is a row of a client or an object of a server."""
+        return RTCSTATS_ROW.match(source.head) is not None or SERVER_OBJECT.match(source.head) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the streams of each poll.
+
+        Raises
+        ------
+        InputError
+            ``unsupported_version`` if the dump is of a server; if it has no poll.
+        """
+        if SERVER_OBJECT.match(source.head) is not None:
+            raise InputError("unsupported_version", SERVER_MESSAGE, 0)
+        return _read(source, reading, self._take)
+
+    @staticmethod
+    def _take(rows: StreamRows, line: bytes) -> Facts:
+        # Other rows, which are most of a short dump, hold descriptions of sessions, names and addresses.
+        if not line.startswith((b'["getstats"', b'["create"')):
+            return
+        row = json.loads(line)
+        if not isinstance(row, list) or len(row) < 4:
+            raise ValueError("the row does not have a type, a peer connection, a value and a time")
+        connection = row[1]
+        if not isinstance(connection, str):
+            raise ValueError("the row names no peer connection")  # noqa: TRY004 - of the input, not of a caller
+        if row[0] == "create":
+            rows.forget(connection)
+        elif isinstance(row[2], dict):
+            # Newer dumps number their rows in a fifth element.
+            yield from rows.take(connection, row[3], row[2].items())
+        else:
+            raise ValueError("the value of getstats is not an object")
+
+
+class GetStatsLines(Format):
+    """Results of ``getStats()``, one a line: an array of reports, or an object of reports by their id."""
+
+    name = "get_stats"
+    holds_addresses = False
+    version = "get-stats-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line is of reports with types of WebRTC."""
+        return REPORT_LINE.match(source.head) is not None and GET_STATS.match(source.head) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the streams of each poll, whose time is the latest of its reports."""
+        return _read(source, reading, self._take)
+
+    @staticmethod
+    def _take(rows: StreamRows, line: bytes) -> Facts:
+        if not line.strip():
+            return
+        content = json.loads(line)
+        if isinstance(content, dict):
+            reports = list(content.items())
+        elif isinstance(content, list):
+            reports = [
+                (str(each.get("id", number)), each) for number, each in enumerate(content) if isinstance(each, dict)
+            ]
+        else:
+            raise ValueError("the line is neither an array nor an object of reports")  # noqa: TRY004
+        times = [each["timestamp"] for _, each in reports if isinstance(each, dict) and _is_time(each.get("timestamp"))]
+        yield from rows.take("", max(times, default=None), reports, whole=True)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

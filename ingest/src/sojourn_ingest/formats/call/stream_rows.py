@@ -1,0 +1,296 @@
+"""Reports of WebRTC's streams, whole or as changes, as rows of call_poll.
+
+A report is an object of a poll with an id: an RTP stream, what the far end says of it, or (before 2022) its track.
+Labels, names and addresses in reports are not read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+from sojourn_ingest.formats.interface import Facts, InputError, Reading
+from sojourn_ingest.schema import table
+
+BATCH_ROWS: Final = 16_384
+#: Reports and streams that are remembered of one file; a call has tens.
+MOST_REPORTS: Final = 65_536
+LATEST_MS: Final = 9.2e12
+LARGEST_COUNT: Final = 2**53
+
+DECLARED: Final = [
+    field for field in table("call_poll").arrow_schema() if field.name not in ("source_hash", "decoder_version")
+]
+KEY: Final = [
+    "poll_index", "peer_connection", "ssrc", "direction", "stream_number", "media_kind", "stats_format", "poll_ns",
+]  # fmt: skip
+#: Columns that reports fill, in the order of a report's list of values.
+VALUES: Final = [field.name for field in DECLARED if field.name not in KEY]
+PLACE: Final = {name: place for place, name in enumerate(VALUES)}
+WHOLE: Final = frozenset(
+    PLACE[field.name] for field in DECLARED if field.name in PLACE and not pa.types.is_floating(field.type)
+)
+PIXELS: Final = frozenset((PLACE["frame_width"], PLACE["frame_height"]))
+MAY_FALL: Final = frozenset(("lost_packets", "frame_width", "frame_height", "jitter_ms", "rtt_ms", "limited_by"))
+COUNTERS: Final = tuple(place for name, place in PLACE.items() if name not in MAY_FALL)
+LIMITED_BY: Final = PLACE["limited_by"]
+LOST: Final = PLACE["lost_packets"]
+REMOTE: Final = tuple(PLACE[name] for name in ("lost_packets", "jitter_ms", "rtt_ms"))
+LIMITS: Final = frozenset(("none", "bandwidth", "cpu", "other"))
+
+#: Name in a report to the column and the factor to its unit: the standard counts time in seconds.
+Fields = Mapping[str, tuple[int, float]]
+
+
+def _fields(**names: str | tuple[str, float]) -> Fields:
+    return {
+        name: (PLACE[column], 1.0) if isinstance(column, str) else (PLACE[column[0]], column[1])
+        for name, column in names.items()
+    }
+
+
+_RTP: Final = _fields(
+    frameWidth="frame_width", frameHeight="frame_height", qpSum="qp_sum", nackCount="nack_count", pliCount="pli_count",
+    firCount="fir_count",
+)  # fmt: skip
+_PLAYED: Final = _fields(
+    framesDecoded="frames", frameWidth="frame_width", frameHeight="frame_height", freezeCount="freeze_count",
+    totalFreezesDuration=("freezes_duration_ms", 1000.0), jitterBufferDelay=("jitter_buffer_delay_ms", 1000.0),
+    jitterBufferEmittedCount="jitter_buffer_emitted", concealedSamples="concealed_samples",
+    totalSamplesReceived="received_samples",
+)  # fmt: skip
+FIELDS: Final[dict[str, Fields]] = {
+    "inbound-rtp": {
+        **_RTP,
+        **_PLAYED,
+        **_fields(
+            packetsReceived="packets", bytesReceived="payload_bytes", packetsLost="lost_packets",
+            jitter=("jitter_ms", 1000.0),
+        ),
+    },
+    "outbound-rtp": {
+        **_RTP,
+        **_fields(packetsSent="packets", bytesSent="payload_bytes", framesEncoded="frames"),
+    },
+    "remote-inbound-rtp": _fields(
+        packetsLost="lost_packets", jitter=("jitter_ms", 1000.0), roundTripTime=("rtt_ms", 1000.0)
+    ),
+    "track": _PLAYED,
+    "ssrc recv": _fields(
+        packetsReceived="packets", bytesReceived="payload_bytes", packetsLost="lost_packets", framesDecoded="frames",
+        googFrameWidthReceived="frame_width", googFrameHeightReceived="frame_height", qpSum="qp_sum",
+        googNacksSent="nack_count", googPlisSent="pli_count", googFirsSent="fir_count", googJitterReceived="jitter_ms",
+    ),
+    "ssrc send": _fields(
+        packetsSent="packets", bytesSent="payload_bytes", packetsLost="lost_packets", framesEncoded="frames",
+        googFrameWidthSent="frame_width", googFrameHeightSent="frame_height", qpSum="qp_sum",
+        googNacksReceived="nack_count", googPlisReceived="pli_count", googFirsReceived="fir_count",
+        googJitterReceived="jitter_ms", googRtt="rtt_ms",
+    ),
+}  # fmt: skip
+DIRECTION: Final = {
+    "inbound-rtp": "inbound", "outbound-rtp": "outbound", "ssrc recv": "inbound", "ssrc send": "outbound",
+}  # fmt: skip
+DURATIONS: Final = {"bandwidth": PLACE["bandwidth_limited_ms"], "cpu": PLACE["cpu_limited_ms"]}
+
+
+class _Report:
+    """What is known of one report: its values so far, which a later poll changes."""
+
+    __slots__ = ("direction", "fields", "legacy_limits", "media_kind", "of_local", "role", "ssrc", "track", "values")
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self.fields = FIELDS[role]
+        self.direction = DIRECTION.get(role)
+        self.ssrc: int | None = None
+        self.media_kind: str | None = None
+        self.track: str | None = None
+        self.of_local: str | None = None
+        self.legacy_limits = [False, False]
+        self.values: list[Any] = [None] * len(VALUES)
+
+
+class StreamRows:
+    """Turns polls into rows; a value, report or poll that cannot be read is refused and counted."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._polls = 0
+        self._rows: list[tuple[Any, ...]] = []
+        self._connections: dict[str, int] = {}
+        self._reports: dict[str, dict[str, _Report]] = {}
+        self._report_count = 0
+        self._last_ms: dict[str, float] = {}
+        self._last: dict[tuple[int, int, str], tuple[int, list[Any]]] = {}
+
+    def forget(self, connection: str) -> None:
+        """Forget the reports of a peer connection, because another one takes its name."""
+        self._report_count -= len(self._reports.pop(connection, {}))
+
+    def take(self, connection: str, time_ms: Any, reports: Iterable[tuple[str, Any]], *, whole: bool = False) -> Facts:
+        """Take one poll of a peer connection; ``whole`` reports have every field, others only those that changed."""
+        if whole:
+            self.forget(connection)
+        known = self._reports.setdefault(connection, {})
+        polled: list[_Report] = []
+        for name, content in reports:
+            report = self._update(known, name, content)
+            if report is not None and report.direction is not None:
+                polled.append(report)
+        if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not 0 <= time_ms <= LATEST_MS:
+            self._reading.refuse("poll: it has no time")
+            return
+        if time_ms < self._last_ms.get(connection, 0):
+            # Its changes count, because those of later polls are relative to them.
+            self._reading.refuse("poll: its time runs backwards")
+            return
+        self._last_ms[connection] = time_ms
+        number = self._connections.setdefault(connection, len(self._connections))
+        far_ends = {}
+        for report in known.values():
+            if report.role == "remote-inbound-rtp":
+                far_ends[report.of_local] = far_ends[report.ssrc] = report.values
+        given = set()
+        for report in polled:
+            self._give(number, round(time_ms * 1000) * 1000, report, known, far_ends, given)
+        self._polls += 1
+        self._reading.records_read += 1
+        if len(self._rows) >= BATCH_ROWS:
+            yield from self.finish()
+
+    def finish(self) -> Facts:
+        """Yield the rows that were not given yet."""
+        if not self._rows:
+            return
+        columns = dict(zip((*KEY, *VALUES), zip(*self._rows, strict=True), strict=True))
+        self._rows = []
+        arrays = [pa.array(columns[field.name], field.type) for field in DECLARED]
+        yield "call_poll", pa.RecordBatch.from_arrays(arrays, schema=pa.schema(DECLARED))
+
+    def _give(
+        self,
+        connection: int,
+        poll_ns: int,
+        report: _Report,
+        known: dict[str, _Report],
+        far_ends: dict[Any, list[Any]],
+        given: set[tuple[int, str]],
+    ) -> None:
+        ssrc, direction = report.ssrc, report.direction
+        if ssrc is None or direction is None:
+            self._reading.refuse("stream: it has no SSRC")
+            return
+        if (ssrc, direction) in given:
+            self._reading.refuse("stream: its SSRC is that of another stream of the same poll")
+            return
+        given.add((ssrc, direction))
+        values = report.values
+        track = known.get(report.track) if report.track is not None else None
+        far_end = far_ends.get(ssrc) if direction == "outbound" else None
+        if track is not None or far_end is not None:
+            values = values.copy()
+            if track is not None:
+                values = [
+                    own if own is not None else of_track for own, of_track in zip(values, track.values, strict=True)
+                ]
+            if far_end is not None:
+                for place in REMOTE:
+                    values[place] = far_end[place] if far_end[place] is not None else values[place]
+        key = (connection, ssrc, direction)
+        last = self._last.get(key)
+        stream_number = 0
+        if last is not None:
+            stream_number, before = last
+            for place in COUNTERS:
+                new, old = values[place], before[place]
+                if new is not None and old is not None and new < old:
+                    stream_number += 1
+                    break
+        elif len(self._last) >= MOST_REPORTS:
+            raise InputError("corrupt_record", f"more than {MOST_REPORTS} streams in one file; no call has so many")
+        self._last[key] = (stream_number, values if values is not report.values else values.copy())
+        stats_format = "legacy" if report.role.startswith("ssrc") else "standard"
+        self._rows.append(
+            (self._polls, connection, ssrc, direction, stream_number, report.media_kind, stats_format, poll_ns, *values)
+        )
+
+    def _update(self, known: dict[str, _Report], name: str, content: Any) -> _Report | None:
+        """Bring a report up to date; None if it is not of a stream."""
+        if not isinstance(content, dict):
+            return None
+        report = known.get(name)
+        kind = content.get("type")
+        if kind is not None:
+            role = f"ssrc {name.rpartition('_')[2]}" if kind == "ssrc" else kind
+            if not isinstance(role, str) or role not in FIELDS:
+                return None
+            if report is None:
+                if self._report_count >= MOST_REPORTS:
+                    raise InputError(
+                        "corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has so many"
+                    )
+                self._report_count += 1
+            # A report that is whole again takes the place of what was known: another stream may have its name.
+            report = known[name] = _Report(role)
+        if report is None:
+            return None
+        fields, values = report.fields, report.values
+        for key, value in content.items():
+            field = fields.get(key)
+            if field is not None:
+                values[field[0]] = self._number(value, field[0], field[1])
+            elif key in DESCRIBING:
+                self._describe(report, key, value)
+        return report
+
+    def _describe(self, report: _Report, key: str, value: Any) -> None:
+        if key == "ssrc":
+            number = self._number(value, PLACE["packets"], 1.0)
+            report.ssrc = number if number is not None and number < 2**32 else None
+        elif key in ("kind", "mediaType"):
+            report.media_kind = value if value in ("audio", "video") else report.media_kind
+        elif key == "trackId":
+            report.track = value if isinstance(value, str) else None
+        elif key == "localId":
+            report.of_local = value if isinstance(value, str) else None
+        elif key == "qualityLimitationReason":
+            report.values[LIMITED_BY] = value if value in LIMITS else None
+        elif key == "qualityLimitationDurations":
+            for name, place in DURATIONS.items():
+                if isinstance(value, dict) and name in value:
+                    report.values[place] = self._number(value[name], place, 1000.0)
+        elif report.role == "ssrc send":
+            report.legacy_limits[key == "googCpuLimitedResolution"] = value in ("true", True)
+            bandwidth, cpu = report.legacy_limits
+            report.values[LIMITED_BY] = "cpu" if cpu else "bandwidth" if bandwidth else "none"
+
+    def _number(self, value: Any, place: int, factor: float) -> Any:
+        """Return a value of a column; None, counted, for what is not a number or cannot be one of it."""
+        if isinstance(value, str) and NUMBER.fullmatch(value):
+            value = float(value)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            self._reading.refuse("value: not a number")
+            return None
+        if abs(value) > LARGEST_COUNT or (value < 0 and place != LOST):
+            self._reading.refuse("value: out of its range")
+            return None
+        if place in PIXELS:
+            # No stream has no picture: a width of 0 is written before the first frame.
+            return int(value) if 0 < value < 2**31 else None
+        return int(value) if place in WHOLE else value * factor
+
+
+DESCRIBING: Final = frozenset(
+    (
+        "ssrc", "kind", "mediaType", "trackId", "localId", "qualityLimitationReason", "qualityLimitationDurations",
+        "googCpuLimitedResolution", "googBandwidthLimitedResolution",
+    )
+)  # fmt: skip
+NUMBER: Final = re.compile(r"-?\d{1,18}(\.\d{1,24})?([eE][-+]?\d{1,3})?")

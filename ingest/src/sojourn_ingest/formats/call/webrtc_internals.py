@@ -1,0 +1,139 @@
+"""Dump of chrome://webrtc-internals: each value of each report as a series over the polls."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, Final
+
+from sojourn_ingest.formats.call.stream_rows import StreamRows
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+
+DUMP = re.compile(rb'"PeerConnections"\s*:\s*\{')
+NAMES: Final = "webrtc-internals"
+#: Reports of streams; all others hold addresses or labels, or nothing that is kept.
+TYPES: Final = frozenset(("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "track", "ssrc"))
+LEGACY = re.compile(r"ssrc_\d{1,10}_(recv|send)")
+#: Chrome keeps a thousand values of a series.
+MOST_POLLS: Final = 100_000
+
+
+class WebRtcInternals(Format):
+    """The dump that Chrome's page offers, of one or several peer connections."""
+
+    name = "webrtc_internals"
+    holds_addresses = False
+    version = "webrtc-internals-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the document's beginning names peer connections, or its requests for media."""
+        head = source.head.lstrip()
+        return head.startswith(b"{") and (
+            DUMP.search(head) is not None or re.match(rb'\{\s*"getUserMedia"\s*:\s*\[', head) is not None
+        )
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the streams of each poll, of one peer connection after another.
+
+        Raises
+        ------
+        InputError
+            If the document is damaged or has no series of a stream.
+        """
+        content = json_document.parse_object(json_document.read_text(source, NAMES), NAMES)
+        connections = content.get("PeerConnections")
+        if not isinstance(connections, dict):
+            raise InputError("corrupt_record", f"{NAMES}: the dump has no peer connections; save it during a call", 0)
+        return self._rows(connections, reading)
+
+    @staticmethod
+    def _rows(connections: dict[str, Any], reading: Reading) -> Facts:
+        rows = StreamRows(reading)
+        for name, connection in connections.items():
+            stats = connection.get("stats") if isinstance(connection, dict) else None
+            found = []
+            for key, series in (stats if isinstance(stats, dict) else {}).items():
+                try:
+                    found += _series(key, series)
+                except ValueError as error:
+                    reading.refuse(f"series: {error}")
+            for time_s, reports in _polls(found):
+                yield from rows.take(name, time_s * 1000, reports.items(), whole=True)
+        yield from rows.finish()
+        if reading.records_read == 0:
+            raise InputError("nothing_usable", f"{NAMES}: no series of a stream; save the dump during a call", 0)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """The values of one field of one report, evenly from the first poll to the last in which it was there."""
+
+    report: str
+    kind: str
+    field: str
+    start_s: float
+    end_s: float
+    values: list[Any]
+
+    def times_s(self) -> Iterator[float]:
+        step = (self.end_s - self.start_s) / max(1, len(self.values) - 1)
+        return (self.start_s + place * step for place in range(len(self.values)))
+
+
+def _series(key: str, series: Any) -> list[_Series]:
+    """Return a series, if it is of a stream.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
+    report, _, field = key.rpartition("-")
+    if not isinstance(series, dict) or not report or field.startswith("["):
+        return []
+    kind = "ssrc" if LEGACY.fullmatch(report) else series.get("statsType")
+    if kind not in TYPES:
+        return []
+    values = series.get("values")
+    if isinstance(values, str):
+        try:
+            values = json.loads(values)
+        except (ValueError, RecursionError) as error:
+            raise ValueError("its values are not JSON") from error
+    if not isinstance(values, list) or not 0 < len(values) <= MOST_POLLS:
+        raise ValueError("its values are not a list")
+    start_s, end_s = _epoch_s(series.get("startTime")), _epoch_s(series.get("endTime"))
+    if end_s < start_s:
+        raise ValueError("its time runs backwards")
+    return [_Series(report, kind, field, start_s, end_s, values)]
+
+
+def _polls(found: list[_Series]) -> Iterator[tuple[float, dict[str, dict[str, Any]]]]:
+    """Yield the time and the reports of each poll; the times are those of the series that has most values."""
+    if not found:
+        return
+    times_s = list(max(found, key=lambda series: len(series.values)).times_s())
+    polls: list[dict[str, dict[str, Any]]] = [{} for _ in times_s]
+    # The middle between two polls: another series began at one of them, and its times differ by how polls vary.
+    edges = [(before + after) / 2 for before, after in pairwise(times_s)]
+    for series in found:
+        for time_s, value in zip(series.times_s(), series.values, strict=True):
+            report = polls[bisect(edges, time_s)].setdefault(series.report, {"type": series.kind})
+            report[series.field] = value
+    yield from zip(times_s, polls, strict=True)
+
+
+def _epoch_s(value: Any) -> float:
+    if not isinstance(value, str):
+        raise ValueError("it has no start or end")  # noqa: TRY004 - of the input, not of a caller
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise ValueError("its start or end is not a time") from error
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,75 @@
+"""Percentiles of throughput, latency and loss of many tests, as the Internet Quality Barometer's caches have them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+import pyarrow as pa
+
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.quality.scores import PROVENANCE
+from sojourn_ingest.schema import table
+
+HEAD = re.compile(rb'\s*\{\s*"sample_counts"\s*:\s*\{')
+PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
+WHAT: Final = "percentiles of tests"
+#: Largest value of each quantity; none is negative.
+LARGEST: Final = {
+    "download_throughput_mbps": math.inf,
+    "upload_throughput_mbps": math.inf,
+    "latency_ms": math.inf,
+    "packet_loss": 1.0,
+}
+#: The tests that a quantity is measured in: latency and loss are those of downloads.
+TESTS_OF: Final = {"upload_throughput_mbps": "uploads"}
+
+
+class NetworkPercentiles(Format):
+    """One document with counts of tests, and percentiles by quantity; high percentiles are the good end of each."""
+
+    name = "network_percentiles"
+    holds_addresses = False
+    version = "network-percentiles-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the document begins with counts of tests and names one of the quantities."""
+        return HEAD.match(source.head) is not None and any(name.encode() in source.head for name in LARGEST)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield one row per quantity and percentile; a value that cannot be one is refused and counted.
+
+        Raises
+        ------
+        InputError
+            If the document has no percentile.
+        """
+        content = json_document.parse_object(json_document.read_text(source, WHAT), WHAT)
+        metrics, counts = content.get("metrics"), content.get("sample_counts")
+        rows: list[tuple[str, float, float, int | None]] = []
+        for metric, values in (metrics if isinstance(metrics, dict) else {}).items():
+            if metric not in LARGEST or not isinstance(values, dict):
+                reading.refuse("metric: not one that is known")
+                continue
+            tests = json_document.count(
+                counts.get(TESTS_OF.get(metric, "downloads")) if isinstance(counts, dict) else None
+            )
+            for name, value in values.items():
+                found = PERCENTILE.fullmatch(name)
+                if found is None or not _is_value(metric, value):
+                    reading.refuse("percentile: not a number on the quantity's scale")
+                    continue
+                reading.records_read += 1
+                rows.append((metric, float(found[1]), float(value), tests))
+        if not rows:
+            raise InputError("nothing_usable", f"{WHAT}: the document has no percentile of a known quantity", 0)
+        declared = [field for field in table("network_percentile").arrow_schema() if field.name not in PROVENANCE]
+        arrays = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), declared, strict=True)]
+        yield "network_percentile", pa.RecordBatch.from_arrays(arrays, schema=pa.schema(declared))
+
+
+def _is_value(metric: str, value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number and 0 <= value <= LARGEST[metric]

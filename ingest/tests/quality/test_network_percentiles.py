@@ -1,0 +1,69 @@
+"""Percentiles of tests become rows by quantity; what lies off its scale is counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn_ingest.formats.interface import InputError, Reading, Source
+from sojourn_ingest.formats.quality.network_percentiles import NetworkPercentiles
+
+DOCUMENT = {
+    "sample_counts": {"downloads": 482, "uploads": 359},
+    "metrics": {
+        "download_throughput_mbps": {"p50": 4.7, "p95": 77.9},
+        "upload_throughput_mbps": {"p50": 2.2, "p95": 32.6},
+        "latency_ms": {"p50": 48.9, "p95": 20.3},
+        "packet_loss": {"p50": 0.011, "p95": 0},
+    },
+}  # fmt: skip
+
+
+def read(folder: Path, content: bytes) -> tuple[list[dict[str, object]], Reading]:
+    path = folder / "xx_2024_10.json"
+    path.write_bytes(content)
+    source = Source(path, "none", content[:65_536], len(content))
+    assert NetworkPercentiles().recognises(source)
+    reading = Reading()
+    rows = []
+    for _, batch in NetworkPercentiles().read(source, None, reading):  # type: ignore[arg-type]
+        rows += batch.to_pylist()
+    return rows, reading
+
+
+def test_each_quantity_has_its_percentiles_and_tests(tmp_path: Path) -> None:
+    rows, reading = read(tmp_path, json.dumps(DOCUMENT).encode())
+    assert reading.records_read == len(rows) == 8
+    assert rows[1] == {
+        "network_metric": "download_throughput_mbps", "percentile": 95.0, "metric_value": 77.9, "tests": 482
+    }  # fmt: skip
+    assert {row["tests"] for row in rows if row["network_metric"] == "upload_throughput_mbps"} == {359}
+
+
+def test_values_off_their_scale_are_refused_and_counted(tmp_path: Path) -> None:
+    metrics = {
+        "latency_ms": {"p50": -1, "p95": 20.0, "mean": 3, "p99": True},
+        "packet_loss": {"p50": 1.5, "p95": None},
+        "jitter_ms": {"p50": 1},
+    }
+    rows, reading = read(tmp_path, json.dumps({"sample_counts": {}, "metrics": metrics}).encode())
+    assert [(row["network_metric"], row["percentile"], row["tests"]) for row in rows] == [("latency_ms", 95.0, None)]
+    assert reading.refused == {
+        "percentile: not a number on the quantity's scale": 5,
+        "metric: not one that is known": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (json.dumps(DOCUMENT).encode()[:-30], "corrupt_record"),
+        (b'{"sample_counts": {}, "metrics": {"latency_ms": {}}}', "nothing_usable"),
+    ],
+)
+def test_a_document_without_percentiles_is_rejected(tmp_path: Path, content: bytes, reason: str) -> None:
+    with pytest.raises(InputError) as error:
+        read(tmp_path, content)
+    assert error.value.reason == reason

@@ -1,0 +1,104 @@
+-- What changed of a stream between two polls of it. Of several polls at one time the last counts.
+with
+
+polls as (
+    select * from {{ ref('stg_lake__call_poll') }}
+),
+
+placed as (
+    select
+        *,
+        row_number() over (
+            partition by source_hash, peer_connection, ssrc, direction, stream_number, poll_ns
+            order by poll_index desc
+        ) as place
+    from polls
+),
+
+of_times as (
+    select * from placed
+    where place = 1
+),
+
+changed as (
+    select
+        source_hash,
+        peer_connection,
+        ssrc,
+        direction,
+        stream_number,
+        media_kind,
+        stats_format,
+        lag(poll_ns) over (
+            partition by source_hash, peer_connection, ssrc, direction, stream_number
+            order by poll_ns
+        ) as start_ns,
+        poll_ns as end_ns,
+        frame_width,
+        frame_height,
+        jitter_ms,
+        rtt_ms,
+        limited_by,
+        {{ since_last_poll('packets') }} as packets,
+        {{ since_last_poll('payload_bytes') }} as payload_bytes,
+        {{ since_last_poll('lost_packets') }} as lost_packets,
+        {{ since_last_poll('frames') }} as frames,
+        {{ since_last_poll('qp_sum') }} as qp_sum,
+        {{ since_last_poll('nack_count') }} as nack_count,
+        {{ since_last_poll('pli_count') }} as pli_count,
+        {{ since_last_poll('fir_count') }} as fir_count,
+        {{ since_last_poll('jitter_buffer_delay_ms') }} as jitter_buffer_delay_ms,
+        {{ since_last_poll('jitter_buffer_emitted') }} as jitter_buffer_emitted,
+        {{ since_last_poll('freeze_count') }} as freeze_count,
+        {{ since_last_poll('freezes_duration_ms') }} as freezes_duration_ms,
+        {{ since_last_poll('concealed_samples') }} as concealed_samples,
+        {{ since_last_poll('received_samples') }} as received_samples,
+        {{ since_last_poll('bandwidth_limited_ms') }} as bandwidth_limited_ms,
+        {{ since_last_poll('cpu_limited_ms') }} as cpu_limited_ms
+    from of_times
+),
+
+final as (
+    select
+        source_hash,
+        peer_connection,
+        ssrc,
+        direction,
+        stream_number,
+        media_kind,
+        stats_format,
+        start_ns,
+        end_ns,
+        end_ns - start_ns as interval_ns,
+        frame_width,
+        frame_height,
+        jitter_ms,
+        rtt_ms,
+        packets,
+        payload_bytes,
+        lost_packets,
+        frames,
+        qp_sum,
+        nack_count,
+        pli_count,
+        fir_count,
+        jitter_buffer_delay_ms,
+        jitter_buffer_emitted,
+        freeze_count,
+        freezes_duration_ms,
+        concealed_samples,
+        received_samples,
+        -- Where the report only says what limits now, that is taken for the whole interval.
+        coalesce(
+            bandwidth_limited_ms,
+            case when limited_by = 'bandwidth' then (end_ns - start_ns) / 1e6 when limited_by is not null then 0 end
+        ) as bandwidth_limited_ms,
+        coalesce(
+            cpu_limited_ms,
+            case when limited_by = 'cpu' then (end_ns - start_ns) / 1e6 when limited_by is not null then 0 end
+        ) as cpu_limited_ms
+    from changed
+    where start_ns is not null
+)
+
+select * from final

@@ -1,0 +1,66 @@
+-- What the queue did in the two seconds before each moment, in whole steps of 100 ms that ended before it.
+with
+
+moments as (
+    select * from {{ ref('int_call_moment') }}
+),
+
+packets as (
+    select * from {{ ref('int_queue_packet_with_role') }}
+    where fate != 'queued_at_end'
+),
+
+moment_runs as (
+    select distinct
+        study_id,
+        run_id
+    from moments
+),
+
+steps as (
+    select
+        packets.study_id,
+        packets.run_id,
+        {{ integer_divide('packets.departure_utc_ns', '100000000') }} as step_number,
+        count(*) as packets,
+        count(case when packets.fate in ('dropped_at_enqueue', 'dropped_in_queue') then 1 end) as dropped_packets,
+        count(packets.sojourn_ns) as timed_packets,
+        cast(sum(packets.sojourn_ns) as bigint) as delay_sum_ns,
+        max(packets.sojourn_ns) as delay_max_ns
+    from packets
+    inner join moment_runs
+        on
+            packets.study_id = moment_runs.study_id
+            and packets.run_id = moment_runs.run_id
+    group by
+        packets.study_id,
+        packets.run_id,
+        {{ integer_divide('packets.departure_utc_ns', '100000000') }}
+),
+
+final as (
+    select
+        moments.stream_id,
+        moments.seen_ns,
+        max(moments.onset_ns) as onset_ns,
+        max(case when moments.is_freeze then 1 else 0 end) = 1 as is_freeze,
+        max(moments.freeze_basis) as freeze_basis,
+        max(moments.study_id) as study_id,
+        max(moments.run_id) as run_id,
+        coalesce(cast(sum(steps.packets) as bigint), 0) as packets,
+        cast(sum(steps.delay_sum_ns) as double) / nullif(sum(steps.timed_packets), 0) / 1e6 as queuing_delay_mean_ms,
+        max(steps.delay_max_ns) / cast(1e6 as double) as queuing_delay_max_ms,
+        cast(sum(steps.dropped_packets) as double) / nullif(sum(steps.packets), 0) as dropped_ratio
+    from moments
+    left join steps
+        on
+            moments.study_id = steps.study_id
+            and moments.run_id = steps.run_id
+            and steps.step_number >= {{ integer_divide('moments.onset_ns', '100000000') }} - 20
+            and steps.step_number < {{ integer_divide('moments.onset_ns', '100000000') }}
+    group by
+        moments.stream_id,
+        moments.seen_ns
+)
+
+select * from final

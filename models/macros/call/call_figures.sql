@@ -1,0 +1,45 @@
+{#-
+    Figures of a call over the intervals of a group: the columns that the marts of calls by second, by stream and by call share. Means of
+    values that each interval has one of are weighted by its length.
+-#}
+{% macro call_figures() -%}
+    (max(end_ns) - min(start_ns)) / cast(1e6 as double) as duration_ms,
+        cast(sum(packets) as bigint) as packets,
+        cast(sum(lost_packets) as bigint) as lost_packets,
+        cast(sum(payload_bytes) as double) * 8e9 / (max(end_ns) - min(start_ns)) as rate_bps,
+        cast(case when sum(lost_packets) is not null then greatest(sum(lost_packets), 0) end as double)
+        / nullif(sum(packets) + case when max(direction) = 'inbound' then greatest(sum(lost_packets), 0) else 0 end, 0) as lost_ratio,
+        cast(sum(frames) as double) * 1e9 / nullif(sum(case when frames is not null then interval_ns end), 0) as frame_rate_hz,
+        {{ call_weighted_mean('frame_width') }} as frame_width_mean,
+        {{ call_weighted_mean('frame_height') }} as frame_height_mean,
+        cast(sum(case when frames is not null then qp_sum end) as double)
+        / nullif(sum(case when qp_sum is not null then frames end), 0) as qp_mean,
+        cast(sum(nack_count) as bigint) as nack_count,
+        cast(sum(pli_count) as bigint) as pli_count,
+        cast(sum(fir_count) as bigint) as fir_count,
+        {{ call_weighted_mean('jitter_ms') }} as jitter_mean_ms,
+        {{ call_weighted_mean('rtt_ms') }} as rtt_mean_ms,
+        sum(case when jitter_buffer_emitted is not null then jitter_buffer_delay_ms end)
+        / nullif(sum(case when jitter_buffer_delay_ms is not null then jitter_buffer_emitted end), 0) as jitter_buffer_mean_ms,
+        cast(sum(freeze_count) as bigint) as freezes,
+        sum(freezes_duration_ms) as frozen_ms,
+        sum(freezes_duration_ms) * 1e6
+        / nullif(sum(case when freezes_duration_ms is not null then interval_ns end), 0) as freeze_ratio,
+        cast(sum(case when received_samples is not null then concealed_samples end) as double)
+        / nullif(sum(case when concealed_samples is not null then received_samples end), 0) as concealed_ratio,
+        sum(bandwidth_limited_ms) as bandwidth_limited_ms,
+        sum(cpu_limited_ms) as cpu_limited_ms
+{%- endmacro %}
+
+{#- Mean of a value over the intervals that have it, weighted by their length. -#}
+{% macro call_weighted_mean(value) -%}
+    sum(cast({{ value }} as double) * interval_ns) / nullif(sum(case when {{ value }} is not null then interval_ns end), 0)
+{%- endmacro %}
+
+{#- Change of a counter of a stream since the poll before. -#}
+{% macro since_last_poll(counter) -%}
+    {{ counter }} - lag({{ counter }}) over (
+        partition by source_hash, peer_connection, ssrc, direction, stream_number
+        order by poll_ns
+    )
+{%- endmacro %}

@@ -1,0 +1,80 @@
+with
+
+intervals as (
+    select * from {{ ref('int_call_interval') }}
+),
+
+calls as (
+    select * from {{ ref('int_call') }}
+),
+
+-- An interval counts to the second, from the first poll of the call, in which it ends.
+in_seconds as (
+    select
+        intervals.*,
+        {{ integer_divide('intervals.end_ns - calls.first_poll_ns', '1000000000') }} as second
+    from intervals
+    inner join calls
+        on intervals.source_hash = calls.source_hash
+),
+
+figures as (
+    select
+        source_hash,
+        peer_connection,
+        ssrc,
+        direction,
+        stream_number,
+        second,
+        max(media_kind) as media_kind,
+        max(end_ns) as last_poll_ns,
+        {{ call_figures() }}
+    from in_seconds
+    group by
+        source_hash,
+        peer_connection,
+        ssrc,
+        direction,
+        stream_number,
+        second
+),
+
+final as (
+    select
+        figures.source_hash,
+        figures.peer_connection,
+        figures.ssrc,
+        figures.direction,
+        figures.stream_number,
+        figures.second,
+        calls.study_id,
+        calls.run_id,
+        figures.media_kind,
+        figures.last_poll_ns,
+        figures.duration_ms,
+        figures.packets,
+        figures.lost_packets,
+        figures.rate_bps,
+        figures.lost_ratio,
+        figures.frame_rate_hz,
+        figures.frame_width_mean,
+        figures.frame_height_mean,
+        figures.qp_mean,
+        figures.nack_count,
+        figures.pli_count,
+        figures.fir_count,
+        figures.jitter_mean_ms,
+        figures.rtt_mean_ms,
+        figures.jitter_buffer_mean_ms,
+        figures.freezes,
+        figures.frozen_ms,
+        figures.freeze_ratio,
+        figures.concealed_ratio,
+        figures.bandwidth_limited_ms,
+        figures.cpu_limited_ms
+    from figures
+    inner join calls
+        on figures.source_hash = calls.source_hash
+)
+
+select * from final

@@ -1,0 +1,174 @@
+-- Outcome scores over the runs of a configuration: medians with exact intervals, and how its rank depends on the percentile of delay.
+with
+
+outcomes as (
+    select * from {{ ref('run_outcome') }}
+),
+
+configurations as (
+    select * from {{ ref('configuration') }}
+),
+
+interval_ranks as (
+    select * from {{ ref('median_interval_rank') }}
+),
+
+grades as (
+    select * from {{ ref('int_quality_class_range') }}
+    where qoe_model_id = 'bufferbloat-grade'
+),
+
+counted as (
+    select
+        configuration_id,
+        role,
+        delay_basis,
+        count(case when exclusion_reason is null then 1 end) as runs,
+        count(exclusion_reason) as excluded_runs,
+        median(case when exclusion_reason is null then added_delay_ms end) as added_delay_median_ms,
+        median(case when exclusion_reason is null then responsiveness_rpm end) as responsiveness_median_rpm,
+        median(case when exclusion_reason is null then qoo_score end) as qoo_score_median,
+        median(case when exclusion_reason is null then loaded_rtt_median_ms end) as loaded_median_ms,
+        median(case when exclusion_reason is null then loaded_rtt_p95_ms end) as loaded_p95_ms
+    from outcomes
+    group by
+        configuration_id,
+        role,
+        delay_basis
+),
+
+ordered as (
+    select
+        configuration_id,
+        role,
+        delay_basis,
+        responsiveness_rpm,
+        added_delay_ms,
+        row_number() over (
+            partition by configuration_id, role, delay_basis
+            order by responsiveness_rpm
+        ) as responsiveness_rank,
+        row_number() over (
+            partition by configuration_id, role, delay_basis
+            order by added_delay_ms
+        ) as delay_rank
+    from outcomes
+    where
+        exclusion_reason is null
+        and responsiveness_rpm is not null
+        and added_delay_ms is not null
+),
+
+sizes as (
+    select
+        configuration_id,
+        role,
+        delay_basis,
+        count(*) as values_counted
+    from ordered
+    group by
+        configuration_id,
+        role,
+        delay_basis
+),
+
+bounds as (
+    select
+        sizes.configuration_id,
+        sizes.role,
+        sizes.delay_basis,
+        max(case when ordered.responsiveness_rank = interval_ranks.lower_rank then ordered.responsiveness_rpm end)
+            as responsiveness_lower_rpm,
+        max(case when ordered.responsiveness_rank = interval_ranks.upper_rank then ordered.responsiveness_rpm end)
+            as responsiveness_upper_rpm,
+        max(case when ordered.delay_rank = interval_ranks.lower_rank then ordered.added_delay_ms end) as added_delay_lower_ms,
+        max(case when ordered.delay_rank = interval_ranks.upper_rank then ordered.added_delay_ms end) as added_delay_upper_ms
+    from sizes
+    inner join interval_ranks
+        on sizes.values_counted = interval_ranks.runs
+    inner join ordered
+        on
+            sizes.configuration_id = ordered.configuration_id
+            and sizes.role = ordered.role
+            and sizes.delay_basis = ordered.delay_basis
+    group by
+        sizes.configuration_id,
+        sizes.role,
+        sizes.delay_basis
+),
+
+-- Configurations compare where rate, round-trip time, application and direction are the same.
+ranked as (
+    select
+        counted.*,
+        rank() over (
+            partition by
+                configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
+                configurations.rtt_ms, configurations.application, counted.role, counted.delay_basis
+            order by case when counted.loaded_median_ms is null then 1 else 0 end, counted.loaded_median_ms
+        ) as rank_by_median,
+        rank() over (
+            partition by
+                configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
+                configurations.rtt_ms, configurations.application, counted.role, counted.delay_basis
+            order by case when counted.loaded_p95_ms is null then 1 else 0 end, counted.loaded_p95_ms
+        ) as rank_by_p95
+    from counted
+    inner join configurations
+        on counted.configuration_id = configurations.configuration_id
+),
+
+final as (
+    select
+        ranked.configuration_id,
+        ranked.role,
+        ranked.delay_basis,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_label,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        ranked.runs,
+        ranked.excluded_runs,
+        ranked.added_delay_median_ms,
+        bounds.added_delay_lower_ms,
+        bounds.added_delay_upper_ms,
+        grades.quality_class as bufferbloat_grade,
+        ranked.responsiveness_median_rpm,
+        bounds.responsiveness_lower_rpm,
+        bounds.responsiveness_upper_rpm,
+        ranked.qoo_score_median,
+        case when bounds.responsiveness_lower_rpm is not null then cast(0.95 as double) end as level_ratio,
+        case
+            when bounds.responsiveness_lower_rpm is not null then null
+            when ranked.runs = 0 then 'no run has a score that counts'
+            when ranked.runs = 1 then 'one run'
+            when ranked.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
+            else 'a run has no idle delay, or there are more runs than the table of ranks has'
+        end as interval_null_reason,
+        case when ranked.loaded_median_ms is not null then cast(ranked.rank_by_median as bigint) end as rank_by_median,
+        case when ranked.loaded_p95_ms is not null then cast(ranked.rank_by_p95 as bigint) end as rank_by_p95,
+        case
+            when ranked.loaded_median_ms is not null and ranked.loaded_p95_ms is not null then ranked.rank_by_median != ranked.rank_by_p95
+        end as is_rank_changed
+    from ranked
+    inner join configurations
+        on ranked.configuration_id = configurations.configuration_id
+    left join bounds
+        on
+            ranked.configuration_id = bounds.configuration_id
+            and ranked.role = bounds.role
+            and ranked.delay_basis = bounds.delay_basis
+    left join grades
+        on
+            ranked.added_delay_median_ms >= coalesce(grades.lower_bound, ranked.added_delay_median_ms)
+            and (grades.upper_bound is null or ranked.added_delay_median_ms < grades.upper_bound)
+)
+
+select * from final
