@@ -138,7 +138,7 @@ wheels: ## Build the distribution sojourn with all packages into dist/ (TARGETS=
 
 # Cheap stages come first, so that a failure shows early. Each stage can be called alone after make setup-tests.
 .PHONY: test
-test: setup-tests lint test-rust test-guest test-fuzz-smoke test-unit test-integration test-browser ## Everything CI runs, stage by stage
+test: setup-tests lint test-rust test-guest test-fuzz-smoke test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
 
 .PHONY: lint
 lint: ## Formatting, types, import directions, Rust lints, SQL style
@@ -170,14 +170,19 @@ test-fuzz-smoke: ## Every fuzz target for 5 seconds, from its seeds and regressi
 .PHONY: test-unit
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
 	@echo "==> unit tests"
-	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser" $(TESTS_OF_PACKAGES) tests/repository
+	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser and not guest" $(TESTS_OF_PACKAGES) tests/repository
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
-	@.venv/bin/pytest $(PYTEST) -m "integration and not long" $(TESTS_OF_PACKAGES) tests/integration
+	@.venv/bin/pytest $(PYTEST) -m "integration and not long and not guest" $(TESTS_OF_PACKAGES) tests/integration
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
+
+.PHONY: test-testbed
+test-testbed: testbed-image ## A guest with two queues: probe, captures and counters held against each other, and ingested
+	@echo "==> testbed's guest"
+	@.venv/bin/pytest -q -m "guest and not long" testbed/tests
 
 .PHONY: test-browser
 test-browser: ## The dashboards in a real browser, over the build of test-integration; saves the screenshot of the README

@@ -27,8 +27,8 @@ from sojourn_ingest.synthetic.connection_world import ConnectionWorld
 START_NS = 1_700_000_000 * 10**9
 #: Runs of the bundled sample: a solo run with RTP, and one with a queue that drops early.
 SAMPLE_RUNS = (
-    "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1",
-    "cbr_dn_bw1000_rtt50_fq_codel-2bdp_cubic_rtp-cbr_appfirst_rep1",
+    "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1",
+    "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1",
 )
 #: The folder whose captures are decoded with the table packet.
 WITH_PACKETS = "with-packets"

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// Folders of the guest: what the host puts into the initial file system, and where results leave it.
+// Folders of the guest: what the host puts into the initial file system, and where results are before they leave it.
 const (
-	jobFolder    = "/job"
-	workFolder   = "/tmp/runs"
-	exportFolder = "/mnt/out"
-	probeLog     = "/tmp/queue_bpftrace.txt"
+	jobFolder  = "/job"
+	workFolder = "/tmp/runs"
+	probeLog   = "/tmp/queue_bpftrace.txt"
 )
 
 const probeReadyWithin = 10 * time.Minute
@@ -78,11 +77,9 @@ func bootedAndRan() error {
 			return fmt.Errorf("modprobe %s: %s", module, strings.TrimSpace(string(output)))
 		}
 	}
-	if err := os.MkdirAll(exportFolder, 0o755); err != nil {
+	results, err := openWindow()
+	if err != nil {
 		return err
-	}
-	if err := syscall.Mount("out", exportFolder, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144"); err != nil {
-		return fmt.Errorf("mount of the folder of results: %w", err)
 	}
 	if err := exec.Command("ip", "link", "set", "lo", "up").Run(); err != nil {
 		return err
@@ -93,7 +90,7 @@ func bootedAndRan() error {
 	}
 	fmt.Printf("TESTBED ready after %.1f s\n", float64(monotonicNs())/1e9)
 	for _, name := range wanted.Runs {
-		if err := runAndExport(filepath.Join(jobFolder, name), header); err != nil {
+		if err := runAndExport(filepath.Join(jobFolder, name), header, results); err != nil {
 			return err
 		}
 	}
@@ -138,7 +135,7 @@ func startProbe(wanted *job) ([]byte, func() error, error) {
 	return nil, nil, fmt.Errorf("probe not attached after %s: %s", probeReadyWithin, complaints.String())
 }
 
-func runAndExport(specificationPath string, header []byte) error {
+func runAndExport(specificationPath string, header []byte, results *window) error {
 	wanted, err := readSpecification(specificationPath)
 	if err != nil {
 		return err
@@ -163,12 +160,7 @@ func runAndExport(specificationPath string, header []byte) error {
 	if err := writeResult(came, folder); err != nil {
 		return err
 	}
-	// The host sees a run whole or not at all: the folder gets its name when all of it is there.
-	partial := filepath.Join(exportFolder, wanted.RunID+".partial")
-	if err := copyFolder(folder, partial); err != nil {
-		return err
-	}
-	if err := os.Rename(partial, filepath.Join(exportFolder, wanted.RunID)); err != nil {
+	if err := results.add(folder); err != nil {
 		return err
 	}
 	fmt.Printf("TESTBED run %s %d failures\n", wanted.RunID, len(came.Failures))
@@ -204,24 +196,4 @@ func sliceOfLog(path string, header []byte, offset int64) error {
 		return err
 	}
 	return slice.Close()
-}
-
-func copyFolder(from, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		content, err := os.ReadFile(filepath.Join(from, entry.Name()))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, entry.Name()), content, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

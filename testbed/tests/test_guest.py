@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import duckdb
 import pytest
+import yaml
 
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.execution import Progress, execute
@@ -14,8 +20,10 @@ from sojourn_testbed.ledger import Ledger
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.run_check import check_run
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = pytest.mark.guest
 
+SOJOURN = Path(sys.executable).parent / "sojourn"
+#: Two runs of five seconds, over tail-drop and over CAKE, which shapes by itself.
 SHORT = {
     "sojourn_testbed": 1,
     "study": "short",
@@ -27,12 +35,18 @@ SHORT = {
         "drain_s": 1,
     },
 }  # fmt: skip
+KILLED_WITHIN_S = 1200
 
 
 @pytest.fixture(scope="module")
-def backend() -> QemuBackend:
+def image() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sojourn" / "testbed-image"
-    found = QemuBackend(Path(os.environ.get("SOJOURN_TESTBED_IMAGE") or cache))
+    return Path(os.environ.get("SOJOURN_TESTBED_IMAGE") or cache)
+
+
+@pytest.fixture(scope="module")
+def backend(image: Path) -> QemuBackend:
+    found = QemuBackend(image)
     found.check(Plan.model_validate(SHORT))
     return found
 
@@ -45,6 +59,10 @@ def study(backend: QemuBackend, tmp_path_factory: pytest.TempPathFactory) -> tup
     return folder, told
 
 
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_probe_captures_and_counters_agree(study: tuple[Path, list[Progress]]) -> None:
     folder, told = study
     assert [step.complaints for step in told] == [(), ()]
@@ -53,6 +71,10 @@ def test_probe_captures_and_counters_agree(study: tuple[Path, list[Progress]]) -
         packets = (run / "queue_bpftrace.txt").read_text().splitlines()
         assert sum(line.startswith("D ") for line in packets) > 300
         assert any(line.startswith("X ") for line in packets), "a queue of 2 BDP and CAKE drop packets of CUBIC"
+        counts = json.loads((run / "manifest.json").read_text())["check"]["counts"]
+        assert counts["log_dequeued"] == counts["tc_sent"] == sum(line.startswith("D ") for line in packets)
+        assert counts["log_dropped"] == counts["tc_dropped"] == counts["captures_dropped"] > 0
+        assert (counts["lost_events"], counts["not_seen_before"]) == (0, 0)
 
 
 def test_a_done_study_is_not_run_again(study: tuple[Path, list[Progress]], backend: QemuBackend) -> None:
@@ -75,16 +97,51 @@ def test_a_run_whose_capture_misses_packets_is_not_good(study: tuple[Path, list[
 
 
 def test_the_results_are_ingested_without_a_complaint(study: tuple[Path, list[Progress]], tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from sojourn_ingest.cli import application
-
     folder, _ = study
-    ran = CliRunner().invoke(application(), ["ingest", str(folder), "--var", str(tmp_path)])
-    assert ran.exit_code == 0, ran.output
-    assert [line for line in ran.output.splitlines() if line.startswith(("rejected ", "partial "))] == []
-    files = str(tmp_path / "lake" / "data" / "run" / "*.parquet")
-    rows = duckdb.sql(
-        f"select aqm, bandwidth_bps, application, congestion_control from '{files}' order by aqm"
-    ).fetchall()
-    assert rows == [("cake", 2_000_000, "voice", "cubic"), ("tail-drop", 2_000_000, "voice", "cubic")]
+    ran = subprocess.run([SOJOURN, "ingest", folder, "--var", tmp_path], capture_output=True, text=True, check=True)
+    assert [line for line in ran.stdout.splitlines() if line.startswith(("rejected ", "partial "))] == []
+
+    def rows(table: str, columns: str) -> list[tuple[object, ...]]:
+        files = str(tmp_path / "lake" / "data" / table / "*.parquet")
+        return duckdb.sql(f"select distinct {columns} from '{files}' order by all").fetchall()
+
+    assert rows("run", "aqm, bandwidth_bps, application, congestion_control") == [
+        ("cake", 2_000_000, "voice", "cubic"),
+        ("tail-drop", 2_000_000, "voice", "cubic"),
+    ]
+    # Polls of CAKE's counters are polls of tc, which polls of ss resemble.
+    assert ("cake",) in rows("queue_counter", "kind")
+
+
+@pytest.mark.long
+def test_two_boots_give_the_same_bytes(
+    study: tuple[Path, list[Progress]], backend: QemuBackend, tmp_path: Path
+) -> None:
+    folder, _ = study
+    execute(Plan.model_validate(SHORT), 1, backend, tmp_path, lambda _: None, "none")
+    first, second = files_of(folder / "runs"), files_of(tmp_path / "runs")
+    assert first.keys() == second.keys()
+    assert [name for name, content in first.items() if second[name] != content] == []
+    assert any(name.endswith("after.pcap") and len(content) > 50_000 for name, content in first.items())
+
+
+@pytest.mark.long
+def test_a_killed_study_goes_on_at_the_next_run(image: Path, tmp_path: Path) -> None:
+    plan, out = tmp_path / "plan.yaml", tmp_path / "out"
+    plan.write_text(yaml.safe_dump(SHORT | {"repetitions": 2}))
+    command = [SOJOURN, "testbed", "run", plan, "--out", out, "--image", image, "--guests", "2"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as killed:
+        deadline = time.monotonic() + KILLED_WITHIN_S
+        while not Ledger(out).kept():
+            assert time.monotonic() < deadline, "no run ended"
+            assert killed.poll() is None
+            time.sleep(0.1)
+        os.kill(killed.pid, signal.SIGKILL)
+    before = Ledger(out).kept()
+    assert 0 < len(before) < 4
+    kept = {name: files_of(out / "runs" / name) for name in before}
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert len(Ledger(out).kept()) == 4
+    assert [attempt.status for attempt in Ledger(out).attempts()] == ["kept"] * 4
+    assert {name: files_of(out / "runs" / name) for name in before} == kept
+    assert not (out / ".scratch").exists()

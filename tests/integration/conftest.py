@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 
@@ -46,6 +47,12 @@ class Service:
         content = answer.json()
         assert content["next_cursor"] is None
         return list(content["rows"])
+
+
+def log_to_utc_ns(lines: list[str]) -> int:
+    """Return what a probe's own line of clocks, `# clock NS SECONDS`, adds to its times for those since the epoch."""
+    (clock,) = [line.split()[2:] for line in lines if line.startswith("# clock ")]
+    return round(Decimal(clock[1]) * 10**9) - int(clock[0])
 
 
 def free_port() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ def test_bad_inputs_end_in_outcomes_that_the_api_serves_without_a_restart(
 ) -> None:
     folder = tmp_path / "captures"
     folder.mkdir()
-    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_bbr_rtp-cbr_appfirst_rep1"
-    whole = gzip.decompress((run / "after.pcap.gz").read_bytes())
+    run = sample / "1000k_rtt50_codel_bbr_video_appfirst_rep1"
+    whole = lzma.decompress((run / "after.pcap.xz").read_bytes())
     (folder / "cut.pcap").write_bytes(whole[: len(whole) // 2])
     (folder / "text.pcap").write_text("not a capture at all\n")
     (folder / "empty.pcap").write_bytes(b"")
@@ -115,7 +116,7 @@ def test_every_format_carries_the_same_rows(service: Service) -> None:
     import pyarrow.parquet as pq
 
     url = "/v1/datasets/run_harm/rows"
-    parameters = {"study_id": "vca-fairness-vm-2026", "select": "run_id,role,harm_ratio", "limit": "1000"}
+    parameters = {"study_id": "sojourn-sample", "select": "run_id,role,harm_ratio", "limit": "1000"}
 
     def body(name: str) -> bytes:
         answer = service.client.get(url, params={**parameters, "format": name})
@@ -123,7 +124,7 @@ def test_every_format_carries_the_same_rows(service: Service) -> None:
         return answer.content
 
     expected = service.client.get(url, params=parameters).json()["rows"]
-    assert len(expected) == 16
+    assert len(expected) == 112
     assert pa.ipc.open_stream(body("arrow")).read_all().to_pylist() == expected
     assert pq.read_table(io.BytesIO(body("parquet"))).to_pylist() == expected
     assert pyarrow.csv.read_csv(io.BytesIO(body("csv"))).to_pylist() == expected

@@ -16,7 +16,7 @@ from .test_queue_marts import built
 
 pytestmark = pytest.mark.integration
 
-RUN = "cbr_dn_bw1000_rtt50_fq_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+RUN = "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1"
 SSIM = (0.99, 0.93, 0.96, 0.88)
 PSNR_DB = (38.5, 30.0, 41.25)
 LOADS_MS = (1300.5, 3800.0)

@@ -60,7 +60,7 @@ def test_fingerprint_follows_the_statistics(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.integration
 def test_a_failing_test_publishes_nothing_and_is_named(tmp_path: Path, repository: Path, sample: Path) -> None:
-    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
     var = tmp_path / "var"
     project = tmp_path / "models"
     shutil.copytree(repository / "models", project, ignore=shutil.ignore_patterns("target", "logs"))
@@ -79,7 +79,7 @@ def test_a_failing_test_publishes_nothing_and_is_named(tmp_path: Path, repositor
 
 @pytest.mark.integration
 def test_the_same_files_give_the_same_build_in_another_lake(tmp_path: Path, sample: Path) -> None:
-    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
     builds = []
     for name in ("first", "second"):
         var = tmp_path / name

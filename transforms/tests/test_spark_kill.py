@@ -95,10 +95,15 @@ def assert_same_lake(left: Path, right: Path) -> None:
     assert list(lake.root.rglob("*.tmp")) == []
 
 
+def one_block(sample: Path) -> list[Path]:
+    """One run of each configuration."""
+    return sorted(sample.glob("*_rep1"))
+
+
 @pytest.fixture(scope="module")
 def expected(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     var = tmp_path_factory.mktemp("threads")
-    finish(start(var, "ingest", sample))
+    finish(start(var, "ingest", *one_block(sample)))
     return var
 
 
@@ -110,7 +115,7 @@ def test_an_ingest_whose_worker_is_killed_finishes_with_every_row_once(
     at_facts = {"SOJOURN_STOP_AT": "facts.written", "SOJOURN_STOP_FILE": str(file)}
     conf = {"spark.executor.memory": "700m"} | {f"spark.executorEnv.{name}": value for name, value in at_facts.items()}
     options = [part for name, value in conf.items() for part in ("--spark-conf", f"{name}={value}")]
-    running = start(var, "ingest", "--engine", "spark", "--master", cluster.master_url, *options, sample)
+    running = start(var, "ingest", "--engine", "spark", "--master", cluster.master_url, *options, *one_block(sample))
     paused = stopped_at(file, running)
     cluster.kill_worker(cluster.worker_of(paused))
     end(paused)
@@ -122,7 +127,7 @@ def test_an_ingest_whose_driver_is_killed_is_completed_by_the_same_command(
     expected: Path, sample: Path, tmp_path: Path
 ) -> None:
     var, file = tmp_path / "var", tmp_path / "stopped"
-    command = ("ingest", "--engine", "spark", "--master", "local[2]", sample)
+    command = ("ingest", "--engine", "spark", "--master", "local[2]", *one_block(sample))
     running = start(var, *command, SOJOURN_STOP_AT="commit.published:3", SOJOURN_STOP_FILE=str(file))
     assert stopped_at(file, running) == running.pid
     os.killpg(running.pid, signal.SIGKILL)
@@ -139,7 +144,7 @@ def test_a_build_whose_driver_and_then_whose_worker_is_killed_gives_the_same_mar
 ) -> None:
     finish(start(expected, "build"))
     var = tmp_path / "var"
-    finish(start(var, "ingest", sample))
+    finish(start(var, "ingest", *one_block(sample)))
     spark = ("--engine", "spark", "--master", cluster.master_url, "--spark-conf", "spark.executor.memory=700m")
     command = ("build", *spark, "--spark-conf", SHORT_LIVED)
     marts = var / "spark" / "warehouse" / "marts.db"

@@ -48,7 +48,8 @@ def assert_equal_on_both_engines(folder: Path, *inputs: Path) -> dict[str, int]:
 def test_every_table_and_mart_of_the_sample_and_a_world_is_equal_on_both_engines(tmp_path: Path, sample: Path) -> None:
     world = tmp_path / "world"
     sojourn(tmp_path, "generate", "connections", *WORLD, "--out", world)
-    rows = assert_equal_on_both_engines(tmp_path, sample, world)
+    # Two repetitions of each configuration: enough for every mart, and a Spark task for each file takes its time.
+    rows = assert_equal_on_both_engines(tmp_path, *sorted(sample.glob("*_rep[12]")), world)
     # Both halves are there: what was compared is not two times nothing.
     assert rows["run_queuing_delay"] > 0
     assert rows["rtt_histogram"] > 1000

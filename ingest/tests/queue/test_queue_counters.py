@@ -12,6 +12,7 @@ import pytest
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_polls import TcPolls, counter_row, queue_counter_batch
+from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.series.flent.document import FlentDocument
 from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
 
@@ -19,6 +20,12 @@ CODEL: dict[str, Any] = {
     "kind": "codel", "handle": "b1:", "parent": "b0:1", "options": {"limit": 8, "target": 4999}, "bytes": 476,
     "packets": 6, "drops": 2, "overlimits": 1, "requeues": 0, "backlog": 98, "qlen": 1, "count": 3, "lastcount": 2,
     "ldelay": 38445, "dropping": True, "drop_next": -120, "maxpacket": 98, "ecn_mark": 4, "drop_overlimit": 5,
+}  # fmt: skip
+CAKE: dict[str, Any] = {
+    "kind": "cake", "handle": "b0:", "root": True, "refcnt": 2,
+    "options": {"bandwidth": 250000, "diffserv": "besteffort", "rtt": 50000, "raw": True, "overhead": 0}, "bytes": 672,
+    "packets": 732, "drops": 5, "overlimits": 0, "requeues": 0, "backlog": 0, "qlen": 0, "memory_used": 768,
+    "tins": [{"threshold_rate": 250000, "sent_bytes": 672, "sent_packets": 732, "drops": 5, "ecn_mark": 0}],
 }  # fmt: skip
 MQ = [{"kind": "fq_codel", "handle": "0:", "dev": "eth0", "parent": f":{queue}", "bytes": queue} for queue in (1, 2)]
 
@@ -60,6 +67,22 @@ def test_disciplines_without_a_handle_are_told_apart_by_their_parent(tmp_path: P
         (0, "0:@:1", 1), (0, "0:@:2", 2), (1, "0:@:1", 1), (1, "0:@:2", 2),
     ]  # fmt: skip
     assert (reading.records_read, reading.refused) == (2, {"duplicate_qdisc": 1})
+
+
+def test_polls_of_cake_are_of_tc_and_not_of_ss(tmp_path: Path) -> None:
+    """CAKE's options have a key "raw", and so have polls of ss."""
+    path = tmp_path / "qdisc_stats.jsonl"
+    path.write_text(poll(10, CAKE) + poll(20, CAKE))
+    content = path.read_bytes()
+    source = Source(path, "none", content, len(content))
+    assert Registry().recognise(source).name == "tc_polls"
+    rows, reading = read(path)
+    assert [(row["kind"], row["dropped_packets"], row["sent_packets"]) for row in rows] == [("cake", 5, 732)] * 2
+    assert reading.refused == {}
+    # The same key one level up is the text that ss printed.
+    path.write_text('{"ts_ns":10,"ts_end_ns":15,"raw":"ESTAB 0 0 10.0.1.2:40001 10.0.2.2:5201 cubic rtt:50/1"}\n')
+    content = path.read_bytes()
+    assert Registry().recognise(Source(path, "none", content, len(content))).name == "ss_polls"
 
 
 def test_outputs_one_after_the_other_have_the_times_before_them(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Every attempt has an outcome, nothing stops the others, and repeating adds nothing."""
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -118,9 +119,9 @@ def test_no_public_address_reaches_the_lake(tmp_path: Path, inputs: Path) -> Non
 
 
 def test_a_manifest_brings_the_description_of_its_study(tmp_path: Path, sample: Path) -> None:
-    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
     ingest(tmp_path, run)
-    assert [row["study_id"] for row in rows(tmp_path, "study")] == ["vca-fairness-vm-2026"]
+    assert [row["study_id"] for row in rows(tmp_path, "study")] == ["sojourn-sample"]
     assert {row["role"] for row in rows(tmp_path, "demand_rule")} == {"app", "tcp"}
     bound = {row["measurement_hash"] for row in rows(tmp_path, "run_source")}
     assert {row["source_hash"] for row in rows(tmp_path, "queue_packet")} <= bound
@@ -137,9 +138,9 @@ def test_a_broken_study_description_is_an_outcome(tmp_path: Path, inputs: Path) 
 
 
 def test_a_description_beside_the_data_replaces_the_bundled_one(tmp_path: Path, sample: Path, inputs: Path) -> None:
-    run = sample / "base_dn_bw1000_rtt50_taildrop-2bdp_none_rtp-cbr_solo_rep1"
+    run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
     ingest(tmp_path, run)
-    own = "sojourn_study: 1\nstudy_id: vca-fairness-vm-2026\ntitle: Mine\ndescription: d\nlicence: CC0-1.0\n"
+    own = "sojourn_study: 1\nstudy_id: sojourn-sample\ntitle: Mine\ndescription: d\nlicence: CC0-1.0\n"
     (inputs / "study.yaml").write_text(own)
     ingest(tmp_path, inputs)
     assert [row["title"] for row in rows(tmp_path, "study")] == ["Mine"]
@@ -167,7 +168,7 @@ def test_a_readers_own_bug_is_recorded_not_raised(
 
 
 def test_same_input_gives_same_bytes_with_any_number_of_workers(tmp_path: Path, sample: Path) -> None:
-    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+    run = sample / "1000k_rtt50_codel_cubic_video_appfirst_rep1"
     contents = []
     for workers in (1, 4):
         var = tmp_path / str(workers)
@@ -223,13 +224,14 @@ def _sorted_table(var: Path, name: str) -> pa.Table:
 
 
 def test_the_captures_of_a_run_are_paired_once(tmp_path: Path, sample: Path) -> None:
-    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+    run = sample / "1000k_rtt50_codel_cubic_video_appfirst_rep1"
     first = ingest(tmp_path, run)
-    assert first["before.pcap.gz+after.pcap.gz"].commit.status == "ok"
+    assert first["before.pcap.xz+after.pcap.xz"].commit.status == "ok"
     (pair,) = rows(tmp_path, "capture_pair")
     hashes = {row["measurement"]: row["measurement_hash"] for row in rows(tmp_path, "run_source")}
     assert (pair["before_hash"], pair["after_hash"]) == (hashes["capture_before"], hashes["capture_after"])
-    assert pair["dropped_packets"] == 246
+    counted = json.loads((run / "manifest.json").read_text())["check"]["counts"]
+    assert pair["dropped_packets"] == counted["tc_dropped"] > 100
     assert pair["sent_packets"] == len(rows(tmp_path, "packet_pair"))
     assert {row["source_hash"] for row in rows(tmp_path, "flow_pair")} == {pair["source_hash"]}
     again = ingest(tmp_path, run)
@@ -238,8 +240,8 @@ def test_the_captures_of_a_run_are_paired_once(tmp_path: Path, sample: Path) -> 
 
 
 def test_a_capture_that_is_not_the_listed_one_is_not_paired(tmp_path: Path, inputs: Path, sample: Path) -> None:
-    run = sample / "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
-    for name in ("manifest.json", "before.pcap.gz"):
+    run = sample / "1000k_rtt50_codel_cubic_video_appfirst_rep1"
+    for name in ("manifest.json", "before.pcap.xz"):
         (inputs / name).write_bytes((run / name).read_bytes())
     write_pcap(inputs / "after.pcap", [udp_frame(b"x")])
     attempts = ingest(tmp_path, inputs)

@@ -37,17 +37,16 @@ def minimal(**more: object) -> dict[str, object]:
 
 
 def test_sample_run(sample: Path) -> None:
-    tables = read(sample / "cbr_dn_bw1000_rtt50_taildrop-10bdp_bbr_rtp-cbr_appfirst_rep1" / "manifest.json")
+    tables = read(sample / "1000k_rtt50_taildrop-10bdp_bbr_video_appfirst_rep1" / "manifest.json")
     (run,) = tables["run"]
-    assert run["study_id"] == "vca-fairness-vm-2026"
+    assert run["study_id"] == "sojourn-sample"
     assert run["aqm"] == "tail-drop"
     assert run["queue_discipline"] == "bfifo"
     assert run["queue_size_bdp"] == 10.0
-    assert run["window_end_ns"] - run["window_start_ns"] == 20 * 10**9  # type: ignore[operator]
-    assert [row["role"] for row in tables["run_flow"]] == ["tcp", "tcp_control", "app"]
+    assert run["window_end_ns"] - run["window_start_ns"] == 10 * 10**9  # type: ignore[operator]
+    assert [row["role"] for row in tables["run_flow"]] == ["tcp", "app"]
     assert {row["measurement"] for row in tables["run_source"]} == {
-        "capture_before", "capture_after", "queue_log", "queue_log_decoded", "queue_counters", "tcp_polls",
-        "iperf3", "ping",
+        "capture_before", "capture_after", "queue_log", "queue_counters", "tcp_polls", "iperf3", "ping",
     }  # fmt: skip
 
 

@@ -205,7 +205,7 @@ def test_a_wrong_programme_or_score_says_what_to_mend(before: str, after: str, m
 
 def test_bundled_descriptions_are_valid() -> None:
     ids = [KnownStudy.load(path).description.study_id for path in bundled_description_paths()]
-    assert ids == ["tma23-imvca", "vca-fairness-vm-2026"]
+    assert ids == ["sojourn-sample", "tma23-imvca", "vca-fairness-vm-2026"]
 
 
 def bundled(name: str) -> StudyTable:

@@ -45,6 +45,9 @@ def run(
     compression: Annotated[
         Literal["gzip", "xz", "none"], typer.Option(help="How captures and logs are kept.")
     ] = "gzip",
+    guests: Annotated[
+        int, typer.Option(min=1, max=64, help="Guests side by side (qemu): one core and 2.5 GiB of memory each.")
+    ] = 1,
 ) -> None:
     """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
 
@@ -59,7 +62,7 @@ def run(
     """
     from sojourn_testbed.commands import run_plan
 
-    run_plan(plan_file, out, backend, repetitions, image, compression)
+    run_plan(plan_file, out, backend, repetitions, image, compression, guests)
 
 
 def status(

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sojourn_testbed.backend.interface import Backend, BackendError
+from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.cells import blocks, cells
@@ -65,6 +65,7 @@ def run_plan(
     repetitions: int | None,
     image: Path | None,
     compression: Compression,
+    guests: int,
 ) -> None:
     """Carry out a plan, or go on with it.
 
@@ -77,30 +78,31 @@ def run_plan(
     """
     plan = _loaded(plan_file)
     folder = (out or Path(plan.study)).resolve()
+    if guests > 1 and backend == "netns":
+        raise typer.BadParameter("namespaces of one machine take one run at a time", param_hint="--guests")
     chosen = QemuBackend(_image(image)) if backend == "qemu" else NetnsBackend(_image(image))
     try:
         chosen.check(plan)
-        _with_progress(plan, repetitions or plan.repetitions, chosen, folder, compression, dict(chosen.versions()))
+        with _progress_bar() as bar:
+            total = sum(map(len, blocks(plan, repetitions)))
+            task = bar.add_task("runs", total=total, completed=len(Ledger(folder).kept()))
+
+            def tell(step: Step) -> None:
+                bar.update(task, completed=step.done)
+                if step.complaints:
+                    bar.console.print(f"{step.run_id}: {'; '.join(step.complaints)}")
+
+            made_with = dict(chosen.versions())
+            execute(plan, repetitions or plan.repetitions, chosen, folder, tell, compression, made_with, guests)
     except (BackendError, PlanError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
     typer.echo(f"results in {folder}; next: sojourn ingest {folder} && sojourn build")
 
 
-def _with_progress(
-    plan: Plan, repetitions: int, backend: Backend, folder: Path, compression: Compression, made_with: dict[str, str]
-) -> None:
+def _progress_bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        done = len(Ledger(folder).kept())
-        task = bar.add_task("runs", total=sum(map(len, blocks(plan, repetitions))), completed=done)
-
-        def tell(step: Step) -> None:
-            bar.update(task, completed=step.done)
-            if step.complaints:
-                bar.console.print(f"{step.run_id}: {'; '.join(step.complaints)}")
-
-        execute(plan, repetitions, backend, folder, tell, compression, made_with)
+    return Progress(*columns, console=Console(stderr=True))
 
 
 def show_status(folder: Path) -> None:

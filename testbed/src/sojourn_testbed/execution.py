@@ -7,8 +7,10 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 from sojourn_testbed.backend.interface import Backend
@@ -46,8 +48,9 @@ def execute(
     on_progress: Callable[[Progress], None],
     compression: Compression = "gzip",
     made_with: dict[str, Any] | None = None,
+    guests: int = 1,
 ) -> None:
-    """Carry out what of a plan is not done yet.
+    """Carry out what of a plan is not done yet, ``guests`` blocks at a time.
 
     Raises
     ------
@@ -62,26 +65,47 @@ def execute(
     ordered = blocks(plan, repetitions)
     total = sum(map(len, ordered))
     scratch = folder / ".scratch"
-    clock = [time.monotonic()]
+    noting = Lock()
+    stopped = Event()
 
-    def finish(run: Run, raw: Path) -> None:
-        check = check_run(raw, run.cell.set_queue.rate_bps)
-        seconds, clock[0] = time.monotonic() - clock[0], time.monotonic()
-        last_try = ledger.failures(run.run_id) + 1 >= TRIES
-        if check.complaints and not last_try:
-            ledger.add(Attempt(run.run_id, "failed", list(check.complaints), round(seconds, 1)))
-            shutil.rmtree(raw)
-        else:
-            keep_run(plan, run, raw, folder / "runs" / run.run_id, check, made_with or {}, compression)
-            ledger.add(Attempt(run.run_id, "kept", list(check.complaints), round(seconds, 1)))
-        on_progress(Progress(len(ledger.kept()), total, run.run_id, check.complaints))
+    def carry_out(number: int, block: list[Run]) -> None:
+        begun = time.monotonic()
 
+        def finish(run: Run, raw: Path) -> None:
+            nonlocal begun
+            check = check_run(raw, run.cell.set_queue.rate_bps)
+            seconds, begun = round(time.monotonic() - begun, 1), time.monotonic()
+            last_try = ledger.failures(run.run_id) + 1 >= TRIES
+            if check.complaints and not last_try:
+                shutil.rmtree(raw)
+            else:
+                keep_run(plan, run, raw, folder / "runs" / run.run_id, check, made_with or {}, compression)
+            with noting:
+                kept = "kept" if last_try or not check.complaints else "failed"
+                ledger.add(Attempt(run.run_id, kept, list(check.complaints), seconds))
+                on_progress(Progress(len(ledger.kept()), total, run.run_id, check.complaints))
+
+        mine = scratch / f"block{number}"
+        while not stopped.is_set() and (waiting := [run for run in block if run.run_id not in ledger.kept()]):
+            shutil.rmtree(mine, ignore_errors=True)
+            begun = time.monotonic()
+            try:
+                backend.carry_out(plan, waiting, mine, finish)
+            except BaseException:
+                stopped.set()
+                raise
+
+    shutil.rmtree(scratch, ignore_errors=True)
     try:
-        for block in ordered:
-            while waiting := [run for run in block if run.run_id not in ledger.kept()]:
-                shutil.rmtree(scratch, ignore_errors=True)
-                clock[0] = time.monotonic()
-                backend.carry_out(plan, waiting, scratch, finish)
+        with ThreadPoolExecutor(max_workers=guests) as pool:
+            started = [pool.submit(carry_out, number, block) for number, block in enumerate(ordered, start=1)]
+            try:
+                for one in started:
+                    one.result()
+            except BaseException:
+                stopped.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

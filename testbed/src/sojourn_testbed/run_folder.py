@@ -87,7 +87,9 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
         "cc": cell.congestion_control,
         "app": cell.application,
         "order": cell.start_order,
-        "repetition": run.repetition,
+        # Not "repetition": runs of the same number would be compared as pairs, and those of a block share no cause of
+        # variation, since each has a seed of its own.
+        "block": run.repetition,
         "seed": run.seed,
         "t0": {"epoch_s": start_s},
         "window": {

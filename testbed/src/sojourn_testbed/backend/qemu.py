@@ -1,9 +1,8 @@
 """Runs in a guest under QEMU with a virtual clock: no privileges, no KVM, no network, and no effect of the host's load.
 
 ``-icount shift=0,sleep=off`` makes one instruction of the guest one nanosecond of its time, and idle time takes none.
-All that the guest reads is in its memory before the first instruction (kernel, file system, specifications), and its
-random numbers come from no hardware. Runs of two boots still differ: results leave by 9p, whose answers come when the
-host finds time.
+All that the guest reads is in its memory before the first instruction (kernel, file system, specifications), its random
+numbers begin with a seed, and runs leave it by shared memory: two boots with the same runs are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sojourn_testbed.backend.interface import BackendError, Estimate
+from sojourn_testbed.backend.window import WINDOW_BYTES, Window
 from sojourn_testbed.cells import Run
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.queue_disciplines import ROOT_HANDLE_NUMBER
@@ -32,7 +32,6 @@ KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 tsc=reliable mitigations=off nokaslr audit=0 apparmor=0 random.trust_cpu=off "
     "rdinit=/init"
 )
-GUEST_MODULES = ("virtio_pci", "9pnet_virtio", "9p")
 #: Seconds of one core, measured on 2 cores of a 2026 server: booting with the probe attached, and a second of a run.
 BOOT_SECONDS = 40.0
 SECONDS_PER_RUN_SECOND = 0.9
@@ -85,16 +84,21 @@ class QemuBackend:
             handle.write(archive(_job(plan, runs)))
         console = folder / "console.txt"
         waiting = {run.run_id: run for run in runs}
+        window = Window(folder / "window")
         with (
             console.open("wb") as log,
             subprocess.Popen(
-                self._command(initrd, raw), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+                self._command(initrd, window.path, runs[0].seed),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             ) as guest,
         ):
             try:
                 while waiting:
                     ended = guest.poll() is not None
-                    self._hand_over(waiting, raw, on_run)
+                    for path in window.unpack(raw):
+                        on_run(waiting.pop(path.name), path)
                     if ended:
                         break
                     time.sleep(0.2)
@@ -113,25 +117,27 @@ class QemuBackend:
                 f"the guest ended before {len(waiting)} of its runs: {said[-1] if said else 'see'} ({console})"
             )
 
-    @staticmethod
-    def _hand_over(waiting: dict[str, Run], raw: Path, on_run: Callable[[Run, Path], None]) -> None:
-        for run_id in [name for name in waiting if (raw / name).is_dir()]:
-            on_run(waiting.pop(run_id), raw / run_id)
-
-    def _command(self, initrd: Path, out: Path) -> list[str]:
+    def _command(self, initrd: Path, window: Path, seed: int) -> list[str]:
+        # A comma ends a value of QEMU's options unless doubled.
+        shared = str(window).replace(",", ",,")
         return [
+            # A guest does not outlive this process, however that ends.
+            "setpriv", "--pdeathsig", "KILL", "--",
             PROGRAMME, "-accel", "tcg,thread=single", "-cpu", "max,rdrand=off,rdseed=off", "-smp", "1",
             "-icount", "shift=0,sleep=off", "-m", str(MEMORY_MIB), "-nodefaults", "-nographic", "-serial", "stdio",
-            "-no-reboot",
-            "-rtc", f"base={CLOCK},clock=vm", "-kernel", str(self._image / "vmlinuz"), "-initrd", str(initrd),
-            "-append", KERNEL_WORDS, "-virtfs", f"local,path={out},mount_tag=out,security_model=none",
+            "-no-reboot", "-rtc", f"base={CLOCK},clock=vm", "-kernel", str(self._image / "vmlinuz"),
+            "-initrd", str(initrd), "-append", KERNEL_WORDS,
+            # QEMU hands the kernel a seed for its random numbers, which is from the host's unless said so.
+            "-seed", str(seed),
+            "-object", f"memory-backend-file,id=window,share=on,mem-path={shared},size={WINDOW_BYTES}",
+            "-device", "ivshmem-plain,memdev=window",
         ]  # fmt: skip
 
 
 def _job(plan: Plan, runs: Sequence[Run]) -> dict[str, bytes]:
     files = {f"job/{number:04}.json": specification(plan, run) for number, run in enumerate(runs)}
     job = {
-        "modules": [*GUEST_MODULES, *modules(plan)],
+        "modules": modules(plan),
         "probe_argv": ["bpftrace", "-B", "line", "/queue.bt", str(ROOT_HANDLE_NUMBER)],
         "probe_ready": "# clock",
         "runs": [Path(name).name for name in files],
