@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hmac import compare_digest
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import SecretStr
+from starlette.datastructures import Headers
 
 from sojourn_api.problems import ProblemError
 
@@ -14,16 +17,10 @@ _bearer = HTTPBearer(auto_error=False, description="An API key, when the service
 _header = APIKeyHeader(name="X-API-Key", auto_error=False, description="An API key, when it is guarded")
 
 
-def require_key(
-    request: Request,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    header: Annotated[str | None, Depends(_header)],
-) -> None:
-    """Refuse a request without a valid key, when keys are set."""
-    keys = request.app.state.settings.api_keys
-    if not keys:
-        return
-    given = [bearer.credentials if bearer else None, header]
+def has_key(headers: Headers, keys: Sequence[SecretStr]) -> bool:
+    """Return whether the headers of a request have one of the keys."""
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    given = [credentials.strip() if scheme.lower() == "bearer" else None, headers.get("x-api-key")]
     # Every key is compared, and each in constant time, so that the time taken discloses nothing about them.
     matches = [
         compare_digest(offered.encode(), key.get_secret_value().encode())
@@ -31,7 +28,17 @@ def require_key(
         if offered is not None
         for key in keys
     ]
-    if not any(matches):
+    return any(matches)
+
+
+def require_key(
+    request: Request,
+    _bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    _header: Annotated[str | None, Depends(_header)],
+) -> None:
+    """Refuse a request without a valid key, when keys are set."""
+    keys = request.app.state.settings.api_keys
+    if keys and not has_key(request.headers, keys):
         raise ProblemError(
             "unauthorized",
             "Send a valid key as 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.",

@@ -23,6 +23,9 @@ class Metrics:
             ["method", "route", "status"],
             registry=self.registry,
         )
+        self.kept = Counter(
+            "sojourn_http_kept_responses", "Responses sent from memory, without a query", registry=self.registry
+        )
         self.seconds = Histogram(
             "sojourn_http_request_seconds",
             "Time from the request to the end of its response",
