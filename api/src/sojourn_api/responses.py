@@ -12,7 +12,8 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from sojourn_api.conditional import etag, has_already
-from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode, json_bytes
+from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode
+from sojourn_api.json_rows import json_bytes
 
 
 @dataclass(frozen=True)
