@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import math
+import os
 import socket
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
     from sojourn_api.settings import Settings
+
+_WORKER = "sojourn_api.worker:create_worker_app"
 
 # One line a paragraph: the help is wrapped to the width of the terminal.
 _HELP = "\n\n".join(
@@ -75,36 +81,72 @@ def serve(
             help="Folder of the published builds.", show_default="SOJOURN_SNAPSHOTS, or SOJOURN_VAR/snapshots"
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, help="Processes that answer; each holds the build and its own kept responses in memory."),
+    ] = 1,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
 ) -> None:
     """Serve the published build; see the help text."""
     # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
     import uvicorn
 
-    from sojourn_api.app import create_app
-    from sojourn_api.snapshot import SnapshotError, SnapshotStore
+    from sojourn_api.logs import log_to_stderr
+    from sojourn_api.snapshot import SnapshotError
 
     settings = _settings(snapshots)
-    app = create_app(settings)
-    store: SnapshotStore = app.state.store
     try:
-        pointer = store.start()
+        app, build_id = _opened(settings) if workers == 1 else (_WORKER, _checked(settings))
     except SnapshotError as error:
         raise _fail(str(error)) from None
     listener = _listening_socket(host, port)
     bound_port = listener.getsockname()[1]
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr()
+    # Whoever stops the service waits at most for what a query may take.
+    seconds = math.ceil(settings.api_query_seconds) + 1
     config = uvicorn.Config(
         app,
+        factory=workers > 1,
+        workers=workers,
         log_config=None,
         access_log=access_log,
         server_header=False,
-        # Whoever stops the service waits at most for what a query may take.
-        timeout_graceful_shutdown=math.ceil(settings.api_query_seconds) + 1,
+        timeout_graceful_shutdown=seconds,
+        timeout_worker_healthcheck=seconds,
     )
     shown_host = f"[{host}]" if ":" in host else host
-    typer.echo(f"Serving build {pointer.build_id} on http://{shown_host}:{bound_port} (documentation: /docs)")
-    uvicorn.Server(config).run(sockets=[listener])
+    typer.echo(f"Serving build {build_id} on http://{shown_host}:{bound_port} (documentation: /docs)")
+    if workers == 1:
+        uvicorn.Server(config).run(sockets=[listener])
+    else:
+        _run_workers(config, listener, settings)
+
+
+def _opened(settings: Settings) -> tuple[FastAPI, str]:
+    """Return the application that serves in this process, and the build that it has opened."""
+    from sojourn_api.app import create_app
+
+    app = create_app(settings)
+    return app, app.state.store.start().build_id
+
+
+def _checked(settings: Settings) -> str:
+    """Return the published build, which workers can open."""
+    from sojourn_api.snapshot import Snapshot, published_pointer
+
+    build_id = published_pointer(settings.snapshots_folder).build_id
+    Snapshot.open(settings.snapshots_folder / build_id, settings).close()
+    return build_id
+
+
+def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings) -> None:
+    """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
+    from uvicorn.supervisors import Multiprocess
+
+    os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
+    with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        Multiprocess(config, sockets=[listener]).run()
 
 
 def register(app: typer.Typer) -> None:
