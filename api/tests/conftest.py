@@ -276,6 +276,12 @@ def build() -> Build:
     return example_build()
 
 
+@pytest.fixture(scope="session")
+def another_build() -> Build:
+    """The same runs with other values."""
+    return example_build(seed=8)
+
+
 @pytest.fixture
 def publish(tmp_path: Path) -> Publish:
     """A function that publishes a build in this test's folder, and returns the folder of snapshots."""

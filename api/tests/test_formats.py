@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from fastapi.testclient import TestClient
 
-from sojourn_api.formats import OutputColumn, encode, json_bytes, json_rows, rows_of
+from sojourn_api.formats import OutputColumn, encode
+from sojourn_api.json_rows import joined_rows, json_bytes, json_rows, rows_of
 
 URLS = [
     "/v1/datasets/run_harm/rows?limit=20",
@@ -176,6 +177,19 @@ def test_rows_as_json_are_those_of_each_value_alone(rows: int) -> None:
     decimals = table.append_column("price", pa.array([Decimal("1.25")] * rows, pa.decimal128(10, 2)))
     for written in (table, chunked, table.slice(rows // 2), decimals, table.select([])):
         assert json_rows(written) == [json_bytes(row) for row in rows_of(written)]
+
+
+@pytest.mark.parametrize("rows", [2000, 30_000])
+def test_many_rows_are_written_as_few_are(rows: int) -> None:
+    table = typed_table(rows)
+    chunked = pa.concat_tables([table, table.slice(rows // 3, rows // 2)])
+    same_names = table.select(["whole", "flag"]).rename_columns(["a", "A"])
+    for written in (table, chunked, same_names):
+        # A number may have another form, such as 1e16 or 10000000000000000.0, but never another value or type.
+        assert repr(json.loads(b"[%b]" % joined_rows(written, b","))) == repr(
+            [json.loads(row) for row in json_rows(written)]
+        )
+    assert joined_rows(table, b"\n").count(b"\n") == rows - 1
 
 
 def test_a_body_is_that_of_the_whole_document() -> None:

@@ -35,11 +35,11 @@ def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture
-def server(publish: Any, build: Any) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
+@pytest.fixture(params=[1, 2], ids=["one process", "two workers"])
+def server(publish: Any, build: Any, request: Any) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
     folder = publish(build)
     process = subprocess.Popen(
-        [*COMMAND, "--port", "0", "--snapshots", str(folder)],
+        [*COMMAND, "--port", "0", "--workers", str(request.param), "--snapshots", str(folder)],
         env=environment(PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -61,20 +61,43 @@ def test_a_real_server_answers_switches_and_stops(
     server: tuple[subprocess.Popen[str], str, Path], publish: Any, build: Any
 ) -> None:
     process, base, _ = server
-    with httpx.Client(base_url=base, timeout=10) as client:
+    with httpx.Client(base_url=base, timeout=60) as client:
         assert client.get("/healthz").json() == {"status": "ok", "build_id": "b1"}
         rows = client.get("/v1/datasets/run_harm/rows?limit=100000")
         assert rows.json()["rows"] == build.rows("run_harm")
         assert "server" not in rows.headers
         assert client.get("/v1/distributions/queuing_delay?format=csv").text.startswith('"delay_basis","n","runs"')
         publish(build, "b2")
-        assert client.get("/healthz").json()["build_id"] == "b2"
+        for _ in range(10):
+            with httpx.Client(base_url=base, timeout=60) as another:  # a connection of its own, to any worker
+                assert another.get("/healthz").json()["build_id"] == "b2"
+                assert another.get("/v1/studies").json()["build_id"] == "b2"
+        # Whichever answers has counted for all.
+        counted = re.search(r'requests_total\{.*route="/v1/studies".*\} (.*)', client.get("/metrics").text)
+        assert counted
+        assert counted.group(1) == "10.0"
         assert client.get("/v1/nope").json()["status"] == 404
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode in (0, -signal.SIGTERM)
     assert "Traceback" not in errors
     assert "leaked" not in errors
+
+
+def test_workers_end_with_a_killed_parent(publish: Any, build: Any) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--port", "0", "--workers", "2", "--snapshots", str(publish(build))],
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout
+    base = process.stdout.readline().split(" on ")[1].split(" ")[0]
+    assert httpx.get(f"{base}/healthz", timeout=60).status_code == 200
+    process.kill()
+    # The pipe is open for as long as any of them lives.
+    process.communicate(timeout=60)
 
 
 def test_no_build_is_one_line(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from sojourn_api import __version__, problems
+from sojourn_api.authentication import has_key
 from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
+from sojourn_api.kept_responses import KeptResponses, KeptResponsesMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
 from sojourn_api.openapi import DocumentedApp
 from sojourn_api.problems import ProblemError, problem_response
@@ -79,9 +81,18 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.health_threads = CapacityLimiter(2)
     problems.install(app)
     app.add_exception_handler(SnapshotError, _on_snapshot_error)
-    # From the outside in: metrics, gzip, zstd. A response that zstd has compressed passes gzip unchanged.
+    # From the outside in: metrics, kept responses, gzip, zstd. A response that zstd has compressed passes gzip
+    # unchanged, and is kept compressed.
     app.add_middleware(ZstdMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=MINIMUM_BYTES, compresslevel=5)
+    kept = app.state.kept = KeptResponses(chosen.api_kept_bytes)
+    app.add_middleware(
+        KeptResponsesMiddleware,
+        store=store,
+        kept=kept,
+        may_read=lambda headers: not chosen.api_keys or has_key(headers, chosen.api_keys),
+        on_kept=measured.kept.inc,
+    )
     app.add_middleware(MetricsMiddleware, metrics=measured)
     app.include_router(documentation_page.router)
     for module in (service, catalogue, rows, distributions, comparisons):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from hmac import compare_digest
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import SecretStr
+from starlette.datastructures import Headers
 
 from sojourn_api.problems import ProblemError
 
@@ -27,16 +30,10 @@ def digest_of(setting: str) -> bytes:
     return bytes.fromhex(hashed["digest"]) if hashed else hashlib.sha256(setting.encode()).digest()
 
 
-def require_key(
-    request: Request,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    header: Annotated[str | None, Depends(_header)],
-) -> None:
-    """Refuse a request without a valid key, when keys are set."""
-    keys = request.app.state.settings.api_keys
-    if not keys:
-        return
-    given = [bearer.credentials if bearer else None, header]
+def has_key(headers: Headers, keys: Sequence[SecretStr]) -> bool:
+    """Return whether the headers of a request have one of the keys."""
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    given = [credentials.strip() if scheme.lower() == "bearer" else None, headers.get("x-api-key")]
     # Every key is compared, and each in constant time, so that the time taken discloses nothing about them. Of what was
     # sent only the hash is compared: sending a hash that was read at rest opens nothing.
     matches = [
@@ -45,7 +42,17 @@ def require_key(
         if offered is not None
         for key in keys
     ]
-    if not any(matches):
+    return any(matches)
+
+
+def require_key(
+    request: Request,
+    _bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    _header: Annotated[str | None, Depends(_header)],
+) -> None:
+    """Refuse a request without a valid key, when keys are set."""
+    keys = request.app.state.settings.api_keys
+    if keys and not has_key(request.headers, keys):
         raise ProblemError(
             "unauthorized",
             "Send a valid key as 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.",

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
 import math
+import os
 import socket
 import ssl
-import threading
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
     from sojourn_api.settings import Settings
+
+_WORKER = "sojourn_api.worker:create_worker_app"
 
 # One line a paragraph: the help is wrapped to the width of the terminal.
 _HELP = "\n\n".join(
@@ -30,15 +34,6 @@ _HELP = "\n\n".join(
         "environment variables: SOJOURN_API_MAX_ROWS, SOJOURN_API_QUERY_SECONDS, SOJOURN_API_MEMORY, SOJOURN_API_KEYS.",
     ]
 )
-
-
-#: When the service has long answered whoever waits for it to be ready.
-WARM_AFTER_S = 3.0
-
-
-def _load_statistics() -> None:
-    for name in ("scipy.stats", "statsmodels.api", "statsmodels.stats.multitest", "statsmodels.stats.weightstats"):
-        importlib.import_module(name)
 
 
 def _fail(message: str) -> typer.Exit:
@@ -87,6 +82,10 @@ def serve(
             help="Folder of the published builds.", show_default="SOJOURN_SNAPSHOTS, or SOJOURN_VAR/snapshots"
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, help="Processes that answer; each holds the build and its own kept responses in memory."),
+    ] = 1,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     open_to_all: Annotated[
         bool,
@@ -102,57 +101,85 @@ def serve(
     try:
         import uvicorn
 
-        from sojourn_api.app import create_app
+        from sojourn_api.worker import guarded_app, log_to_stderr
     except ModuleNotFoundError as error:
         raise _fail(f"{error.name} is not installed; install sojourn with its extra serve: sojourn[serve]") from None
-    from sojourn_api.arrow_alone import keep_pandas_out
-    from sojourn_api.safety.admission import AdmissionMiddleware, is_loopback
-    from sojourn_api.snapshot import SnapshotError, SnapshotStore
+    from sojourn_api.safety.admission import is_loopback
+    from sojourn_api.snapshot import SnapshotError
 
-    if (tls_certificate is None) != (tls_key is None):
-        raise _fail("give --tls-certificate and --tls-key together")
-    keep_pandas_out()
     settings = _settings(snapshots)
-    local = is_loopback(host)
-    if not local and not settings.api_keys and not open_to_all:
+    _check_certificate(tls_certificate, tls_key)
+    open_beyond = not is_loopback(host) and not settings.api_keys
+    if open_beyond and not open_to_all:
         raise _fail(f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --open")
-    app = create_app(settings)
-    # Outside everything else, so that what is refused costs nothing more.
-    names = None if local else (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
-    app.add_middleware(AdmissionMiddleware, client_requests=settings.api_client_requests, names=names)
-    store: SnapshotStore = app.state.store
+    app: FastAPI | str
     try:
-        pointer = store.start()
+        if workers == 1:
+            app = guarded_app(settings, host)
+            build_id = app.state.store.start().build_id
+        else:
+            app, build_id = _WORKER, _checked_build(settings)
     except SnapshotError as error:
         raise _fail(str(error)) from None
     listener = _listening_socket(host, port)
     bound_port = listener.getsockname()[1]
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr()
+    # Whoever stops the service waits at most for what a query may take.
+    seconds = math.ceil(settings.api_query_seconds) + 1
     config = uvicorn.Config(
         app,
+        factory=workers > 1,
+        workers=workers,
         log_config=None,
         access_log=access_log,
         server_header=False,
         ssl_certfile=tls_certificate,
         ssl_keyfile=tls_key,
-        # Whoever stops the service waits at most for what a query may take.
-        timeout_graceful_shutdown=math.ceil(settings.api_query_seconds) + 1,
+        timeout_graceful_shutdown=seconds,
+        timeout_worker_healthcheck=seconds,
     )
-    try:
-        # Reads the certificate, so that a wrong one is reported in one line.
-        config.load()
-    except (OSError, ssl.SSLError) as error:
-        raise _fail(f"--tls-certificate or --tls-key cannot be used: {error.strerror or error}") from None
-    if not local and not settings.api_keys:
+    if open_beyond:
         typer.echo(f"warning: --open: everyone who reaches {host} reads every dataset without a key", err=True)
     scheme = "http" if tls_certificate is None else "https"
     shown_host = f"[{host}]" if ":" in host else host
-    # The first comparison needs these, which take a second to load; the first answers do not wait for them.
-    warming = threading.Timer(WARM_AFTER_S, _load_statistics)
-    warming.daemon = True
-    warming.start()
-    typer.echo(f"Serving build {pointer.build_id} on {scheme}://{shown_host}:{bound_port} (documentation: /docs)")
-    uvicorn.Server(config).run(sockets=[listener])
+    typer.echo(f"Serving build {build_id} on {scheme}://{shown_host}:{bound_port} (documentation: /docs)")
+    if workers == 1:
+        uvicorn.Server(config).run(sockets=[listener])
+    else:
+        _run_workers(config, listener, settings, host)
+
+
+def _check_certificate(certificate: Path | None, key: Path | None) -> None:
+    if (certificate is None) != (key is None):
+        raise _fail("give --tls-certificate and --tls-key together")
+    if certificate is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise _fail(f"--tls-certificate or --tls-key cannot be used: {error.strerror or error}") from None
+
+
+def _checked_build(settings: Settings) -> str:
+    """Return the published build, which workers can open."""
+    from sojourn_api.snapshot import Snapshot, published_pointer
+
+    build_id = published_pointer(settings.snapshots_folder).build_id
+    Snapshot.open(settings.snapshots_folder / build_id, settings).close()
+    return build_id
+
+
+def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings, host: str) -> None:
+    """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
+    from uvicorn.supervisors import Multiprocess
+
+    from sojourn_api.worker import HOST_VARIABLE
+
+    os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
+    os.environ[HOST_VARIABLE] = host
+    with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        Multiprocess(config, sockets=[listener]).run()
 
 
 def register(app: typer.Typer) -> None:

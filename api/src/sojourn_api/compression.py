@@ -19,6 +19,14 @@ def _accepts_zstd(header: str) -> bool:
     return False
 
 
+def accepted_coding(headers: Headers) -> str:
+    """Return the coding that a response to these headers has where it is large enough: zstd, gzip or identity."""
+    accepted = headers.get("accept-encoding", "")
+    if _accepts_zstd(accepted):
+        return "zstd"
+    return "gzip" if "gzip" in accepted else "identity"  # as Starlette's own middleware decides
+
+
 def _compress(body: bytes) -> bytes:
     return bytes(pa.Codec("zstd", compression_level=_LEVEL).compress(body, asbytes=True))
 

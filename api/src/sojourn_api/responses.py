@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +11,9 @@ import pyarrow as pa
 from fastapi import Request
 from fastapi.responses import Response
 
-from sojourn_api import __version__
-from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode, json_bytes
+from sojourn_api.conditional import etag, has_already
+from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode
+from sojourn_api.json_rows import json_bytes
 
 
 @dataclass(frozen=True)
@@ -28,22 +27,17 @@ class Result:
 
 
 def _etag(request: Request, *parts: str) -> str:
-    # Weak, because the same result may be sent with or without compression. The version is part of it, so
-    # that a service that answers differently is not taken for the old one.
-    seen = json.dumps([__version__, request.url.path, request.query_params.multi_items(), parts])
-    return f'W/"{hashlib.sha256(seen.encode()).hexdigest()[:32]}"'
+    return etag(request.url.path, request.query_params.multi_items(), *parts)
 
 
-def _has_already(request: Request, etag: str) -> bool:
-    header = request.headers.get("if-none-match", "")
-    known = {tag.strip().removeprefix("W/") for tag in header.split(",")}
-    return header.strip() == "*" or etag.removeprefix("W/") in known
+def _has_already(request: Request, tag: str) -> bool:
+    return has_already(request.headers.get("if-none-match", ""), tag)
 
 
-def _shared_headers(request: Request, build_id: str, etag: str) -> dict[str, str]:
+def _shared_headers(request: Request, build_id: str, tag: str) -> dict[str, str]:
     guarded = bool(request.app.state.settings.api_keys)
     return {
-        "ETag": etag,
+        "ETag": tag,
         "Cache-Control": "private, no-cache" if guarded else "no-cache",
         "Vary": "Accept, Authorization, X-API-Key" if guarded else "Accept",
         "X-Sojourn-Build": build_id,
@@ -52,18 +46,18 @@ def _shared_headers(request: Request, build_id: str, etag: str) -> dict[str, str
 
 def document(request: Request, build_id: str, body: Callable[[], Any], *parts: str) -> Response:
     """Return a JSON document, or 304. `parts` is what it depends on beside the build and the address."""
-    etag = _etag(request, build_id, *parts)
-    headers = _shared_headers(request, build_id, etag)
-    if _has_already(request, etag):
+    tag = _etag(request, build_id, *parts)
+    headers = _shared_headers(request, build_id, tag)
+    if _has_already(request, tag):
         return Response(status_code=304, headers=headers)
     return Response(json_bytes(body()), headers=headers, media_type=MEDIA_TYPES["json"])
 
 
 def result(request: Request, build_id: str, format_name: str, fetch: Callable[[], Result]) -> Response:
     """Return a result in a format, or 304 without running its query."""
-    etag = _etag(request, build_id, format_name)
-    headers = _shared_headers(request, build_id, etag)
-    if _has_already(request, etag):
+    tag = _etag(request, build_id, format_name)
+    headers = _shared_headers(request, build_id, tag)
+    if _has_already(request, tag):
         return Response(status_code=304, headers=headers)
     fetched = fetch()
     if fetched.next_cursor:

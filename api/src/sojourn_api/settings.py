@@ -57,6 +57,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Memory, beside SOJOURN_API_MEMORY, that histograms may be held in; others are read each time.",
     )
+    api_kept_bytes: int = Field(
+        default=64 * 1024**2,
+        ge=0,
+        description="Memory that whole responses may be kept in, in each worker; 0 computes every response.",
+    )
 
     @field_validator("api_keys", "api_hosts", mode="before")
     @classmethod

@@ -25,7 +25,7 @@ from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
-from sojourn_snapshot.pointer import Pointer, read_pointer
+from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer
 
 logger = logging.getLogger(__name__)
 
@@ -178,6 +178,14 @@ class Served:
 
 
 @dataclass(frozen=True)
+class ServedBuild:
+    """Which build is served, and when it was published."""
+
+    build_id: str
+    published_at: str
+
+
+@dataclass(frozen=True)
 class Health:
     """Which build is served, and why not the published one where they differ."""
 
@@ -209,6 +217,7 @@ class SnapshotStore:
         self._fault: str | None = None
         self._fault_at = 0.0
         self._faulty_pointer: Pointer | None = None
+        self._pointer_read: tuple[tuple[int, int, int], Pointer] | None = None
 
     def start(self) -> Pointer:
         """Open the published build before the first request, and return what CURRENT says.
@@ -238,6 +247,25 @@ class SnapshotStore:
             yield Served(handle.snapshot, handle.published_at)
         finally:
             self._let_go(handle)
+
+    def published_build(self) -> ServedBuild | None:
+        """Return which build CURRENT names, opened or not; None where it names none."""
+        try:
+            pointer = self._pointer()
+        except SnapshotError:
+            return None  # the request that follows reports why
+        return ServedBuild(pointer.build_id, pointer.published_at)
+
+    def served_build(self) -> ServedBuild | None:
+        """Return which build is served, without opening one.
+
+        None asks for a request that opens what CURRENT names. While that goes on, the build before is served.
+        """
+        if self._due() is not None and not self._opening.locked():
+            return None
+        with self._lock:
+            handle = self._current
+            return None if handle is None else ServedBuild(handle.snapshot.build_id, handle.published_at)
 
     def health(self) -> Health:
         """Return which build is served.
@@ -286,11 +314,26 @@ class SnapshotStore:
     def _due(self) -> Pointer | None:
         """Return what CURRENT says when it should be opened now."""
         try:
-            pointer = published_pointer(self._folder)
+            pointer = self._pointer()
         except SnapshotError as error:
             self._note_fault(str(error), None)
             return None
         return None if self._is_current(pointer) or self._failed_lately(pointer) else pointer
+
+    def _pointer(self) -> Pointer:
+        """Return what CURRENT says; it is read again only after it was replaced."""
+        try:
+            status = (self._folder / CURRENT).stat()
+        except OSError:
+            return published_pointer(self._folder)  # which says what is wrong
+        seen = (status.st_ino, status.st_mtime_ns, status.st_size)
+        known = self._pointer_read
+        if known is not None and known[0] == seen:
+            return known[1]
+        # Looked at before it is read: if it is replaced in between, the next look differs.
+        pointer = published_pointer(self._folder)
+        self._pointer_read = (seen, pointer)
+        return pointer
 
     def _is_current(self, pointer: Pointer) -> bool:
         with self._lock:

@@ -5,41 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from sojourn_api.problems import ProblemError
+from sojourn_api.queries.deadlines import Deadlines
 from sojourn_api.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
-
-_SECONDS_BETWEEN_INTERRUPTS = 0.05
-
-
-@contextmanager
-def _interrupted_after(cursor: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    done = threading.Event()
-
-    def watch() -> None:
-        if done.wait(seconds):
-            return
-        cursor.interrupt()
-        # An interrupt that comes just before the query starts is lost, so it is repeated until the query has
-        # ended.
-        while not done.wait(_SECONDS_BETWEEN_INTERRUPTS):
-            cursor.interrupt()
-
-    watcher = threading.Thread(target=watch, name="sojourn-query-deadline", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
 
 
 class QueryRunner:
@@ -57,6 +32,7 @@ class QueryRunner:
         self._seconds = seconds
         self._turns = threading.BoundedSemaphore(concurrent)
         self._lock = threading.Lock()
+        self._deadlines = Deadlines()
         self.running = 0
 
     def run(self, snapshot: Snapshot, sql: str, parameters: list[Any]) -> pa.Table:
@@ -78,7 +54,7 @@ class QueryRunner:
         try:
             cursor = snapshot.cursor()
             try:
-                with _interrupted_after(cursor, deadline - time.monotonic()):
+                with self._deadlines.interrupting(cursor, deadline):
                     return cursor.sql(sql, params=parameters).to_arrow_table()
             finally:
                 cursor.close()

@@ -87,4 +87,4 @@ def select(
     filters = parse_filters(asked.items, columns, names)
     format_name = negotiate(parameters.format, asked.accept)
     filters, treatment = excluded_runs(parameters.excluded, columns, filters, group, excluded)
-    return Selection((asked.path, asked.without("format")), format_name, filters, treatment)
+    return Selection((asked.path, tuple(sorted(asked.without("format")))), format_name, filters, treatment)

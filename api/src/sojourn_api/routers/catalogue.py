@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from sojourn_api.authentication import require_key
 from sojourn_api.catalogue import Dataset
-from sojourn_api.formats import rows_of
+from sojourn_api.json_rows import rows_of
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.paging import fetch_page

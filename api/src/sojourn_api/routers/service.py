@@ -7,12 +7,13 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
 from sojourn_api import __version__
 from sojourn_api.authentication import require_key
-from sojourn_api.formats import MEDIA_TYPES, json_bytes
+from sojourn_api.formats import MEDIA_TYPES
+from sojourn_api.json_rows import json_bytes
 from sojourn_api.metrics import Metrics
 from sojourn_api.problems import documented
 from sojourn_api.requests.query_string import refuse_parameters
@@ -83,16 +84,8 @@ def metrics(request: Request) -> Response:
     """Return request counts and times, the build being served and the queries running."""
     measured: Metrics = request.app.state.metrics
     store: SnapshotStore = request.app.state.store
-    measured.build.clear()
     try:
-        state = store.health()
+        health = store.health()
     except SnapshotError:
-        # No build is a state to report (no build_info sample, stale 1), not a reason to report nothing.
-        measured.stale.set(1)
-    else:
-        measured.build.labels(state.build_id).set(1)
-        measured.stale.set(1 if state.fault else 0)
-    return Response(
-        generate_latest(measured.registry),
-        headers={"Cache-Control": "no-store", "Content-Type": CONTENT_TYPE_LATEST},
-    )
+        health = None
+    return Response(measured.text(health), headers={"Cache-Control": "no-store", "Content-Type": CONTENT_TYPE_LATEST})

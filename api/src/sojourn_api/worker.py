@@ -1,0 +1,81 @@
+"""The application as `sojourn serve` runs it: guarded by the address it listens on, alone or as one of several workers."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+
+from fastapi import FastAPI
+
+from sojourn_api.app import create_app
+from sojourn_api.arrow_alone import keep_pandas_out
+from sojourn_api.safety.admission import AdmissionMiddleware, is_loopback
+from sojourn_api.settings import Settings
+
+HOST_VARIABLE = "SOJOURN_WORKER_HOST"
+"""Environment variable by which `sojourn serve` tells its workers the address that they listen on."""
+
+#: When the service has long answered whoever waits for it to be ready.
+WARM_AFTER_S = 3.0
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def guarded_app(settings: Settings, host: str) -> FastAPI:
+    """Return the application with the limits that a service on an address needs.
+
+    Parameters
+    ----------
+    settings : Settings
+    host : str
+        Address that it listens on. Beyond the loopback, the Host header of a request must name this machine.
+    """
+    keep_pandas_out()
+    app = create_app(settings)
+    # Outside everything else, so that what is refused costs nothing more.
+    names = None if is_loopback(host) else (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
+    app.add_middleware(AdmissionMiddleware, client_requests=settings.api_client_requests, names=names)
+    # The first comparison needs these, which take a second to load; the first answers do not wait for them.
+    warming = threading.Timer(WARM_AFTER_S, _load_statistics)
+    warming.daemon = True
+    warming.start()
+    return app
+
+
+def create_worker_app() -> FastAPI:
+    """Return the application of one of several workers, with the published build open.
+
+    Its settings are those of the environment.
+
+    Raises
+    ------
+    SnapshotError
+        When there is no build to serve.
+    """
+    log_to_stderr()
+    parent = os.getppid()
+    threading.Thread(target=_end_with, args=(parent,), name="sojourn-parent-watch", daemon=True).start()
+    app = guarded_app(Settings(), os.environ[HOST_VARIABLE])
+    app.state.store.start()
+    return app
+
+
+def log_to_stderr() -> None:
+    """Log from INFO on to the standard error, with time, level and name."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+def _load_statistics() -> None:
+    for name in ("scipy.stats", "statsmodels.api", "statsmodels.stats.multitest", "statsmodels.stats.weightstats"):
+        importlib.import_module(name)
+
+
+def _end_with(parent: int) -> None:
+    # A parent that is killed cannot stop its workers, which would go on to serve and to hold the port.
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os.kill(os.getpid(), signal.SIGTERM)
