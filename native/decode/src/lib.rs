@@ -54,4 +54,4 @@ pub use rtp::hints::RtpHint;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
 /// Not the version of the package, which changes with every release.
-pub const VERSION: &str = "0.4.0";
+pub const VERSION: &str = "0.5.0";

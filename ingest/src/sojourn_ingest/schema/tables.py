@@ -9,6 +9,7 @@ from __future__ import annotations
 from sojourn_ingest.schema import (
     capture_tables,
     connection_tables,
+    ecn_tables,
     outcome_tables,
     quality_tables,
     queue_tables,
@@ -23,6 +24,7 @@ TABLES: dict[str, Table] = {
         study_tables,
         quality_tables,
         capture_tables,
+        ecn_tables,
         queue_tables,
         connection_tables,
         series_tables,

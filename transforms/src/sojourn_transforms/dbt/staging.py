@@ -27,9 +27,9 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
     "quality": ("qoe_score", "tool_score"),
     "rate": ("rate_profile",),
-    "flow": ("flow", "flow_interval", "packet", "rtp_stream"),
+    "flow": ("flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "packet", "rtp_stream"),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
-    "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter"),
+    "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter", "queue_counter_part"),
     "rtt": ("tcp_poll",),
     "series": ("series",),
     "connection": ("connection", "connection_dataset"),
@@ -137,7 +137,7 @@ OF_HISTORY = frozenset({"connection"})
 
 
 LONG: Final = frozenset(
-    {"flow", "flow_interval", "packet", "packet_pair", "queue_packet", "queue_interval", "queue_counter", "tcp_poll",
+    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "packet", "packet_pair", "queue_packet", "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll",
      "tool_score", "connection", "series"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
