@@ -9,7 +9,9 @@ _CODEPOINTS = (("ect0", "ECT(0)"), ("ect1", "ECT(1)"), ("ce", "CE, Congestion Ex
 _CODEPOINT_NAMES = ("not-ect", "ect0", "ect1", "ce")
 
 _MARKED = tuple(
-    Column(f"{name}_{unit}", INT64, f"{what} with {codepoint}", column_unit, nullable=False, source="RFC 3168, RFC 9331")
+    Column(
+        f"{name}_{unit}", INT64, f"{what} with {codepoint}", column_unit, nullable=False, source="RFC 3168, RFC 9331"
+    )
     for name, codepoint in _CODEPOINTS
     for unit, what, column_unit in (
         ("packets", "packets", None),
@@ -62,7 +64,9 @@ FLOW_ECN = Table(
         ),
         Column("fell_back", BOOL, "a repeated SYN had other ECN flags than the first; null if not TCP"),
         Column("syn_flags", INT8, "AE (4), CWR (2) and ECE (1) of the SYN; null if not seen", source="RFC 9768"),
-        Column("syn_ack_flags", INT8, "AE (4), CWR (2) and ECE (1) of the SYN-ACK; null if not seen", source="RFC 9768"),
+        Column(
+            "syn_ack_flags", INT8, "AE (4), CWR (2) and ECE (1) of the SYN-ACK; null if not seen", source="RFC 9768"
+        ),
         Column(
             "handshake_codepoint",
             STRING,

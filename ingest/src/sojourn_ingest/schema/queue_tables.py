@@ -290,7 +290,9 @@ QUEUE_COUNTER = Table(
             "ratio",
             source="tc_pie_xstats.prob, tc_dualpi2_xstats.prob",
         ),
-        Column("queue_delay_us", INT64, "queuing delay that PIE estimates at the poll", "us", source="tc_pie_xstats.delay"),
+        Column(
+            "queue_delay_us", INT64, "queuing delay that PIE estimates at the poll", "us", source="tc_pie_xstats.delay"
+        ),
         Column("enqueued_packets", INT64, "packets that came into the queue", source="pkts_in"),
         Column(
             "dropped_aqm_packets",
@@ -315,7 +317,9 @@ QUEUE_COUNTER = Table(
             "bytes",
             source="tc_dualpi2_xstats.credit",
         ),
-        Column("capacity_estimate_bps", INT64, "rate that CAKE's autorate estimates", "bit/s", source="capacity_estimate"),
+        Column(
+            "capacity_estimate_bps", INT64, "rate that CAKE's autorate estimates", "bit/s", source="capacity_estimate"
+        ),
         Column(
             "shaper_rate_bps",
             INT64,
@@ -336,7 +340,9 @@ QUEUE_COUNTER_PART = Table(
         Column("poll_index", INT32, "poll of queue_counter, which has its time", nullable=False),
         Column("device", STRING, "network device as in queue_counter", nullable=False, names_hosts=True),
         Column("handle", STRING, "handle as in queue_counter", nullable=False),
-        Column("part_number", INT32, "number of the part as tc lists it, from 0; DualPI2: 0 L4S, 1 classic", nullable=False),
+        Column(
+            "part_number", INT32, "number of the part as tc lists it, from 0; DualPI2: 0 L4S, 1 classic", nullable=False
+        ),
         Column(
             "part_name",
             STRING,
@@ -363,7 +369,9 @@ QUEUE_COUNTER_PART = Table(
         Column("way_indirect_hits", INT64, "flows found in another way of their set", source="way_indirect_hits"),
         Column("way_misses", INT64, "flows that were new in their set", source="way_misses"),
         Column("way_collisions", INT64, "flows that share a queue", source="way_collisions"),
-        Column("threshold_rate_bps", INT64, "rate up to which the tin has its priority", "bit/s", source="threshold_rate"),
+        Column(
+            "threshold_rate_bps", INT64, "rate up to which the tin has its priority", "bit/s", source="threshold_rate"
+        ),
         Column("queue_delay_us", INT64, "delay of the queue of DualPI2 at the poll", "us", source="delay-l, delay-c"),
         Column("enqueued_packets", INT64, "packets that came into it", source="pkts-in-l, pkts-in-c"),
     ),

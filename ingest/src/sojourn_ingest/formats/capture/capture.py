@@ -1,4 +1,4 @@
-"""Packet captures (pcap, pcapng): flow, flow_interval, flow_ecn, flow_ecn_interval, rtp_stream, and packet where it is asked for.
+"""Packet captures (pcap, pcapng): flow, flow_ecn, their intervals, rtp_stream, and packet where it is asked for.
 
 Captures in several files are decoded as one, so that flows go on over the files.
 """

@@ -94,7 +94,19 @@ _TAKEN_OF_KIND: Final = {
 }
 #: tc prints the parameters of a class beside its counters, not in an object of their own.
 CLASS_OPTIONS: Final = frozenset(
-    {"prio", "quantum", "rate", "ceil", "overhead", "linklayer", "burst", "cburst", "level", "burst_cell", "cburst_cell"}
+    {
+        "prio",
+        "quantum",
+        "rate",
+        "ceil",
+        "overhead",
+        "linklayer",
+        "burst",
+        "cburst",
+        "level",
+        "burst_cell",
+        "cburst_cell",
+    }
     | {"mpu_rate", "mpu_ceil", "tokens", "ctokens", "giants"}
 )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_counters import LARGEST, is_whole, read_counters
 from sojourn_ingest.schema import table
@@ -63,10 +63,11 @@ class TcPolls(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
-        lines = head_lines(source, limit=2)
-        if lines and POLL_LINE.match(lines[0]) is not None:
-            return b'"qdiscs"' in lines[0]
-        return len(lines) == 2 and TIME_LINE.match(lines[0]) is not None and lines[1].lstrip().startswith(b"[")
+        # One poll of many disciplines may be a line that is longer than the head.
+        first, _, rest = source.head.lstrip().partition(b"\n")
+        if POLL_LINE.match(first) is not None:
+            return b'"qdiscs"' in first
+        return TIME_LINE.match(first.strip()) is not None and rest.lstrip().startswith(b"[")
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per discipline and poll, and one per part; a poll that cannot be read is refused and counted.
