@@ -22,8 +22,8 @@ _MARKED = tuple(
 FLOW_ECN = Table(
     "flow_ecn",
     "capture decoder",
-    "one direction of one flow in which ECN shows: a codepoint other than Not-ECT, or a TCP flag of ECN; a flow without "
-    "rows has none",
+    "one direction of one flow in which ECN shows: a codepoint other than Not-ECT, or a TCP flag of ECN; a flow "
+    "without rows has none",
     ("source_hash", "flow_id", "direction"),
     (
         *PROVENANCE,
@@ -44,9 +44,9 @@ FLOW_ECN = Table(
         Column(
             "negotiation",
             STRING,
-            "what the SYN-ACK answered: accurate_not_ect, accurate_ect0, accurate_ect1, accurate_ce (the codepoint that "
-            "the SYN arrived with), classic, classic_nonce, refused, broken (an answer that no host gives), not_requested, "
-            "unanswered, or not_seen; null if not TCP",
+            "what the SYN-ACK answered: accurate_not_ect, accurate_ect0, accurate_ect1, accurate_ce (the codepoint "
+            "that the SYN arrived with), classic, classic_nonce, refused, broken (an answer that no host gives), "
+            "not_requested, unanswered, or not_seen; null if not TCP",
             source="RFC 9768, Table 2",
             codes=(
                 "accurate_not_ect",

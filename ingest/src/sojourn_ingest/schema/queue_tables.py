@@ -346,8 +346,8 @@ QUEUE_COUNTER_PART = Table(
         Column(
             "part_name",
             STRING,
-            "CAKE's name of the tin (bulk, best_effort, video, voice), or tin_ and its number where it has none; l4s or "
-            "classic of DualPI2",
+            "CAKE's name of the tin (bulk, best_effort, video, voice), or tin_ and its number where it has none; "
+            "l4s or classic of DualPI2",
             nullable=False,
         ),
         Column("sent_bytes", INT64, "bytes sent; null of DualPI2, as in all counters but the last two", "bytes"),
