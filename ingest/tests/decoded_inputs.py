@@ -19,7 +19,7 @@ from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from qmon import simulate, write
 from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, XML
-from tool_results import FORMS, flent_document
+from tool_results import FORMS, PPING_FORMS, QLOG_FORMS, SPEED_TESTS, crusader, flent_document
 
 from sojourn_ingest.synthetic.connection_files import write_world
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
@@ -318,6 +318,14 @@ def _results(folder: Path) -> None:
     for name, content in FORMS.values():
         (folder / name).write_text(content())
     (folder / "rates.flent").write_text(json.dumps(flent_document(), sort_keys=True))
+    for name, text in QLOG_FORMS.items():
+        (folder / f"{name}.qlog").write_text(text())
+    for name, text in PPING_FORMS.items():
+        (folder / f"pping-{name}.txt").write_text(text())
+    for name, document in SPEED_TESTS.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    for version in (0, 2):
+        (folder / f"version-{version}.crr").write_bytes(crusader(version))
 
 
 # ---------------------------------------------------------------- studies

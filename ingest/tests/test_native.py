@@ -524,7 +524,16 @@ def test_batches_have_the_declared_columns(runs: list[Run]) -> None:
             ]
             assert given == declared_fields(name)
             seen.add(name)
-    assert seen == {"flow", "flow_interval", "rtp_stream", "queue_packet", "queue_interval", "queue", "queue_log"}
+    assert seen == {
+        "flow",
+        "flow_interval",
+        "rtp_stream",
+        "rtp_interval",
+        "queue_packet",
+        "queue_interval",
+        "queue",
+        "queue_log",
+    }
 
 
 def test_there_are_39_runs_without_a_fault(runs: list[Run]) -> None:

@@ -139,6 +139,9 @@ def _ss_seeds() -> None:
     _write("ss", "damaged", f"State Recv-Q Send-Q\nESTAB 0 0 {ends} cubic rtt:nan/inf cwnd:2147483648\n".encode())
 
 
+_IEEE_802_11 = b"\x88\x01" + bytes(24)  # a data frame with quality of service
+
+
 def link_header(link_type: int, ip: bytes) -> bytes:
     """Return a header of each link type that has a decoder for an IP packet; KeyError for one that is missing here."""
     version = b"\x08\x00" if ip[0] >> 4 == 4 else b"\x86\xdd"
@@ -154,6 +157,10 @@ def link_header(link_type: int, ip: bytes) -> bytes:
         50: b"\xff\x03" + ppp,
         104: b"\x0f\x00" + version,
         51: b"\x11\0\0\x01\0\x20" + ppp,
+        105: _IEEE_802_11 + b"\xaa\xaa\x03\0\0\0" + version,
+        127: b"\0\0\x0a\0\x02\0\0\0\x20\0" + _IEEE_802_11 + bytes(2) + b"\xaa\xaa\x03\0\0\0" + version,
+        239: b"\x02\0\0\x01\x06\0\x05\0\0\x01\0\0" + struct.pack("<HH", 4 + len(ip), 9),
+        258: struct.pack("<III", 12, 1, 1) + bytes(12) + version,
         OTHER_LINK_TYPE: b"",
     }[link_type]
 
@@ -242,8 +249,88 @@ def _queue_seeds() -> None:
         _write("queue_log", name, bytes([place]) + contents[name])
 
 
+def _stun(kind: int, attributes: bytes = b"", cookie: int = 0x2112A442) -> bytes:
+    return struct.pack("!HHI12s", kind, len(attributes), cookie, b"transaction ") + attributes
+
+
+def _call_seeds() -> None:
+    """Write payloads of calls, each with its length and how it is sent (see fuzz_targets/call.rs)."""
+    report = struct.pack("!BBHIIIIIII", 0x81, 201, 7, 8, 7, 3 << 24 | 5, 90, 160, 0x567890AB, 6553)
+    sender = struct.pack("!BBHIIIIII", 0x80, 200, 6, 7, 0x12345678, 0x90ABCDEF, 9, 9, 9)
+    hello = struct.pack("!BHHHIH", 22, 0xFEFD, 0, 0, 1, 4) + b"\x01\0\0\0"
+    encrypted = struct.pack("!BHHHIH", 22, 0xFEFD, 1, 0, 1, 4) + b"\x09\x09\x09\x09"
+    alert = struct.pack("!BHHHIH", 21, 0xFEFD, 0, 0, 2, 2) + b"\x02\x28"
+    rtp = [_rtp(number) for number in range(8)]
+    audio = b"\x0f" + bytes(18)
+    video = b"\x10" + bytes(19) + b"\x02" + bytes(3)
+    channel = [struct.pack("!HH", 0x4001, len(packet)) + packet for packet in rtp]
+    seeds = {
+        "stun": [(0, _stun(1)), (1, _stun(0x0101)), (0, _stun(1, cookie=5)), (1, _stun(2, cookie=5))],
+        "turn": [(0, _stun(3)), (1, _stun(0x0113)), (1, _stun(0x0103)), *((4, packet) for packet in channel)],
+        "turn_over_tcp": [(2, _stun(3)), (3, _stun(0x0103)), (2, b"".join(channel[:4])), (2, b"".join(channel[4:]))],
+        "indications": [(5, _stun(0x17, struct.pack("!HH", 0x13, len(packet)) + packet)) for packet in rtp],
+        "zoom_server": [(4, b"\x05\0\x01\0\0\0\0\x04" + video + packet) for packet in rtp],
+        "zoom_peer": [(4, audio + packet) for packet in rtp] + [(4, b"\x21" + bytes(15) + sender)],
+        "dtls": [(0, hello), (1, alert), (0, encrypted), (1, encrypted)],
+        "rtcp": [(0, sender), (5, report), (4, sender + report), (1, report + bytes(14)), (1, report + bytes(14))],
+    }
+    for name, payloads in seeds.items():
+        _write("call", name, b"".join(bytes([len(payload), how]) + payload for how, payload in payloads))
+
+
+def _sized(size: int, content: bytes) -> bytes:
+    return len(content).to_bytes(size, "big") + content
+
+
+def _client_hello() -> bytes:
+    name = struct.pack("!H", 0) + _sized(2, _sized(2, b"\0" + _sized(2, b"www.example.com")))
+    protocols = struct.pack("!H", 16) + _sized(2, _sized(2, _sized(1, b"h2") + _sized(1, b"http/1.1")))
+    versions = struct.pack("!H", 43) + _sized(2, _sized(1, bytes.fromhex("03040303")))
+    encrypted = struct.pack("!H", 0xFE0D) + _sized(2, bytes(20))
+    extensions = _sized(2, name + protocols + versions + encrypted)
+    body = b"\3\3" + bytes(32) + b"\0" + _sized(2, b"\x13\1") + _sized(1, b"\0") + extensions
+    return b"\1" + _sized(3, body)
+
+
+def _dns_answer() -> bytes:
+    question = b"\3www\7example\3com\0" + struct.pack("!HH", 1, 1)
+    alias = struct.pack("!HHHIH", 0xC00C, 5, 1, 60, 2) + b"\xc0\x0c"
+    address = struct.pack("!HHHIH", 0xC00C, 1, 1, 60, 4) + bytes([192, 0, 2, 1])
+    return struct.pack("!HHHHHH", 7, 0x8180, 1, 2, 0, 0) + question + alias + address
+
+
+def _server_name_seeds() -> None:
+    def step(kind: int, place: int, payload: bytes) -> bytes:
+        return bytes([kind, place]) + _sized(2, payload)
+
+    hello = _client_hello()
+    record = b"\x16\3\1" + _sized(2, hello)
+    records = b"".join(b"\x16\3\1" + _sized(2, hello[start : start + 20]) for start in range(0, len(hello), 20))
+    answer = _dns_answer()
+    # The client's packet of RFC 9001 is not at hand here: the header of an Initial, and bytes that do not decrypt.
+    initials = b"".join(
+        struct.pack("!BI", 0xC0 | bits, version) + _sized(1, bytes(8)) + b"\0\0" + b"\x40\x40" + bytes(64)
+        for bits, version in ((0, 1), (0x10, 0x6B3343CF), (0, 0xFF00001D), (0x20, 1))
+    )
+    seeds = {
+        "tls": step(4, 0, b"") + step(0, 0, record),
+        "tls_reordered": b"".join(
+            (step(4, 0, b""), step(0, 2, record[32:]), step(0, 0, record[:16]), step(0, 1, record[16:32]))
+        ),
+        "tls_records": step(0, 0, records),
+        "tls_after_plain": step(0, 0, b"EHLO") + step(0, 9, record),
+        "quic": step(1, 0, initials),
+        "dns": step(2, 0, answer) + step(4, 0, b""),
+        "dns_over_tcp": step(3, 0, _sized(2, answer)) + step(12, 0, b""),
+    }
+    for name, content in seeds.items():
+        _write("server_name", name, content)
+
+
 def _main() -> None:
+    _server_name_seeds()
     _queue_seeds()
+    _call_seeds()
     _ndt_seeds()
     _ss_seeds()
     for name, order in (("big", ">"), ("little", "<")):

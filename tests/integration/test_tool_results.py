@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
 import subprocess
 from collections.abc import Iterator
 from statistics import median
@@ -49,17 +50,65 @@ def flent_file(queue: str, repetition: int) -> bytes:
     return gzip.compress(json.dumps(document, sort_keys=True).encode(), mtime=0)
 
 
+def crusader_file(queue: str, repetition: int) -> bytes:
+    """Return a result of version 0: a download from 5 to 25 s, and the same probes."""
+    content = struct.pack("<QQ", 0x5372AB82AE7C59CB, 0) + struct.pack("<QQQQ", 20, 5, 5, 200)
+    content += struct.pack("<QIQI", 0, 0, 30, 0) + struct.pack("<QBBQ", 1, 1, 0, 1) + struct.pack("<Q", 21)
+    content += b"".join(struct.pack("<QIQ", 5 + second, 0, second * 1_250_000) for second in range(21))
+    probes = pings(queue, repetition)
+    content += struct.pack("<Q", len(probes))
+    for place, (time, rtt) in enumerate(probes):
+        ns = round(time * 1e9)
+        content += struct.pack("<QQIBQI", place, ns // 10**9, ns % 10**9, 1, 0, round(rtt * 1e6))
+    return content
+
+
+def qlog_file() -> str:
+    """Return a connection with twelve samples of the RTT, from 20 to 31 ms."""
+    events = [
+        {"time": 10.0 * n, "name": "recovery:metrics_updated", "data": {"latest_rtt": 20.0 + n, "min_rtt": 20.0}}
+        for n in range(12)
+    ]
+    common = {"reference_time": START_S * 1000, "time_format": "relative"}
+    trace = {"vantage_point": {"type": "client"}, "common_fields": common, "events": events}
+    return json.dumps({"qlog_version": "0.3", "traces": [trace]})
+
+
+def pping_lines() -> str:
+    """Return twelve samples of one inner host, from 2 to 13 ms, and nine of another, which are too few."""
+    return "".join(
+        json.dumps(
+            {
+                "timestamp": int(START_S) * 10**9 + n * 10**8, "src_ip": f"10.0.0.{host}", "src_port": 1,
+                "dest_ip": "10.9.9.9", "dest_port": 443, "protocol": "TCP", "rtt": (2 + n) * 10**6,
+                "min_rtt": 2 * 10**6, "sent_packets": 1, "sent_bytes": 1, "rec_packets": 1, "rec_bytes": 1,
+                "match_on_egress": True,
+            }
+        )
+        + "\n"
+        for host, samples in ((1, 12), (2, 9))
+        for n in range(samples)
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service over twelve flent files of two queues."""
+    """A service over twelve flent files of two queues, as many of crusader, a qlog file and passive RTT."""
     folder = tmp_path_factory.mktemp("results")
     link = folder / "my-link"
     link.mkdir()
     for queue in LOADED_MS:
         for repetition in range(1, REPETITIONS + 1):
             (link / f"{queue}-{repetition}.flent.gz").write_bytes(flent_file(queue, repetition))
+    others = folder / "others"
+    others.mkdir()
+    for queue in LOADED_MS:
+        for repetition in range(1, REPETITIONS + 1):
+            (others / f"{queue}-{repetition}.crr").write_bytes(crusader_file(queue, repetition))
+    (others / "client.qlog").write_text(qlog_file())
+    (others / "pping.json").write_text(pping_lines())
     var = folder / "var"
-    for arguments in (["ingest", str(link)], ["build"]):
+    for arguments in (["ingest", str(link), str(others)], ["build"]):
         done = subprocess.run([SOJOURN, *arguments, "--var", str(var)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr + done.stdout
     with serving(var) as running:
@@ -67,7 +116,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def test_each_file_is_a_run_with_the_setting_of_its_title(results: Service) -> None:
-    runs = results.rows("run")
+    runs = results.rows("run", study_id="my-link")
     assert len(runs) == 2 * REPETITIONS
     assert {(run["study_id"], run["workload"], run["aqm"], run["bandwidth_bps"], run["rtt_ms"]) for run in runs} == {
         ("my-link", "tcp_upload", aqm, 10_000_000, 20.0) for aqm in ("tail-drop", "fq_codel")
@@ -76,7 +125,7 @@ def test_each_file_is_a_run_with_the_setting_of_its_title(results: Service) -> N
 
 
 def test_delay_before_and_under_load_is_what_was_planted(results: Service) -> None:
-    by_run = {(row["aqm"], row["repetition"]): row for row in results.rows("run_load_delay")}
+    by_run = {(row["aqm"], row["repetition"]): row for row in results.rows("run_load_delay", study_id="my-link")}
     assert len(by_run) == 2 * REPETITIONS
     for queue, aqm in (("pfifo", "tail-drop"), ("fq_codel", "fq_codel")):
         for repetition in range(1, REPETITIONS + 1):
@@ -87,7 +136,7 @@ def test_delay_before_and_under_load_is_what_was_planted(results: Service) -> No
             assert row["loaded_mean_ms"] == pytest.approx(sum(loaded) / len(loaded), abs=1e-6)
             assert row["loaded_median_ms"] == sorted(loaded)[(len(loaded) + 1) // 2 - 1]
             assert row["loaded_max_ms"] == max(loaded)
-    rates = results.rows("run_load_rate")
+    rates = results.rows("run_load_rate", study_id="my-link")
     assert {(row["rate_bps"], row["flows"], row["rate_basis"]) for row in rates} == {
         (9_500_000.0, 1, "flent_uplink_intervals")
     }
@@ -95,7 +144,8 @@ def test_delay_before_and_under_load_is_what_was_planted(results: Service) -> No
 
 def test_queue_settings_are_compared_with_an_interval(results: Service) -> None:
     answer = results.client.get(
-        "/v1/comparisons/loaded_delay_median", params={"factor": "aqm", "baseline": "tail-drop"}
+        "/v1/comparisons/loaded_delay_median",
+        params={"factor": "aqm", "baseline": "tail-drop", "study_id": "my-link"},
     ).json()
     (row,) = answer["rows"]
     assert (row["treatment"], row["treatment_n"], row["baseline_n"]) == ("fq_codel", REPETITIONS, REPETITIONS)
@@ -109,5 +159,33 @@ def test_queue_settings_are_compared_with_an_interval(results: Service) -> None:
     assert row["effect"] == pytest.approx(planted["fq_codel"] - planted["pfifo"], abs=0.2)
     assert row["effect_lower"] <= row["effect"] <= row["effect_upper"] < 0
     # The mart holds the same comparison.
-    (published,) = results.rows("comparison", metric="loaded_delay_median")
+    (published,) = results.rows("comparison", metric="loaded_delay_median", study_id="my-link")
     assert published["effect"] == row["effect"]
+
+
+def test_results_of_crusader_are_compared_alike(results: Service) -> None:
+    delays = results.rows("run_load_delay", study_id="others", delay_basis="crusader_rtt_ms_samples")
+    assert len(delays) == 2 * REPETITIONS
+    for row in delays:
+        queue = "pfifo" if row["aqm"] == "tail-drop" else "fq_codel"
+        assert row["loaded_median_ms"] == pytest.approx(LOADED_MS[queue] + 3.8, abs=3)
+        assert (row["idle_samples"], row["loaded_samples"]) == (25, 101)
+    (rate,) = {(row["rate_bps"], row["rate_basis"]) for row in results.rows("run_load_rate", study_id="others")}
+    assert rate == (pytest.approx(10e6), "crusader_downlink_intervals")
+    params = {"factor": "aqm", "baseline": "tail-drop", "study_id": "others"}
+    (row,) = results.client.get("/v1/comparisons/loaded_delay_median", params=params).json()["rows"]
+    assert row["effect"] == pytest.approx(LOADED_MS["fq_codel"] - LOADED_MS["pfifo"], abs=3)
+    assert row["effect_lower"] <= row["effect"] <= row["effect_upper"] < 0
+
+
+def test_qlog_and_passive_rtt_are_connections_and_qlog_has_its_series(results: Service) -> None:
+    counts = {(row["dataset"], row["outcome"]): row["connections"] for row in results.rows("connection_count")}
+    assert counts["qlog-client", "counted"] == 1
+    assert counts["pping-inside", "counted"] == 1
+    # Nine samples are fewer than ten.
+    (refused,) = [name for name in counts if name[0] == "pping-inside" and name[1] != "counted"]
+    assert counts[refused] == 1
+    (series,) = results.rows(
+        "run_series", study_id="others", measurement="qlog", series_name="connection 1 client latest_rtt"
+    )
+    assert (series["series_metric"], series["unit"]) == ("rtt_ms", "ms")

@@ -84,7 +84,8 @@ class CaptureDecoder:
     declared stream is believed from its first packet on; a flow declared not to be RTP has no stream.
 
     Batches hold the declared columns without provenance; endpoints are plain addresses in
-    ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. Records before a fault are yielded,
+    ``*_address`` instead of ``*_host_key`` and ``*_prefix_key``. ``server_names`` says how much of the names of servers
+    is kept: registrable, full or none. Records before a fault are yielded,
     then the iteration ends and ``summary().fault`` has it. If the link type of a capture has no decoder,
     every packet is refused, and the fault is an UnsupportedLinkTypeError. Construction raises ValueError for a
     number below 1, and a DecodeError where nothing can be read: UnrecognisedFormatError, TruncatedError,
@@ -102,6 +103,7 @@ class CaptureDecoder:
         packets: bool = False,
         idle_ms: int = 600_000,
         open_flows: int = 65_536,
+        server_names: str = "registrable",
     ) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...

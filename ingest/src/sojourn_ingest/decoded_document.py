@@ -27,10 +27,16 @@ KINDS = {
     "transport": "Transport layer",
     "tunnel": "Tunnels",
     "media": "Media",
+    "media encapsulation": "What media are in",
+    "media type": "Types of media",
+    "call": "Calls",
+    "server name": "Server names",
 }
 NOTES = {
     "compression": "Every input may be compressed; the compression is recognised by the first bytes.",
-    "tunnel": "One encapsulation is undone. A packet whose inside cannot be decoded counts for the tunnel's own flow.",
+    "call": "Found by the shape of payloads, on any port.",
+    "tunnel": "Two encapsulations are undone, one inside the other. A packet "
+    "whose inside cannot be decoded counts for the tunnel's own flow.",
 }
 
 

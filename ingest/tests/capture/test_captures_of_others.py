@@ -23,7 +23,7 @@ from sojourn_ingest.session import IngestSession
 
 START_S = 1_700_000_000
 HEADER_BYTES = 24
-RADIOTAP = 127
+USER0 = 147
 
 
 def zstd(plain: bytes) -> bytes:

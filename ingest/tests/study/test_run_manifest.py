@@ -65,6 +65,24 @@ def test_files_the_manifest_does_not_list_are_bound_by_name(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize(("suffix", "measurement"), [(".flent.gz", "flent"), (".flent", "flent"), (".crr", "crusader")])
+def test_a_result_that_its_tool_named_is_the_run_s_where_it_is_the_only_one(
+    tmp_path: Path, suffix: str, measurement: str
+) -> None:
+    name = f"rrul-2026-11-22T101112.title{suffix}"
+    (tmp_path / name).write_bytes(b"result")
+    (tmp_path / "manifest.json").write_text(json.dumps(minimal()))
+    (bound,) = read(tmp_path / "manifest.json")["run_source"]
+    assert (bound["measurement"], bound["file_name"]) == (measurement, name.removesuffix(".gz"))
+    assert bound["measurement_hash"] == hashlib.sha256(b"result").hexdigest()
+    # Of two, a name of the run says which one it is.
+    (tmp_path / f"second{suffix}").write_bytes(b"second")
+    assert "run_source" not in read(tmp_path / "manifest.json")
+    (tmp_path / f"result{suffix}").write_bytes(b"third")
+    (bound,) = read(tmp_path / "manifest.json")["run_source"]
+    assert bound["measurement_hash"] == hashlib.sha256(b"third").hexdigest()
+
+
 def test_yaml_is_read_alike(tmp_path: Path) -> None:
     (tmp_path / "manifest.yaml").write_text(
         "schema: testbed-manifest/1\nrun_id: r1\nstudy: s\nbandwidth_bps: 1000000\nrtt_ms: 50\n"

@@ -23,6 +23,8 @@ final as (
         legs.leg,
         flows.is_loose,
         flows.service,
+        flows.server_name,
+        flows.initiator_host_key as client_host_key,
         flows.ip_version,
         flows.first_packet_ns as start_ns,
         case legs.leg when 'responder' then flows.responder_host_key else flows.initiator_host_key end as host_key,

@@ -5,7 +5,10 @@ run_sources as (
     select * from {{ ref('int_run_source_usable') }}
     where
         status in ('ok', 'partial')
-        and measurement in ('flent', 'iperf3', 'iperf3_server', 'iperf2', 'irtt', 'ping', 'fping')
+        and measurement in (
+            'flent', 'iperf3', 'iperf3_server', 'iperf2', 'irtt', 'ping', 'fping', 'qlog', 'qlog_client', 'qlog_server', 'crusader',
+            'network_quality', 'speed_test'
+        )
 ),
 
 final as (

@@ -12,6 +12,8 @@ final as (
         direction,
         ssrc,
         payload_type,
+        encapsulation,
+        media_type,
         clock_rate_hz,
         clock_basis,
         first_packet_ns,

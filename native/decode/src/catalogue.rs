@@ -1,5 +1,6 @@
 //! Lists of all that the crate decodes and of all reasons for refusing, gathered from where each is declared.
 
+use crate::call::carried::{Encapsulation, Media, SIGNALLING};
 use crate::capture::reader::CaptureReader;
 use crate::connection::refusal::{NdtRefusal, TcpInfoRefusal};
 use crate::input::compression::Compression;
@@ -13,6 +14,7 @@ use crate::packet::types::Tunnel;
 use crate::pair::refusal::PairRefusal;
 use crate::queue::refusal::QueueLogRefusal;
 use crate::rtp::stream::MEDIA;
+use crate::server::found::NameSource;
 
 /// Link types of captures that have a decoder, of each link layer first the number that files have today.
 #[must_use]
@@ -30,6 +32,10 @@ pub fn decoded() -> Vec<Decoded> {
         PROTOCOLS,
         Tunnel::DECODED,
         MEDIA,
+        Encapsulation::DECODED,
+        Media::DECODED,
+        SIGNALLING,
+        NameSource::DECODED,
     ]
     .concat()
 }

@@ -16,6 +16,7 @@
     )
 )]
 
+mod call;
 mod capture;
 mod catalogue;
 mod connection;
@@ -27,6 +28,7 @@ mod pair;
 mod pseudonym;
 mod queue;
 mod rtp;
+mod server;
 #[cfg(test)]
 mod test_capture;
 
@@ -51,6 +53,7 @@ pub use pseudonym::prefix_table::PrefixTable;
 pub use queue::decoder::{QueueLogDecoder, QueueLogOptions};
 pub use queue::form::{KnownQueueLogForm, QueueLogForm};
 pub use rtp::hints::RtpHint;
+pub use server::name::ServerNames;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
 /// Not the version of the package, which changes with every release.

@@ -31,6 +31,17 @@ fn rtp_hint(hint: RtpHint) -> PyResult<sojourn_decode::RtpHint> {
     })
 }
 
+fn kept_names(name: &str) -> PyResult<sojourn_decode::ServerNames> {
+    match name {
+        "registrable" => Ok(sojourn_decode::ServerNames::Registrable),
+        "full" => Ok(sojourn_decode::ServerNames::Full),
+        "none" => Ok(sojourn_decode::ServerNames::None),
+        other => Err(PyValueError::new_err(format!(
+            "server_names {other:?} is not registrable, full or none"
+        ))),
+    }
+}
+
 /// Iterator over `(table, batch)` of one capture.
 #[pyclass(frozen, module = "sojourn_ingest._native")]
 pub(crate) struct CaptureDecoder(Locked<sojourn_decode::CaptureDecoder>);
@@ -38,7 +49,7 @@ pub(crate) struct CaptureDecoder(Locked<sojourn_decode::CaptureDecoder>);
 #[pymethods]
 impl CaptureDecoder {
     #[new]
-    #[pyo3(signature = (path, *, continued = vec![], rtp_hints = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536))]
+    #[pyo3(signature = (path, *, continued = vec![], rtp_hints = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536, server_names = "registrable"))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -50,6 +61,7 @@ impl CaptureDecoder {
         packets: bool,
         idle_ms: i64,
         open_flows: usize,
+        server_names: &str,
     ) -> PyResult<Self> {
         require_positive("interval_ms", i64::from(interval_ms))?;
         require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
@@ -61,6 +73,7 @@ impl CaptureDecoder {
             packets,
             idle_ms,
             open_flows,
+            server_names: kept_names(server_names)?,
         };
         let hints = rtp_hints
             .into_iter()

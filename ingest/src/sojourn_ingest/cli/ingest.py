@@ -20,6 +20,7 @@ from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
+from sojourn_ingest.formats.capture.server_names import server_names_of
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.paths import Paths
@@ -67,6 +68,13 @@ def ingest(
     packets: Annotated[
         bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
     ] = False,
+    server_names: Annotated[
+        str,
+        typer.Option(
+            help="Of the servers in captures, registrable: the registered domain is kept (example.com of "
+            "www.example.com); full: the whole name; none: no name."
+        ),
+    ] = "registrable",
     prefix_table: Annotated[
         list[Path] | None,
         typer.Option(
@@ -122,12 +130,19 @@ def ingest(
     Queue logs: text of the bpftrace probe or of perf script, the binary stream of the BCC queue monitor, polls of
     tc -s -j qdisc, and JSON Lines or CSV with a description beside them; docs/how-to/record-a-queue.md has the table.
 
+    Results of tools: flent, iperf3, iperf 2, irtt, crusader, ping, fping, qlog, ePPing and pping, networkQuality and
+    other speed tests; docs/inputs.md has the table.
+
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """
     console = Console(stderr=True)
     if addresses not in ("pseudonymise", "keep"):
         raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
     policy: AddressPolicy = "keep" if addresses == "keep" else "pseudonymise"
+    try:
+        names = server_names_of(server_names)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--server-names") from error
     paths = Paths.from_environment(var)
     try:
         files = files_below(sources)
@@ -152,14 +167,16 @@ def ingest(
         raise typer.Exit(1) from error
     lake = paths.open_lake()
     if dry_run:
-        session = IngestSession(lake, pseudonymiser, packets=packets, enrichment=enrichment)
+        session = IngestSession(lake, pseudonymiser, packets=packets, server_names=names, enrichment=enrichment)
         session.prepare(files)
         _print_formats(console, session, files)
         return
     holding = _runner(engine, paths, lake, workers, master, spark_conf or [])
     try:
         with lake.writing(), holding as runner:
-            session = IngestSession(lake, pseudonymiser, runner=runner, packets=packets, enrichment=enrichment)
+            session = IngestSession(
+                lake, pseudonymiser, runner=runner, packets=packets, server_names=names, enrichment=enrichment
+            )
             attempts = _run(console, session, files)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {error}")

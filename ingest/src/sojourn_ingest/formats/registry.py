@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.connection.archive import ConnectionArchive
 from sojourn_ingest.formats.connection.connection_format import MemberFormat
 from sojourn_ingest.formats.connection.connection_mapping import MARKER as CONNECTIONS
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionDescriptionFile, KnownConnections
 from sojourn_ingest.formats.connection.connection_table import connection_tables_of
 from sojourn_ingest.formats.connection.ndt import Ndt5, Ndt7
+from sojourn_ingest.formats.connection.pping import PassiveRtt
 from sojourn_ingest.formats.connection.ss_polls import SsPolls
 from sojourn_ingest.formats.connection.ss_text import SsText
 from sojourn_ingest.formats.connection.synthetic_connections import SyntheticConnections
@@ -34,11 +36,14 @@ from sojourn_ingest.formats.queue.queue_log_table import (
 )
 from sojourn_ingest.formats.queue.tc_polls import TcPolls
 from sojourn_ingest.formats.run.run_manifest import RunManifest
+from sojourn_ingest.formats.series.crusader import Crusader
 from sojourn_ingest.formats.series.flent.data_file import Flent
 from sojourn_ingest.formats.series.iperf2 import Iperf2
 from sojourn_ingest.formats.series.iperf3 import Iperf3
 from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
+from sojourn_ingest.formats.series.qlog.log_file import Qlog
+from sojourn_ingest.formats.series.speed_test import SpeedTest
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile, bundled_description_paths
 from sojourn_ingest.formats.study.study_table import KnownStudy, header_hint, tables_of
@@ -57,7 +62,9 @@ def is_description(path: Path) -> bool:
 class Registry:
     """The formats of one ingest: the fixed ones, and the tables of which a description is at hand."""
 
-    def __init__(self, described: Iterable[Path] = (), *, packets: bool = False) -> None:
+    def __init__(
+        self, described: Iterable[Path] = (), *, packets: bool = False, server_names: ServerNames = "registrable"
+    ) -> None:
         self.studies = [KnownStudy.load(path) for path in bundled_description_paths()]
         own = {study.description.study_id: study for study in self.studies}
         queue_logs: list[QueueLogDescription] = []
@@ -78,7 +85,7 @@ class Registry:
         self._connection_tables = tables = connection_tables_of(list(connections.values()))
         members: Sequence[MemberFormat] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
         self.formats: Sequence[Format] = (
-            Capture(packets=packets),
+            Capture(packets=packets, server_names=server_names),
             RunManifest(),
             StudyDescriptionFile(),
             SsPolls(),
@@ -94,6 +101,10 @@ class Registry:
             Irtt(),
             Ping(),
             Fping(),
+            Qlog(),
+            Crusader(),
+            PassiveRtt(),
+            SpeedTest(),
             FfmpegFrameLog(),
             VmafXml(),
             VmafCsv(),

@@ -183,7 +183,8 @@ FLOW = Table(
         Column(
             "tunnel",
             STRING,
-            "encapsulation the flow was in: ip-in-ip, gre, vxlan or gtp-u; null: none",
+            "encapsulation the flow was in: ip-in-ip, gre, gre-in-udp, vxlan, geneve, gtp-u or teredo, two as "
+            "outer/inner; null: none",
         ),
         Column(
             "end_reason",
@@ -201,6 +202,56 @@ FLOW = Table(
             INT64,
             "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each",
             "us",
+        ),
+        Column(
+            "server_name",
+            STRING,
+            "name of the server: its registrable domain, or the whole name with --server-names full; never an "
+            "address or "
+            "the name of a device in a local network; null: none was seen, or --server-names none",
+        ),
+        Column(
+            "server_name_source",
+            STRING,
+            "tls (ClientHello over TCP), quic (ClientHello over QUIC), or dns (the name for which DNS in the "
+            "same recording "
+            "last told the initiator the responder's address before the flow began); null without a name",
+            source="RFC 6066, RFC 9001, RFC 1035",
+        ),
+        Column(
+            "client_hello_outcome",
+            STRING,
+            "named, no_name (it has none), address, local_name or invalid_name (its name may not be kept), "
+            "cut (it ends before "
+            "a name), or not_decrypted (QUIC whose first packet is missing); null: no ClientHello was seen",
+        ),
+        Column(
+            "is_client_hello_encrypted",
+            BOOL,
+            "the ClientHello has an encrypted one inside (ECH or ESNI), or pretends to (GREASE): server_name "
+            "may be the "
+            "public name only; null without a whole ClientHello",
+            source="RFC 9849",
+        ),
+        Column(
+            "tls_version_offered",
+            STRING,
+            "highest version that the ClientHello offers: 1.3, 1.2, 1.1, 1.0 or ssl-3.0",
+            source="RFC 8446",
+        ),
+        Column(
+            "quic_version",
+            STRING,
+            "QUIC version of the client's Initial packets: 1, 2, draft-29 (29 to 32), draft-28 (23 to 28) or "
+            "mvfst; null if not read",
+            source="RFC 9000, RFC 9369",
+        ),
+        Column(
+            "application_protocols_offered",
+            STRING,
+            "application protocols that the ClientHello offers, in its order, with commas between them, such "
+            "as h2,http/1.1",
+            source="RFC 7301",
         ),
         *_direction("fwd", "from initiator to responder"),
         *_direction("rev", "from responder to initiator"),
@@ -261,7 +312,7 @@ PACKET = Table(
 RTP_STREAM = Table(
     "rtp_stream",
     "capture decoder",
-    "one RTP stream: one SSRC in one direction of one UDP flow",
+    "one RTP stream: one SSRC in one direction of one flow",
     ("source_hash", "flow_id", "direction", "ssrc"),
     (
         *PROVENANCE,
@@ -269,6 +320,20 @@ RTP_STREAM = Table(
         Column("direction", STRING, "fwd or rev, of the flow", nullable=False, codes=("fwd", "rev")),
         Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
         Column("payload_type", INT16, "payload type of the first packet", nullable=False, source="RFC 3550"),
+        Column(
+            "encapsulation",
+            STRING,
+            "what carries the RTP: turn-channel, turn-indication, zoom-server or zoom-peer; null: the flow itself",
+            codes=("turn-channel", "turn-indication", "zoom-server", "zoom-peer"),
+            source="RFC 8656, Michel et al. 2022",
+        ),
+        Column(
+            "media_type",
+            STRING,
+            "audio, video or screen-share, as Zoom's encapsulation says; null without it",
+            codes=("audio", "video", "screen-share"),
+            source="Michel et al. 2022",
+        ),
         Column(
             "clock_rate_hz",
             INT32,
@@ -283,7 +348,7 @@ RTP_STREAM = Table(
         Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
         Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
         Column("packets", INT64, "packets received, duplicates included", nullable=False),
-        Column("payload_bytes", INT64, "UDP payload bytes, RTP header included", "bytes", nullable=False),
+        Column("payload_bytes", INT64, "bytes from the RTP header on", "bytes", nullable=False),
         Column(
             "expected_packets",
             INT64,
@@ -330,7 +395,7 @@ RTP_STREAM = Table(
         Column(
             "rate_bps",
             FLOAT,
-            "UDP payload * 8 over the time from first to last packet; null if no time passed",
+            "payload_bytes * 8 over the time from first to last packet; null if no time passed",
             "bit/s",
         ),
         Column(

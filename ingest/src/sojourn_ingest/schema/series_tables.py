@@ -16,6 +16,7 @@ SERIES_METRICS = {
     "rate_bps": "bit/s",
     "cwnd_packets": "packets",
     "cwnd_bytes": "bytes",
+    "in_flight_bytes": "bytes",
     "retransmitted_packets": "packets",
     "lost_packets": "packets",
     "sent_packets": "packets",

@@ -7,6 +7,7 @@ declarations by tests, so a column that changes here changes everywhere or fails
 from __future__ import annotations
 
 from sojourn_ingest.schema import (
+    call_tables,
     capture_tables,
     connection_tables,
     ecn_tables,
@@ -24,6 +25,7 @@ TABLES: dict[str, Table] = {
         study_tables,
         quality_tables,
         capture_tables,
+        call_tables,
         ecn_tables,
         queue_tables,
         connection_tables,

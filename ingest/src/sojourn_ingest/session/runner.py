@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import Context, Format, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
@@ -24,6 +25,8 @@ class Ingest(Protocol):
     context: Context
     #: Whether the table packet is written too.
     packets: bool
+    #: How much of the names of servers is kept.
+    server_names: ServerNames
 
     @property
     def plan(self) -> Plan:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import (
     Context,
     FilePart,
@@ -47,14 +48,16 @@ class IngestSession:
         *,
         runner: Runner | None = None,
         packets: bool = False,
+        server_names: ServerNames = "registrable",
         enrichment: Enrichment | None = None,
     ) -> None:
         self.lake = lake
         self.packets = packets
+        self.server_names: ServerNames = server_names
         self.context = Context(pseudonymiser, content_hash, enrichment or Enrichment())
         self.descriptions: tuple[Path, ...] = ()
         self._runner = runner or ThreadRunner()
-        self._state = IngestState(lake, self.context, Registry(packets=packets), self._decode)
+        self._state = IngestState(lake, self.context, self._registry(), self._decode)
         contents = ContentAttempts(self._state)
         self._files = FileAttempts(self._state, contents)
         self._recordings = RecordingAttempts(self._state, contents)
@@ -121,13 +124,16 @@ class IngestSession:
     def prepare(self, files: list[Path]) -> None:
         """Take note of what the files say of one another: study descriptions, recordings, manifests."""
         self.descriptions = tuple(_valid_descriptions(files))
-        registry = Registry(self.descriptions, packets=self.packets)
+        registry = self._registry()
         self._state.begin(registry, plan(files, self.lake, registry))
 
     def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
         """Take the descriptions and the plan of an ingest that another session prepared."""
         self.descriptions = tuple(descriptions)
-        self._state.begin(Registry(self.descriptions, packets=self.packets), made)
+        self._state.begin(self._registry(), made)
+
+    def _registry(self) -> Registry:
+        return Registry(self.descriptions, packets=self.packets, server_names=self.server_names)
 
     def recording_of(self, path: Path) -> Path | None:
         """Return the name of the recording as a part of which a file will be read; see :meth:`prepare`."""

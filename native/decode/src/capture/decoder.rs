@@ -1,7 +1,9 @@
-//! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream` and packet.
+//! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream`, `rtp_interval`, `call_flow`,
+//! `rtcp_report` and packet.
 
 use arrow_array::RecordBatch;
 
+use crate::call::batch::{self as call_batch, CallRow, MediaFound, ReportRow, RtpIntervalRow};
 use crate::capture::packet_batch::{self, PacketRow};
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
@@ -13,6 +15,7 @@ use crate::output::summary::Summary;
 use crate::packet::direction::Direction;
 use crate::packet::layers::LayerDecoder;
 use crate::rtp::hints::{RtpHint, RtpHints};
+use crate::server::name::ServerNames;
 
 /// Flows that have ended wait for a batch in their full size, so the batch is bounded below the caller's wish.
 const FLOW_BATCH_ROWS: usize = 8192;
@@ -32,6 +35,8 @@ pub struct CaptureOptions {
     pub idle_ms: i64,
     /// Most flows open at a time; at least 1.
     pub open_flows: usize,
+    /// How much of the names of servers is kept.
+    pub server_names: ServerNames,
 }
 
 impl Default for CaptureOptions {
@@ -42,6 +47,7 @@ impl Default for CaptureOptions {
             packets: false,
             idle_ms: 600_000,
             open_flows: 65_536,
+            server_names: ServerNames::Registrable,
         }
     }
 }
@@ -60,6 +66,9 @@ pub struct CaptureDecoder {
     rtp: Vec<RtpRow>,
     ecn: Vec<EcnRow>,
     ecn_intervals: Vec<EcnIntervalRow>,
+    rtp_intervals: Vec<RtpIntervalRow>,
+    calls: Vec<CallRow>,
+    reports: Vec<ReportRow>,
     packets: Vec<PacketRow>,
     records_seen: i64,
 }
@@ -82,16 +91,21 @@ impl CaptureDecoder {
             idle_ns: options.idle_ms.saturating_mul(1_000_000),
             flows: options.open_flows,
         };
+        let mut table = FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds);
+        table.name(options.server_names);
         Ok(Self {
             options,
             recording: RecordingReader::open(inputs)?,
             layers: LayerDecoder::default(),
-            table: FlowTable::new(i64::from(options.interval_ms) * 1_000_000, bounds),
+            table,
             flows: Vec::new(),
             intervals: Vec::new(),
             rtp: Vec::new(),
             ecn: Vec::new(),
             ecn_intervals: Vec::new(),
+            rtp_intervals: Vec::new(),
+            calls: Vec::new(),
+            reports: Vec::new(),
             packets: Vec::new(),
             records_seen: 0,
         })
@@ -161,6 +175,19 @@ impl CaptureDecoder {
                 let batch: Vec<_> = self.rtp.drain(..rows.min(self.rtp.len())).collect();
                 return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
             }
+            if due(self.rtp_intervals.len(), rows) {
+                let count = rows.min(self.rtp_intervals.len());
+                let batch: Vec<_> = self.rtp_intervals.drain(..count).collect();
+                return Ok(Some(("rtp_interval", call_batch::rtp_intervals(&batch)?)));
+            }
+            if due(self.calls.len(), flow_rows) {
+                let batch: Vec<_> = self.calls.drain(..flow_rows.min(self.calls.len())).collect();
+                return Ok(Some(("call_flow", call_batch::calls(&batch)?)));
+            }
+            if due(self.reports.len(), rows) {
+                let batch: Vec<_> = self.reports.drain(..rows.min(self.reports.len())).collect();
+                return Ok(Some(("rtcp_report", call_batch::reports(&batch)?)));
+            }
             if last {
                 return Ok(None);
             }
@@ -179,15 +206,24 @@ impl CaptureDecoder {
                 interval: *interval,
             }));
         }
+        let mut media = MediaFound::default();
         if let Some(streams) = flow.rtp {
             for (direction, streams) in [(Direction::Fwd, streams.fwd), (Direction::Rev, streams.rev)] {
-                self.rtp
-                    .extend(streams.into_streams().into_iter().map(|stream| RtpRow {
+                for stream in streams.into_streams() {
+                    media.add(&stream);
+                    self.rtp_intervals
+                        .extend(RtpIntervalRow::of(flow.id, direction, &stream));
+                    self.rtp.push(RtpRow {
                         flow_id: flow.id,
                         direction,
                         stream,
-                    }));
+                    });
+                }
             }
+        }
+        if let Some(call) = flow.call {
+            self.reports.extend(ReportRow::of(flow.id, &call));
+            self.calls.extend(CallRow::new(flow.id, call, media));
         }
     }
 
@@ -274,7 +310,15 @@ mod tests {
     #[test]
     fn every_record_is_read_or_refused() {
         let (batches, summary) = decode_all(&mixed_capture(), 1000);
-        assert_eq!(batches, [("flow", 2), ("flow_interval", 40), ("rtp_stream", 1)]);
+        assert_eq!(
+            batches,
+            [
+                ("flow", 2),
+                ("flow_interval", 40),
+                ("rtp_stream", 1),
+                ("rtp_interval", 1)
+            ]
+        );
         assert_eq!(summary.records_read, 40);
         let refused: Vec<_> = summary.refused.into_iter().collect();
         assert_eq!(refused, [("arp".into(), 1), ("link_header_cut".into(), 1)]);

@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 
+use crate::call::carried::{Encapsulation, Media};
 use crate::flow::ecn::negotiation::Mode;
 use crate::flow::interval::Interval;
 use crate::flow::record::Flow;
@@ -11,8 +12,9 @@ use crate::output::fault::Fault;
 use crate::output::units::microseconds;
 use crate::packet::direction::Direction;
 use crate::packet::protocol::{has_ports, protocol_name};
-use crate::packet::types::{Endpoint, Tunnel};
+use crate::packet::types::Endpoint;
 use crate::rtp::stream::RtpStream;
+use crate::server::found::{HelloOutcome, NameSource, Server};
 
 /// A row of `flow_interval`.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +41,7 @@ pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
     endpoint(&mut columns, "responder", |flow| &flow.responder);
     columns.int64("first_packet_ns", |flow| flow.first_ns);
     columns.int64("last_packet_ns", |flow| flow.last_ns);
-    columns.optional_string("tunnel", |flow| flow.tunnel.map(Tunnel::name));
+    columns.optional_string("tunnel", |flow| flow.tunnels.name());
     columns.string("end_reason", |flow| flow.end_reason.name());
     columns.optional_bool("starts_in_mid_flow", |flow| {
         flow.tcp.as_ref().map(|tcp| tcp.starts_in_mid_flow())
@@ -50,6 +52,7 @@ pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
             .and_then(|tcp| tcp.handshake_rtt_ns())
             .map(microseconds)
     });
+    server_columns(&mut columns);
     for direction in [Direction::Fwd, Direction::Rev] {
         direction_columns(&mut columns, direction);
     }
@@ -62,6 +65,25 @@ fn endpoint(columns: &mut Columns<'_, Flow>, prefix: &str, end: impl Fn(&Flow) -
     });
     columns.optional_int32(format!("{prefix}_port"), |flow| {
         has_ports(flow.protocol).then(|| i32::from(end(flow).port))
+    });
+}
+
+fn server_columns(columns: &mut Columns<'_, Flow>) {
+    fn server(flow: &Flow) -> Option<&Server> {
+        flow.server.as_deref()
+    }
+    columns.optional_string("server_name", |flow| server(flow)?.name.as_deref());
+    columns.optional_string("server_name_source", |flow| {
+        server(flow)?.source.map(NameSource::name)
+    });
+    columns.optional_string("client_hello_outcome", |flow| {
+        server(flow)?.outcome.map(HelloOutcome::name)
+    });
+    columns.optional_bool("is_client_hello_encrypted", |flow| server(flow)?.encrypted_hello);
+    columns.optional_string("tls_version_offered", |flow| server(flow)?.tls_version);
+    columns.optional_string("quic_version", |flow| server(flow)?.quic_version);
+    columns.optional_string("application_protocols_offered", |flow| {
+        server(flow)?.alpn.as_deref()
     });
 }
 
@@ -174,6 +196,10 @@ pub(crate) fn rtp_streams(rows: &[RtpRow]) -> Result<RecordBatch, Fault> {
     columns.string("direction", |row| row.direction.name());
     columns.int64("ssrc", |row| i64::from(row.stream.ssrc));
     columns.int16("payload_type", |row| i16::from(row.stream.payload_type));
+    columns.optional_string("encapsulation", |row| {
+        row.stream.carrier.encapsulation.map(Encapsulation::name)
+    });
+    columns.optional_string("media_type", |row| row.stream.carrier.media.map(Media::name));
     columns.optional_int32("clock_rate_hz", |row| {
         row.stream.clock().map(|clock| clock.rate_hz)
     });

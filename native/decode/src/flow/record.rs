@@ -1,14 +1,18 @@
 //! One bidirectional flow.
 
+use crate::call::state::{CallState, Conversation};
 use crate::flow::ecn::codepoints::Codepoints;
 use crate::flow::interval::IntervalSeries;
 use crate::flow::tcp::connection::TcpConnection;
 use crate::flow::tcp::passed::Passing;
 use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::protocol::PROTOCOL_TCP;
-use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
-use crate::rtp::hints::{Declared, Reading};
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
+use crate::rtp::hints::Declared;
 use crate::rtp::stream::RtpDirection;
+use crate::server::found::Server;
+use crate::server::name::ServerNames;
+use crate::server::search::ServerSearch;
 
 /// Counts that every protocol has.
 #[derive(Debug, Default)]
@@ -45,7 +49,7 @@ impl EndReason {
 pub(crate) struct Flow {
     pub(crate) id: i64,
     pub(crate) protocol: u8,
-    pub(crate) tunnel: Option<Tunnel>,
+    pub(crate) tunnels: Tunnels,
     pub(crate) end_reason: EndReason,
     pub(crate) initiator: Endpoint,
     pub(crate) responder: Endpoint,
@@ -58,8 +62,13 @@ pub(crate) struct Flow {
     pub(crate) tcp: Option<Box<TcpConnection>>,
     /// `None` until a packet looks like RTP.
     pub(crate) rtp: Option<Box<PerDirection<RtpDirection>>>,
+    /// `None` until a payload looks like one of a call that is not RTP.
+    pub(crate) call: Option<Box<CallState>>,
     /// Whether it is RTP, where that is known from elsewhere.
     pub(crate) declared: Option<Box<PerDirection<Declared>>>,
+    pub(crate) search: ServerSearch,
+    /// `None` while neither a handshake nor DNS says anything of the server.
+    pub(crate) server: Option<Box<Server>>,
 }
 
 impl Flow {
@@ -67,7 +76,7 @@ impl Flow {
         Self {
             id,
             protocol: first.protocol,
-            tunnel: first.tunnel,
+            tunnels: first.tunnels,
             end_reason: EndReason::CaptureEnd,
             initiator: first.source,
             responder: first.destination,
@@ -77,7 +86,10 @@ impl Flow {
             codepoints: None,
             tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
             rtp: None,
+            call: None,
             declared: None,
+            search: ServerSearch::new(ServerNames::default()),
+            server: None,
         }
     }
 
@@ -109,13 +121,27 @@ impl Flow {
         traffic.bytes += i64::from(wire_bytes);
         traffic.payload_bytes += i64::from(packet.payload_bytes);
         traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced());
+        let is_first_payload = traffic.payload_bytes == i64::from(packet.payload_bytes);
         let opened = traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
         if packet.ecn != 0 {
             let codepoints = self.codepoints.get_or_insert_default().get_mut(direction);
             codepoints.add(packet.ecn, time_ns, i64::from(wire_bytes), interval_ns);
         }
+        let mut conversation = Conversation {
+            call: &mut self.call,
+            rtp: &mut self.rtp,
+            declared: self
+                .declared
+                .as_ref()
+                .map_or(&Declared::Nothing, |declared| declared.get(direction)),
+            way: direction,
+            time_ns,
+        };
         match packet.transport {
             Transport::Tcp(segment) => {
+                if packet.payload_bytes > 0 && (is_first_payload || conversation.call.is_some()) {
+                    conversation.segment(packet, segment.sequence, is_first_payload);
+                }
                 if let Some(tcp) = &mut self.tcp {
                     let passing = Passing {
                         payload_bytes: packet.payload_bytes,
@@ -126,24 +152,7 @@ impl Flow {
                     tcp.packet(direction, &segment, &passing);
                 }
             }
-            Transport::Udp(payload) => {
-                let declared = self
-                    .declared
-                    .as_ref()
-                    .map_or(&Declared::Nothing, |declared| declared.get(direction));
-                match declared.read(payload, packet.payload_bytes, time_ns) {
-                    Reading::Declared(rtp) => {
-                        self.rtp
-                            .get_or_insert_default()
-                            .get_mut(direction)
-                            .declared_packet(&rtp);
-                    }
-                    Reading::Candidate(rtp) => {
-                        self.rtp.get_or_insert_default().get_mut(direction).packet(&rtp);
-                    }
-                    Reading::NotRtp => {}
-                }
-            }
+            Transport::Udp(payload) => conversation.datagram(payload, packet.payload_bytes),
             Transport::Fragment | Transport::Other => {}
         }
         opened
@@ -157,6 +166,7 @@ impl Flow {
     /// End the record: what is needed only while packets come is given up.
     pub(crate) fn end(&mut self, reason: EndReason) {
         self.end_reason = reason;
+        self.search.finish(&mut self.server);
         if let Some(tcp) = &mut self.tcp {
             tcp.close();
         }

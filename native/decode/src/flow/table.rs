@@ -15,8 +15,10 @@ use crate::flow::ecn::batch::EcnIntervalRow;
 use crate::flow::record::{EndReason, Flow};
 use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
-use crate::packet::types::{Endpoint, Packet, Transport, Tunnel};
+use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
 use crate::rtp::hints::RtpHints;
+use crate::server::name::ServerNames;
+use crate::server::naming::Naming;
 
 const NONE: u32 = u32::MAX;
 /// Intervals kept in memory, of all open flows together (24 bytes each).
@@ -37,7 +39,7 @@ struct FlowKey {
     lower: Endpoint,
     upper: Endpoint,
     protocol: u8,
-    tunnel: Option<Tunnel>,
+    tunnels: Tunnels,
 }
 
 /// In few writes of whole words, because every packet is hashed; equality compares what the hash omits.
@@ -65,7 +67,7 @@ impl FlowKey {
             lower,
             upper,
             protocol: packet.protocol,
-            tunnel: packet.tunnel,
+            tunnels: packet.tunnels,
         }
     }
 }
@@ -99,6 +101,7 @@ pub(crate) struct FlowTable {
     interval_ns: i64,
     bounds: Bounds,
     rtp_hints: RtpHints,
+    naming: Naming,
     open: HashMap<FlowKey, u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
@@ -120,6 +123,7 @@ impl FlowTable {
             interval_ns,
             bounds,
             rtp_hints: RtpHints::default(),
+            naming: Naming::default(),
             open: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -134,6 +138,11 @@ impl FlowTable {
     /// Take it as known what of the flows to come is RTP.
     pub(crate) fn declare(&mut self, rtp_hints: RtpHints) {
         self.rtp_hints = rtp_hints;
+    }
+
+    /// Keep the names of servers in this form.
+    pub(crate) fn name(&mut self, names: ServerNames) {
+        self.naming = Naming::new(names);
     }
 
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32) -> Placement {
@@ -160,7 +169,8 @@ impl FlowTable {
             direction: Direction::Fwd,
         };
         let mut moves = false;
-        if let Some(slot) = self.slot_mut(place) {
+        let mut given_up = None;
+        if let Some(slot) = self.slots.get_mut(place as usize).and_then(Option::as_mut) {
             placement.flow_id = slot.flow.id;
             placement.direction = slot.flow.direction_of(packet);
             let opened = slot.flow.packet(packet, time_ns, wire_bytes, interval_ns);
@@ -168,6 +178,15 @@ impl FlowTable {
             let over = slot.flow.is_over();
             moves = slot.next != NONE || over != slot.over;
             self.intervals_kept += usize::from(opened);
+            given_up = self
+                .naming
+                .packet(packet, &mut slot.flow, placement.direction, place);
+        }
+        if let Some((place, flow_id)) = given_up
+            && let Some(slot) = self.slot_mut(place)
+            && slot.flow.id == flow_id
+        {
+            slot.flow.search.finish(&mut slot.flow.server);
         }
         if moves {
             self.move_to_end(place);
@@ -199,6 +218,7 @@ impl FlowTable {
         if packet.protocol == PROTOCOL_UDP {
             flow.declared = self.rtp_hints.of(flow.initiator, flow.responder);
         }
+        self.naming.begin(&mut flow, packet);
         let slot = Slot {
             flow,
             key,
@@ -294,6 +314,13 @@ impl FlowTable {
         }
     }
 
+    /// How many flows keep bytes of a handshake that is not whole.
+    #[cfg(test)]
+    pub(crate) fn readings(&self) -> usize {
+        let reading = |slot: &&Slot| slot.flow.search.is_reading();
+        self.slots.iter().flatten().filter(reading).count()
+    }
+
     /// How many flows have ended and not been taken out.
     pub(crate) fn ended(&self) -> usize {
         self.ended.len()
@@ -370,7 +397,7 @@ mod tests {
             protocol: 6,
             ecn: 0,
             payload_bytes: 10,
-            tunnel: None,
+            tunnels: Tunnels::default(),
             ip_id: 0,
             hop_limit: 64,
             ip_payload: &[],

@@ -3,7 +3,7 @@
 /// One format, protocol or compression that is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoded {
-    /// What kind of thing it is: capture format, compression, link encapsulation, network, transport, tunnel, or media.
+    /// What kind of thing it is: capture format, compression, link encapsulation, network, transport, tunnel, media, or server name.
     pub kind: &'static str,
     /// Its name; of tunnels and compressions the one that is in the tables.
     pub name: &'static str,

@@ -9,7 +9,7 @@ use crate::packet::protocol::has_ports;
 use crate::packet::refusal::PacketRefusal;
 use crate::packet::transport::{UDP_HEADER_BYTES, packet, transport};
 use crate::packet::tunnel::{Inner, inner};
-use crate::packet::types::{Packet, Transport};
+use crate::packet::types::{Packet, TUNNEL_LEVELS, Transport};
 
 /// Decoder of the layers; it remembers the ports of first fragments.
 #[derive(Debug, Default)]
@@ -20,21 +20,30 @@ pub(crate) struct LayerDecoder {
 impl LayerDecoder {
     /// Decode a captured packet, or say why it is refused.
     ///
-    /// One encapsulation is undone. Where what is inside cannot be decoded, the packet counts for the flow of
+    /// Two encapsulations are undone. Where what is inside cannot be decoded, the packet counts for the flow of
     /// the tunnel itself.
     pub(crate) fn decode<'p>(&mut self, captured: &CapturedPacket<'p>) -> Result<Packet<'p>, PacketRefusal> {
         // A result is handed on as it is wherever it can be: to take it apart is to copy the packet.
-        let result = self.frame(captured.link, captured.frame, captured.wire_bytes as usize);
-        let Ok(outer) = &result else {
-            return result;
-        };
+        let mut result = self.frame(captured.link, captured.frame, captured.wire_bytes as usize);
+        for _ in 0..TUNNEL_LEVELS {
+            let Ok(outer) = &result else {
+                return result;
+            };
+            match self.inside(outer) {
+                Some(packet) => result = Ok(packet),
+                None => return result,
+            }
+        }
+        result
+    }
+
+    /// The packet inside of one that carries it, if there is one that can be decoded.
+    fn inside<'p>(&mut self, outer: &Packet<'p>) -> Option<Packet<'p>> {
         let udp = matches!(outer.transport, Transport::Udp(_));
         if !udp && outer.transport != Transport::Other {
-            return result;
+            return None;
         }
-        let Some((tunnel, inside)) = inner(outer) else {
-            return result;
-        };
+        let (tunnel, inside) = inner(outer)?;
         let header_bytes = if udp { UDP_HEADER_BYTES } else { 0 };
         let start = header_bytes + inside.offset();
         let bytes = outer.ip_payload.get(start..).unwrap_or_default();
@@ -44,13 +53,10 @@ impl LayerDecoder {
             Inner::Ethernet(_) => self.frame(LinkType::Ethernet, bytes, wire_bytes),
             Inner::Ppp(_) => self.frame(LinkType::Ppp, bytes, wire_bytes),
         };
-        match decoded {
-            Ok(packet) => Ok(Packet {
-                tunnel: Some(tunnel),
-                ..packet
-            }),
-            Err(_) => result,
-        }
+        decoded.ok().map(|packet| Packet {
+            tunnels: outer.tunnels.with(tunnel),
+            ..packet
+        })
     }
 
     fn frame<'p>(

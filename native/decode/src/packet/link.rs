@@ -6,6 +6,8 @@ use crate::input::bytes::{be_u16, be_u32};
 use crate::output::decoded::Decoded;
 use crate::packet::link_type::LinkType;
 use crate::packet::refusal::PacketRefusal;
+use crate::packet::wireless::{after_ieee80211, after_radiotap};
+use crate::packet::wrapped::{after_nflog, after_pktap};
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_ARP: u16 = 0x0806;
@@ -13,6 +15,12 @@ const ETHERTYPE_IPV6: u16 = 0x86dd;
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
 const ETHERTYPE_MPLS: u16 = 0x8847;
 const ETHERTYPE_MPLS_MULTICAST: u16 = 0x8848;
+/// Cisco's `FabricPath` and IEEE 802.1ah: an Ethernet frame follows the tag.
+const ETHERTYPE_FABRIC_PATH: u16 = 0x8903;
+const ETHERTYPE_BACKBONE: u16 = 0x88e7;
+const FABRIC_PATH_TAG_BYTES: usize = 2;
+const BACKBONE_TAG_BYTES: usize = 4;
+const ETHERNET_ADDRESSES_BYTES: usize = 12;
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 const PPP_MPLS: u16 = 0x0281;
@@ -45,8 +53,18 @@ pub(crate) const ENCAPSULATIONS: &[Decoded] = &[
     },
     Decoded {
         kind: "link encapsulation",
+        name: "pbb",
+        meaning: "provider backbone bridges, any number of tags (IEEE 802.1ah)",
+    },
+    Decoded {
+        kind: "link encapsulation",
+        name: "fabricpath",
+        meaning: "Cisco FabricPath's outer header",
+    },
+    Decoded {
+        kind: "link encapsulation",
         name: "llc-snap",
-        meaning: "IEEE 802.3 frames with a SNAP header that names IP (IEEE 802.2, RFC 1042)",
+        meaning: "IEEE 802.3 and IEEE 802.11 frames with a SNAP header that names IP (IEEE 802.2, RFC 1042)",
     },
 ];
 
@@ -69,6 +87,17 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, PacketRef
                 other => Err(PacketRefusal::AddressFamily(other)),
             }
         }
+        LinkType::Ieee80211 => after_snap(frame, after_ieee80211(frame)?),
+        LinkType::Radiotap => after_snap(frame, after_radiotap(frame)?),
+        LinkType::Nflog => after_nflog(frame),
+        LinkType::Pktap => {
+            let (offset, number) = after_pktap(frame)?;
+            match LinkType::from_number(number) {
+                // No header of its kind is inside of another.
+                LinkType::Pktap => Err(PacketRefusal::LinkType(number)),
+                link => Ok(offset + ip_offset(link, frame.get(offset..).unwrap_or_default())?),
+            }
+        }
         LinkType::LinuxSll => after_ethertype(frame, SLL_HEADER_BYTES, be_u16(frame, 14).ok_or(CUT)?),
         LinkType::LinuxSll2 => after_ethertype(frame, SLL2_HEADER_BYTES, be_u16(frame, 0).ok_or(CUT)?),
         LinkType::Ethernet if matches!(frame, [_, _, _, _, _, _, _, _, _, _, _, _, 8, 0, ..]) => Ok(14),
@@ -80,10 +109,21 @@ pub(crate) fn ip_offset(link: LinkType, frame: &[u8]) -> Result<usize, PacketRef
 }
 
 fn after_ethertype(frame: &[u8], mut offset: usize, mut ethertype: u16) -> Result<usize, PacketRefusal> {
-    while ETHERTYPES_VLAN.contains(&ethertype) {
-        let tag = SingleVlanSlice::from_slice(frame.get(offset..).unwrap_or_default()).map_err(|_| CUT)?;
-        ethertype = tag.ether_type().0;
-        offset += VLAN_TAG_BYTES;
+    loop {
+        let tag_bytes = match ethertype {
+            tag if ETHERTYPES_VLAN.contains(&tag) => {
+                let tag = frame.get(offset..).unwrap_or_default();
+                ethertype = SingleVlanSlice::from_slice(tag).map_err(|_| CUT)?.ether_type().0;
+                offset += VLAN_TAG_BYTES;
+                continue;
+            }
+            ETHERTYPE_BACKBONE => BACKBONE_TAG_BYTES,
+            ETHERTYPE_FABRIC_PATH => FABRIC_PATH_TAG_BYTES,
+            _ => break,
+        };
+        offset += tag_bytes + ETHERNET_ADDRESSES_BYTES;
+        ethertype = be_u16(frame, offset).ok_or(CUT)?;
+        offset += 2;
     }
     match ethertype {
         ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(offset),
@@ -136,6 +176,14 @@ fn after_mpls(frame: &[u8], mut offset: usize) -> Result<usize, PacketRefusal> {
         None => Err(CUT),
         Some(_) => Err(PacketRefusal::MplsNotIp),
     }
+}
+
+/// An LLC header that is there whole, or cut.
+fn after_snap(frame: &[u8], offset: usize) -> Result<usize, PacketRefusal> {
+    if frame.len() < offset + 8 {
+        return Err(CUT);
+    }
+    after_llc(frame, offset)
 }
 
 /// IEEE 802.2 with a SNAP header may hold an Ethernet type; everything else of IEEE 802.3 is not IP.
@@ -197,6 +245,43 @@ mod tests {
             ip_offset(LinkType::Ethernet, &ethernet(&[0x8100])[..16]),
             Err(CUT)
         );
+    }
+
+    #[test]
+    fn frames_inside_of_frames_are_read() {
+        let inner = ethernet(&[0x8100, 0x0800]);
+        let backbone = [&ethernet(&[0x88a8, 0x88e7])[..18], &[0, 0, 0, 9], &inner].concat();
+        assert_eq!(ip_offset(LinkType::Ethernet, &backbone), Ok(18 + 4 + 18));
+        let fabric_path = [&ethernet(&[0x8903])[..14], &[0, 1], &inner].concat();
+        assert_eq!(ip_offset(LinkType::Ethernet, &fabric_path), Ok(16 + 18));
+        for length in 14..34 {
+            assert_eq!(
+                ip_offset(LinkType::Ethernet, &fabric_path[..length]),
+                Err(CUT),
+                "{length}"
+            );
+        }
+        // Tags without end.
+        let tags = [0x88, 0xe7].repeat(600);
+        assert_eq!(ip_offset(LinkType::Ethernet, &tags), Err(CUT));
+    }
+
+    #[test]
+    fn wireless_and_wrapped_frames_lead_to_ip() {
+        let mut wireless = vec![8, 1];
+        wireless.resize(24, 0);
+        wireless.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45]);
+        assert_eq!(ip_offset(LinkType::Ieee80211, &wireless), Ok(32));
+        let radiotap = [&[0, 0, 8, 0, 0, 0, 0, 0][..], &wireless].concat();
+        assert_eq!(ip_offset(LinkType::Radiotap, &radiotap), Ok(40));
+        assert_eq!(ip_offset(LinkType::Radiotap, &radiotap[..38]), Err(CUT));
+        let pktap = |link_type: u8, frame: &[u8]| {
+            let header = [12, 0, 0, 0, 1, 0, 0, 0, link_type, 0, 0, 0];
+            ip_offset(LinkType::Pktap, &[&header[..], frame].concat())
+        };
+        assert_eq!(pktap(1, &ethernet(&[0x0800])), Ok(26));
+        assert_eq!(pktap(127, &radiotap), Ok(52));
+        assert_eq!(pktap(147, &[0; 40]), Err(PacketRefusal::LinkType(147)));
     }
 
     #[test]

@@ -14,6 +14,14 @@ pub(crate) enum LinkType {
     PppOverEthernet,
     /// Cisco HDLC: address, control, Ethernet type.
     CiscoHdlc,
+    /// A header of IEEE 802.11.
+    Ieee80211,
+    /// Radiotap, then a header of IEEE 802.11.
+    Radiotap,
+    /// Attributes of the kernel's packet log, one of which is an IP packet.
+    Nflog,
+    /// Apple's header with the link type of what follows.
+    Pktap,
     /// A type of the registry that has no decoder.
     Other(u32),
 }
@@ -31,7 +39,7 @@ pub struct KnownLinkType {
 }
 
 /// Of the numbers of one link layer, the one that files have today is first.
-const KNOWN: [KnownLinkType; 14] = [
+const KNOWN: [KnownLinkType; 18] = [
     known(
         1,
         "ethernet",
@@ -91,10 +99,34 @@ const KNOWN: [KnownLinkType; 14] = [
         "PPPoE session packets without the Ethernet header",
     ),
     known(104, "c_hdlc", LinkType::CiscoHdlc, "Cisco HDLC"),
+    known(
+        105,
+        "ieee802_11",
+        LinkType::Ieee80211,
+        "IEEE 802.11 data frames that are neither encrypted, fragmented nor aggregated",
+    ),
+    known(
+        127,
+        "ieee802_11_radiotap",
+        LinkType::Radiotap,
+        "radiotap, then IEEE 802.11 as under 105",
+    ),
+    known(
+        239,
+        "nflog",
+        LinkType::Nflog,
+        "Linux netfilter log, whose payload is IPv4 or IPv6",
+    ),
+    known(
+        258,
+        "pktap",
+        LinkType::Pktap,
+        "Apple's header of process and interface, then a frame of any link type above",
+    ),
 ];
 
 /// Link types that captures are often of and that have no decoder, so that a refusal can name them.
-const WITHOUT_DECODER: [(u32, &str); 49] = [
+const WITHOUT_DECODER: [(u32, &str); 45] = [
     (3, "ax25"),
     (6, "ieee802_5"),
     (7, "arcnet_bsd"),
@@ -103,7 +135,6 @@ const WITHOUT_DECODER: [(u32, &str); 49] = [
     (19, "atm_clip"),
     (99, "symantec_firewall"),
     (100, "atm_rfc1483"),
-    (105, "ieee802_11"),
     (106, "atm_clip"),
     (107, "frelay"),
     (114, "ltalk"),
@@ -111,7 +142,6 @@ const WITHOUT_DECODER: [(u32, &str); 49] = [
     (119, "ieee802_11_prism"),
     (122, "ip_over_fc"),
     (123, "sunatm"),
-    (127, "ieee802_11_radiotap"),
     (129, "arcnet_linux"),
     (138, "apple_ip_over_ieee1394"),
     (139, "mtp2_with_phdr"),
@@ -138,12 +168,10 @@ const WITHOUT_DECODER: [(u32, &str); 49] = [
     (224, "fc_2"),
     (227, "can_socketcan"),
     (230, "ieee802_15_4_nofcs"),
-    (239, "nflog"),
     (249, "usbpcap"),
     (251, "bluetooth_le_ll"),
     (252, "wireshark_upper_pdu"),
     (253, "netlink"),
-    (258, "pktap"),
 ];
 
 const fn known(number: u32, name: &'static str, link: LinkType, meaning: &'static str) -> KnownLinkType {
@@ -203,7 +231,8 @@ mod tests {
     #[test]
     fn every_link_layer_is_listed_and_numbers_are_listed_once() {
         use LinkType::{
-            BsdLoopback, CiscoHdlc, Ethernet, LinuxSll, LinuxSll2, Other, Ppp, PppOverEthernet, RawIp,
+            BsdLoopback, CiscoHdlc, Ethernet, Ieee80211, LinuxSll, LinuxSll2, Nflog, Other, Pktap, Ppp,
+            PppOverEthernet, Radiotap, RawIp,
         };
         for (link, number) in [
             (Ethernet, 1),
@@ -214,6 +243,10 @@ mod tests {
             (Ppp, 9),
             (PppOverEthernet, 51),
             (CiscoHdlc, 104),
+            (Ieee80211, 105),
+            (Radiotap, 127),
+            (Nflog, 239),
+            (Pktap, 258),
         ] {
             assert_eq!((link.number(), LinkType::from_number(number)), (number, link));
         }

@@ -14,3 +14,5 @@ pub(crate) mod tcp_options;
 pub(crate) mod transport;
 pub(crate) mod tunnel;
 pub(crate) mod types;
+pub(crate) mod wireless;
+pub(crate) mod wrapped;

@@ -5,7 +5,7 @@ use crate::packet::ip::Network;
 use crate::packet::protocol::{PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::packet::refusal::PacketRefusal;
 use crate::packet::tcp_options::TcpOptions;
-use crate::packet::types::{Endpoint, Packet, TcpSegment, Transport};
+use crate::packet::types::{Endpoint, Packet, TcpSegment, Transport, Tunnels};
 
 const TCP_HEADER_BYTES: usize = 20;
 pub(crate) const UDP_HEADER_BYTES: usize = 8;
@@ -99,7 +99,7 @@ pub(crate) fn packet<'p>(
         protocol: network.protocol,
         ecn: network.ecn,
         payload_bytes: u32::try_from(network.payload_bytes.saturating_sub(header_bytes)).unwrap_or(u32::MAX),
-        tunnel: None,
+        tunnels: Tunnels::default(),
         ip_id: network.id,
         hop_limit: network.hop_limit,
         ip_payload: network.payload,

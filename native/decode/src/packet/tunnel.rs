@@ -1,4 +1,4 @@
-//! Encapsulations of IP in IP, GRE, VXLAN and GTP-U: where the packet inside begins.
+//! Encapsulations of IP in IP, GRE, VXLAN, Geneve, GTP-U and Teredo: where the packet inside begins.
 
 use crate::input::bytes::{be_u16, be_u32};
 use crate::packet::types::{Packet, Transport, Tunnel};
@@ -7,7 +7,12 @@ const PROTOCOL_IPV4: u8 = 4;
 const PROTOCOL_IPV6: u8 = 41;
 const PROTOCOL_GRE: u8 = 47;
 const PORT_GTP_U: u16 = 2152;
-const PORTS_VXLAN: [u16; 2] = [4789, 8472];
+const PORT_GRE_IN_UDP: u16 = 4754;
+const PORT_GENEVE: u16 = 6081;
+const PORT_TEREDO: u16 = 3544;
+/// The prefix `2001::/32` (RFC 4380, 2.6).
+const TEREDO_PREFIX: u32 = 0x2001_0000;
+const IPV6_HEADER_BYTES: usize = 40;
 const GTP_G_PDU: u8 = 0xff;
 /// Extension headers that a GTP-U packet can sensibly chain.
 const GTP_EXTENSIONS: usize = 16;
@@ -34,11 +39,23 @@ pub(crate) fn inner(packet: &Packet<'_>) -> Option<(Tunnel, Inner)> {
         Transport::Udp(payload) => {
             let ports = [packet.source.port, packet.destination.port];
             if ports.contains(&PORT_GTP_U) {
-                Some((Tunnel::GtpU, gtp_u(payload)?))
-            } else if PORTS_VXLAN.contains(&packet.destination.port) {
-                Some((Tunnel::Vxlan, vxlan(payload)?))
-            } else {
-                None
+                return Some((Tunnel::GtpU, gtp_u(payload)?));
+            }
+            match packet.destination.port {
+                4789 | 8472 => Some((Tunnel::Vxlan, vxlan(payload)?)),
+                PORT_GENEVE => Some((Tunnel::Geneve, geneve(payload)?)),
+                PORT_GRE_IN_UDP => Some((Tunnel::GreInUdp, gre(payload)?)),
+                _ if ports.contains(&PORT_TEREDO) => Some((Tunnel::Teredo, teredo(payload)?)),
+                // Between clients and relays any port is used, and the addresses inside tell.
+                _ if matches!(payload, [0x60..=0x6f, ..]) => {
+                    let whole =
+                        be_u16(payload, 4)? as usize + IPV6_HEADER_BYTES == packet.payload_bytes as usize;
+                    let is_between = [8, 24]
+                        .map(|place| be_u32(payload, place))
+                        .contains(&Some(TEREDO_PREFIX));
+                    (whole && is_between).then_some((Tunnel::Teredo, Inner::Ip(0)))
+                }
+                _ => None,
             }
         }
         Transport::Other => match packet.protocol {
@@ -76,6 +93,36 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
 fn vxlan(bytes: &[u8]) -> Option<Inner> {
     let (flags, network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
     (flags & 0xff00_0000 == 0x0800_0000 && network.trailing_zeros() >= 8).then_some(Inner::Ethernet(8))
+}
+
+/// RFC 8926: version 0, no control packet, and options in words of four bytes; Ethernet or IP is inside.
+fn geneve(bytes: &[u8]) -> Option<Inner> {
+    let [first, second, ..] = bytes else {
+        return None;
+    };
+    if first >> 6 != 0 || second & 0x80 != 0 {
+        return None;
+    }
+    let offset = 8 + usize::from(first & 0x3f) * 4;
+    match be_u16(bytes, 2)? {
+        0x6558 => Some(Inner::Ethernet(offset)),
+        0x0800 | 0x86dd => Some(Inner::Ip(offset)),
+        _ => None,
+    }
+}
+
+/// RFC 4380, 5.1.1: an indication of authentication and one of origin may come before the IPv6 packet.
+fn teredo(bytes: &[u8]) -> Option<Inner> {
+    let mut offset = 0;
+    if be_u16(bytes, 0)? == 1 {
+        let [identifier, authentication] = [2, 3].map(|place| bytes.get(place).copied());
+        // The nonce has eight bytes, the confirmation one.
+        offset += 13 + usize::from(identifier?) + usize::from(authentication?);
+    }
+    if be_u16(bytes, offset)? == 0 {
+        offset += 8;
+    }
+    (bytes.get(offset)? >> 4 == 6).then_some(Inner::Ip(offset))
 }
 
 /// 3GPP TS 29.281: version 1, protocol type GTP, a G-PDU; optional fields and extension headers are passed.
@@ -129,6 +176,37 @@ mod tests {
         let mut echo = plain;
         echo[1] = 1;
         assert_eq!(gtp_u(&echo), None);
+    }
+
+    #[test]
+    fn options_of_geneve_are_passed() {
+        let mut header = [2, 0, 0x65, 0x58, 0, 0, 7, 0];
+        assert_eq!(geneve(&header), Some(Inner::Ethernet(16)));
+        header[0] = 0;
+        header[2..4].copy_from_slice(&[0x86, 0xdd]);
+        assert_eq!(geneve(&header), Some(Inner::Ip(8)));
+        header[1] = 0x80;
+        assert_eq!(geneve(&header), None);
+        header[..2].copy_from_slice(&[0x40, 0]);
+        assert_eq!(geneve(&header), None);
+        for length in 0..4 {
+            assert_eq!(geneve(&[0, 0, 8, 0][..length]), None);
+        }
+    }
+
+    #[test]
+    fn indications_of_teredo_are_passed() {
+        assert_eq!(teredo(&[0x60, 0, 0, 0]), Some(Inner::Ip(0)));
+        let mut origin = vec![0, 0, 1, 2, 3, 4, 5, 6, 0x60];
+        assert_eq!(teredo(&origin), Some(Inner::Ip(8)));
+        let mut both = vec![0, 1, 2, 1];
+        both.extend([9; 12]);
+        both.append(&mut origin);
+        assert_eq!(teredo(&both), Some(Inner::Ip(24)));
+        for length in 0..both.len() {
+            assert_eq!(teredo(&both[..length]), None);
+        }
+        assert_eq!(teredo(&[0x45, 0, 0, 0]), None);
     }
 
     #[test]

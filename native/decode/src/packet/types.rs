@@ -1,5 +1,6 @@
 //! A decoded packet: its ends, and what its headers say.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::output::decoded::decoded;
@@ -67,7 +68,7 @@ pub(crate) struct Packet<'p> {
     /// Payload of the transport layer in its original length.
     pub(crate) payload_bytes: u32,
     /// What carried the packet, where it was inside another one.
-    pub(crate) tunnel: Option<Tunnel>,
+    pub(crate) tunnels: Tunnels,
     /// Identification of IPv4, or of an IPv6 fragment header; 0 where there is none.
     pub(crate) ip_id: u32,
     pub(crate) hop_limit: u8,
@@ -81,7 +82,45 @@ decoded! {
     pub(crate) enum Tunnel of "tunnel" {
         IpInIp = "ip-in-ip": "IPv4 or IPv6 in either of them (RFC 2003, RFC 4213, RFC 2473)",
         Gre = "gre": "GRE with IP, Ethernet or ERSPAN inside (RFC 2784, RFC 2890), and PPTP's with PPP (RFC 2637)",
+        GreInUdp = "gre-in-udp": "the same GRE on UDP port 4754 (RFC 8086)",
         Vxlan = "vxlan": "VXLAN on UDP ports 4789 and 8472 (RFC 7348)",
+        Geneve = "geneve": "Geneve on UDP port 6081 with its options (RFC 8926)",
         GtpU = "gtp-u": "GTP-U on UDP port 2152 with its extension headers (3GPP TS 29.281)",
+        Teredo = "teredo": "IPv6 on UDP port 3544, or between addresses of Teredo on any port (RFC 4380)",
+    }
+}
+
+/// Encapsulations that are undone one inside the other.
+pub(crate) const TUNNEL_LEVELS: usize = 2;
+
+/// The encapsulations that a packet was in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tunnels {
+    outer: Option<Tunnel>,
+    inner: Option<Tunnel>,
+}
+
+impl Tunnels {
+    /// These encapsulations with one more inside of them, of which there are at most [`TUNNEL_LEVELS`].
+    pub(crate) fn with(self, tunnel: Tunnel) -> Self {
+        match self.outer {
+            None => Self {
+                outer: Some(tunnel),
+                inner: None,
+            },
+            outer => Self {
+                outer,
+                inner: Some(tunnel),
+            },
+        }
+    }
+
+    /// The name as the tables spell it, the outer one first; `None` without any.
+    pub(crate) fn name(self) -> Option<Cow<'static, str>> {
+        let outer = self.outer?.name();
+        Some(match self.inner {
+            None => outer.into(),
+            Some(inner) => format!("{outer}/{}", inner.name()).into(),
+        })
     }
 }

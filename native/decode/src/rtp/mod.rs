@@ -2,5 +2,6 @@
 
 pub(crate) mod clock;
 pub(crate) mod hints;
+pub(crate) mod interval;
 pub(crate) mod sequence;
 pub(crate) mod stream;

@@ -5,9 +5,11 @@
 //! packets of one payload type whose sequence numbers follow on (the probation of RFC 3550 A.1, longer because
 //! here any UDP packet may come). The packets of the probation count.
 
+use crate::call::carried::Carrier;
 use crate::input::bytes::{be_u16, be_u32};
 use crate::output::decoded::Decoded;
 use crate::rtp::clock::{CLOCK_RATES_HZ, ClockEstimator, static_rate_hz};
+use crate::rtp::interval::RtpIntervals;
 use crate::rtp::sequence::{Arrival, SequenceTracker};
 
 /// What is found inside of UDP.
@@ -44,6 +46,8 @@ pub(crate) struct RtpPacket {
     pub(crate) timestamp: u32,
     pub(crate) time_ns: i64,
     pub(crate) payload_bytes: u32,
+    /// What it was found in.
+    pub(crate) carrier: Carrier,
 }
 
 impl RtpPacket {
@@ -74,6 +78,7 @@ impl RtpPacket {
             timestamp: be_u32(captured, 4)?,
             time_ns,
             payload_bytes,
+            carrier: Carrier::default(),
         })
     }
 }
@@ -175,6 +180,9 @@ pub(crate) struct RtpStream {
     pub(crate) sequence: SequenceTracker,
     /// It is known from elsewhere that there is such a stream.
     pub(crate) declared: bool,
+    /// Of the first packet.
+    pub(crate) carrier: Carrier,
+    pub(crate) intervals: RtpIntervals,
     payload_types: u128,
     jitter: Jitter,
     clock: ClockEstimator,
@@ -195,16 +203,30 @@ impl RtpStream {
             frames: 0,
             sequence: SequenceTracker::new(first.sequence),
             declared,
+            carrier: first.carrier,
+            intervals: RtpIntervals::default(),
             payload_types: 0,
             jitter: Jitter::default(),
             clock: ClockEstimator::default(),
             recent_timestamps: [0; RECENT_FRAMES],
         };
+        stream.intervals.add(
+            first.time_ns,
+            first.payload_bytes,
+            &stream.sequence,
+            &stream.jitter.units,
+        );
         stream.count(first, Arrival::New);
         stream
     }
 
     fn packet(&mut self, packet: &RtpPacket) {
+        self.intervals.add(
+            packet.time_ns,
+            packet.payload_bytes,
+            &self.sequence,
+            &self.jitter.units,
+        );
         let arrival = self.sequence.receive(packet.sequence);
         self.count(packet, arrival);
     }
@@ -247,6 +269,7 @@ impl RtpStream {
             *newest = timestamp;
         }
         self.frames += 1;
+        self.intervals.frame();
     }
 
     pub(crate) fn is_plausible(&self) -> bool {
@@ -382,6 +405,9 @@ impl RtpDirection {
     pub(crate) fn into_streams(self) -> Vec<RtpStream> {
         let mut streams = self.streams;
         streams.retain(RtpStream::is_plausible);
+        for stream in &mut streams {
+            stream.intervals.close(&stream.sequence, &stream.jitter.units);
+        }
         streams.sort_by_key(|stream| stream.ssrc);
         streams
     }
@@ -399,6 +425,7 @@ mod tests {
             timestamp,
             time_ns,
             payload_bytes: 172,
+            carrier: Carrier::default(),
         }
     }
 

@@ -27,7 +27,10 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
     "quality": ("qoe_score", "tool_score"),
     "rate": ("rate_profile",),
-    "flow": ("flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "packet", "rtp_stream"),
+    "flow": (
+        *("flow", "flow_interval", "flow_ecn", "flow_ecn_interval"),
+        *("packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
+    ),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
     "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter", "queue_counter_part"),
     "rtt": ("tcp_poll",),

@@ -15,6 +15,7 @@ from typing import Any
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import FilePart, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome, commit_of
 from sojourn_ingest.session import Attempt, IngestSession
@@ -62,6 +63,7 @@ class TaskSettings:
     forgotten: ForgottenHosts
     enrichment: Enrichment
     packets: bool
+    server_names: ServerNames
     descriptions: tuple[Path, ...]
     plan: Plan
 
@@ -76,6 +78,7 @@ class TaskSettings:
             forgotten=pseudonymiser.forgotten,
             enrichment=ingest.context.enrichment,
             packets=ingest.packets,
+            server_names=ingest.server_names,
             descriptions=ingest.descriptions,
             plan=ingest.plan,
         )
@@ -84,7 +87,9 @@ class TaskSettings:
         """Return a session of this task."""
         lake = ReportingLake(self.lake_uri, live)
         pseudonymiser = Pseudonymiser(self.key, self.policy, self.forgotten)
-        session = IngestSession(lake, pseudonymiser, packets=self.packets, enrichment=self.enrichment)
+        session = IngestSession(
+            lake, pseudonymiser, packets=self.packets, server_names=self.server_names, enrichment=self.enrichment
+        )
         session.follow(self.descriptions, self.plan)
         return session, lake
 

@@ -1,4 +1,4 @@
-"""Packet captures (pcap, pcapng): flow, flow_ecn, their intervals, rtp_stream, and packet where it is asked for.
+"""Packet captures (pcap, pcapng): flow, ECN, intervals, RTP streams, calls, and packet where it is asked for.
 
 Captures in several files are decoded as one, so that flows go on over the files.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from itertools import pairwise
@@ -19,6 +20,7 @@ from sojourn_ingest.formats.capture.rotation import (
     why_not_continued,
 )
 from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.content.native_decoder import facts, input_error, read_summary
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Recording, Source
 
@@ -33,21 +35,29 @@ class Capture(Format):
     holds_addresses = True
     is_joined = True
 
-    def __init__(self, *, packets: bool = False, rtp_hints: Sequence[RtpHint] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        packets: bool = False,
+        rtp_hints: Sequence[RtpHint] = (),
+        server_names: ServerNames = "registrable",
+    ) -> None:
         self.packets = packets
+        self.server_names = server_names
         self.rtp_hints = tuple(rtp_hints)
 
     def with_hints(self, rtp_hints: Sequence[RtpHint]) -> Capture:
         """Return a reader that uses what is declared about flows."""
-        return Capture(packets=self.packets, rtp_hints=rtp_hints)
+        return Capture(packets=self.packets, rtp_hints=rtp_hints, server_names=self.server_names)
 
     @property
     def version(self) -> str:
-        """Version of the reader; one that gives the packet table too, or was given hints, has a version of its own."""
+        """Version of the reader; packets, hints and another choice of server names give versions of their own."""
         return self._version(self.packets)
 
     def _version(self, packets: bool) -> str:
-        return f"{self.base_version()}{self._hints_fingerprint()}{'+packets' if packets else ''}"
+        names = "" if self.server_names == "registrable" else f"+names-{self.server_names}"
+        return f"{self.base_version()}{self._hints_fingerprint()}{names}{'+packets' if packets else ''}"
 
     @staticmethod
     def base_version() -> str:
@@ -82,10 +92,15 @@ class Capture(Format):
     def is_served_by(self, version: str) -> bool:
         """Return whether facts of the same core will do: with packets where wanted, with hints where there are any.
 
+        Names of servers are as they were asked for: whoever asks for fewer does not want those that are there.
+
         Where two manifests say different things of the same content, those are kept that are there.
         """
         has_packets = not self.packets or "+packets" in version
-        return version.startswith(self.base_version()) and has_packets and ("+rtp-" in version or not self.rtp_hints)
+        has_hints = "+rtp-" in version or not self.rtp_hints
+        names = re.search(r"\+names-([a-z]+)", version)
+        has_names = (names[1] if names else "registrable") == self.server_names
+        return version.startswith(self.base_version()) and has_packets and has_hints and has_names
 
     def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
         """Return the captures that one tool wrote one after the other."""
@@ -117,9 +132,14 @@ class Capture(Format):
         return source.head[:4] in PCAP_MAGICS or source.head[:4] == PCAPNG_MAGIC
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield flows, flow intervals, RTP streams, and packets where asked for."""
+        """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""
         try:
-            decoder = _native.CaptureDecoder(str(source.path), packets=self.packets, rtp_hints=self.native_hints())
+            decoder = _native.CaptureDecoder(
+                str(source.path),
+                packets=self.packets,
+                rtp_hints=self.native_hints(),
+                server_names=self.server_names,
+            )
         except _native.DecodeError as error:
             raise input_error(error) from error
         yield from facts(decoder, context, reading)
@@ -134,17 +154,21 @@ class CaptureRecording(Recording, Capture):
     name = "capture_recording"
 
     def __init__(self, parts: Sequence[Path], like: Capture) -> None:
-        Capture.__init__(self, packets=like.packets, rtp_hints=like.rtp_hints)
+        Capture.__init__(self, packets=like.packets, rtp_hints=like.rtp_hints, server_names=like.server_names)
         self.parts = tuple(parts)
         #: What was read of each part; empty until then.
         self.part_readings: list[Reading] = []
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield flows, flow intervals, RTP streams, and packets where asked for."""
+        """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""
         first, *continued = (str(path) for path in self.parts)
         try:
             decoder = _native.CaptureDecoder(
-                first, continued=continued, packets=self.packets, rtp_hints=self.native_hints()
+                first,
+                continued=continued,
+                packets=self.packets,
+                rtp_hints=self.native_hints(),
+                server_names=self.server_names,
             )
         except _native.DecodeError as error:
             raise input_error(error) from error

@@ -31,6 +31,14 @@ MEASUREMENTS: dict[str, str] = {
     "irtt.json": "irtt",
     "ping.txt": "ping",
     "fping.txt": "fping",
+    "result.flent": "flent",
+    "client.qlog": "qlog_client",
+    "client.sqlog": "qlog_client",
+    "server.qlog": "qlog_server",
+    "server.sqlog": "qlog_server",
+    "result.crr": "crusader",
+    "network_quality.json": "network_quality",
+    "speed_test.json": "speed_test",
     "vmaf.json": "frame_vmaf",
     "vmaf.xml": "frame_vmaf",
     "vmaf.csv": "frame_vmaf",
@@ -39,6 +47,10 @@ MEASUREMENTS: dict[str, str] = {
     "page_loads.har": "page_loads",
     "page_loads.jsonl": "page_loads",
 }
+
+#: Tools that put a time or a title into the name of their result, by the name that it may be given: it is the run's if
+#: it is the only one beside the manifest.
+SUFFIXES_OF_TOOLS = {"result.flent": ".flent", "result.crr": ".crr"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ def measured_file(manifest: Manifest, folder: Path, file_name: str) -> MeasuredF
     recordings = recordings_among(rotated) if len(rotated) > 1 else []
     if len(recordings) == 1 and len(recordings[0]) == len({plain_name(path) for path in rotated}):
         return MeasuredFile(recordings[0], (None,) * len(recordings[0]), is_listed=False)
-    present = _beside(folder, file_name)
+    present = _beside(folder, file_name) or _only_one_named(folder, file_name)
     return None if present is None else MeasuredFile((present,), (None,), is_listed=False)
 
 
@@ -99,6 +111,15 @@ def _is_rotated(name: str, file_name: str) -> bool:
 def _place(name: str) -> tuple[int, ...]:
     found = parse(name)
     return () if found is None else found.place
+
+
+def _only_one_named(folder: Path, file_name: str) -> Path | None:
+    """Return the one file whose name ends like a result that its tool names itself; None if there are several."""
+    suffix = SUFFIXES_OF_TOOLS.get(file_name)
+    if suffix is None:
+        return None
+    found = [path for path in folder.iterdir() if plain_name(path).endswith(suffix) and path.is_file()]
+    return found[0] if len(found) == 1 else None
 
 
 def _beside(folder: Path, file_name: str) -> Path | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.formats.capture.capture_pair import CapturePair
+from sojourn_ingest.formats.capture.rotation import plain_name
 from sojourn_ingest.formats.interface import (
     Context,
     DeclaredFiles,
@@ -24,7 +25,7 @@ from sojourn_ingest.formats.interface import (
     recording_hash,
 )
 from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA_ENTRY, Manifest, load_manifest, rtp_hints
-from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, measured_file
+from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, SUFFIXES_OF_TOOLS, measured_file
 from sojourn_ingest.schema import table
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -45,7 +46,7 @@ class RunManifest(Format):
     describes_neighbours = True
     describes_runs = True
     pair_format = CapturePair
-    version = "run-manifest-5"
+    version = "run-manifest-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -199,7 +200,7 @@ class RunManifest(Format):
                 continue
             rows[measurement] = {
                 "measurement": measurement,
-                "file_name": file_name,
+                "file_name": plain_name(measured.paths[0]) if file_name in SUFFIXES_OF_TOOLS else file_name,
                 "measurement_hash": measured.content_hash(context.fingerprint),
             }
         return list(rows.values())

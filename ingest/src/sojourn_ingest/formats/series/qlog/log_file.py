@@ -1,0 +1,68 @@
+"""The reader of qlog files: series of each connection, and the RTT of each connection."""
+
+from __future__ import annotations
+
+from sojourn_ingest.formats.connection.connection_format import (
+    TABLE as CONNECTION,
+)
+from sojourn_ingest.formats.connection.connection_format import (
+    Basis,
+    ConnectionFormat,
+    ConnectionRows,
+    RawConnections,
+    columns_of,
+)
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.series.host_names import HostNames
+from sojourn_ingest.formats.series.qlog.connections import Connections
+from sojourn_ingest.formats.series.qlog.records import events_of, is_qlog
+from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
+from sojourn_ingest.formats.series.series_rows import SeriesRows
+from sojourn_ingest.formats.series.setting import setting_of
+
+LONGEST_TITLE = 1000
+
+
+class Qlog(ConnectionFormat):
+    """One qlog file of any draft, as a document or a sequence."""
+
+    name = "qlog"
+    version = "qlog-1"
+    basis = Basis("qlog", rtt_basis="raw", sample_basis="rtt_samples")
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content begins with a version or a schema of qlog."""
+        return is_qlog(source.head)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the series as events come, then the run and the connections; memory grows with connections only.
+
+        Of a damaged file, what came before the damage is kept.
+
+        Raises
+        ------
+        InputError
+            ``no_series`` where no event states a metric, ``corrupt_record`` where nothing can be read.
+        """
+        rows = SeriesRows()
+        connections = Connections(rows, reading)
+        title = None
+        for place, trace, event in events_of(source, reading):
+            title = title or trace.header.get("title")
+            yield from connections.take(place, trace, event)
+        if not rows.samples:
+            raise reading.fault or InputError(
+                "no_series", "qlog file without metrics, losses or spin bits; log the events of recovery too"
+            )
+        yield from rows.finish()
+        hosts = HostNames(context.pseudonymiser)
+        setting = setting_of(hosts.replaced(title[:LONGEST_TITLE]) if isinstance(title, str) else "", source.plain_name)
+        found = [connection.row(place) for place, connection in enumerate(connections.found.values())]
+        starts = [row["start_ns"] for row in found if isinstance(row["start_ns"], int)]
+        yield from run_rows(ToolRun("qlog", "qlog", setting, start_ns=min(starts, default=None)), source, context)
+        # A vantage point without an RTT sample, such as an observer's, has no connection.
+        measured = [row for row in found if row["rtt_samples"]]
+        reading.refuse("connection_without_rtt", len(found) - len(measured))
+        if measured:
+            columns = columns_of([row | self.basis.constants() | {"dataset": row["dataset"]} for row in measured])
+            yield CONNECTION, ConnectionRows(context, reading).complete(RawConnections(None, columns, len(measured)))

@@ -1,0 +1,221 @@
+"""Results of speed tests as JSON: networkQuality, Ookla's and LibreSpeed's clients, speedtest-cli, Cloudflare's engine.
+
+Each states a handful of values of a whole test, which become series of the basis ``total``; networkQuality also lists
+single requests. Addresses, providers and servers are not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn_ingest.formats.content.json_document import parse_object, read_text
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
+from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
+from sojourn_ingest.formats.series.setting import setting_of
+from sojourn_ingest.text_columns import rfc3339_ns_of
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Where a document states a value, and what it is; ``factor`` makes it the metric's unit."""
+
+    path: tuple[str, ...]
+    metric: str
+    role: str | None = None
+    direction: str | None = None
+    factor: float = 1.0
+    unit: str | None = None
+    basis: str = "total"
+
+
+def _rate(path: tuple[str, ...], direction: str, factor: float = 1.0) -> Stated:
+    return Stated(path, "rate_bps", "tcp", direction, factor)
+
+
+def _rtt(*path: str) -> Stated:
+    return Stated(path, "rtt_ms", "probe")
+
+
+def _jitter(*path: str) -> Stated:
+    return Stated(path, "jitter_ms", "probe")
+
+
+def _requests(*path: str) -> Stated:
+    return Stated(path, "http_latency_ms", "probe", basis="samples")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: the keys by which its result is known, and what it states."""
+
+    name: str
+    keys: tuple[bytes, ...]
+    values: tuple[Stated, ...]
+    start: bytes = b"{"
+    measurement: str = "speed_test"
+
+
+#: What networkQuality lists: idle latency (il), latency under load (lud) on the loaded connection (self) and on others.
+REQUESTS = (
+    "il_tcp_handshake_443", "il_tls_handshake", "il_h2_req_resp", "lud_foreign_tcp_handshake_443",
+    "lud_foreign_tls_handshake", "lud_foreign_h2_req_resp", "lud_foreign_dl_h2", "lud_foreign_ul_h2", "lud_self_h2",
+    "lud_self_dl_h2", "lud_self_ul_h2",
+)  # fmt: skip
+
+TOOLS = (
+    Tool(
+        "networkQuality",
+        (rb'"(?:dl|ul)_throughput"\s*:', rb'"(?:base_rtt|(?:dl_|ul_)?responsiveness|os_version)"\s*:'),
+        (
+            _rate(("dl_throughput",), "downlink"),
+            _rate(("ul_throughput",), "uplink"),
+            _rtt("base_rtt"),
+            Stated(("responsiveness",), "other", unit="1/min"),
+            Stated(("dl_responsiveness",), "other", None, "downlink", unit="1/min"),
+            Stated(("ul_responsiveness",), "other", None, "uplink", unit="1/min"),
+            Stated(("dl_bytes_transferred",), "sent_bytes", "tcp", "downlink"),
+            Stated(("ul_bytes_transferred",), "sent_bytes", "tcp", "uplink"),
+            *(_requests(name) for name in REQUESTS),
+        ),
+        measurement="network_quality",
+    ),
+    Tool(
+        # Rates in byte/s, loss in percent.
+        "speedtest",
+        (rb'"type"\s*:\s*"result"', rb'"bandwidth"\s*:', rb'"ping"\s*:'),
+        (
+            _rate(("download", "bandwidth"), "downlink", 8),
+            _rate(("upload", "bandwidth"), "uplink", 8),
+            Stated(("download", "bytes"), "sent_bytes", "tcp", "downlink"),
+            Stated(("upload", "bytes"), "sent_bytes", "tcp", "uplink"),
+            *(_rtt("ping", name) for name in ("latency", "low", "high")),
+            *(_rtt(way, "latency", name) for way in ("download", "upload") for name in ("iqm", "low", "high")),
+            _jitter("ping", "jitter"),
+            _jitter("download", "latency", "jitter"),
+            _jitter("upload", "latency", "jitter"),
+            Stated(("packetLoss",), "other", unit="%"),
+        ),
+    ),
+    Tool(
+        "speedtest-cli",
+        (rb'"bytes_received"\s*:', rb'"ping"\s*:', rb'"server"\s*:'),
+        (
+            _rate(("download",), "downlink"),
+            _rate(("upload",), "uplink"),
+            _rtt("ping"),
+            Stated(("bytes_received",), "sent_bytes", "tcp", "downlink"),
+            Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
+        ),
+    ),
+    Tool(
+        # Rates in Mbit/s; a list with one result for each server.
+        "librespeed-cli",
+        (rb'"bytes_received"\s*:', rb'"ping"\s*:', rb'"jitter"\s*:'),
+        (
+            _rate(("download",), "downlink", 1e6),
+            _rate(("upload",), "uplink", 1e6),
+            _rtt("ping"),
+            _jitter("jitter"),
+            Stated(("bytes_received",), "sent_bytes", "tcp", "downlink"),
+            Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
+        ),
+        start=b"[",
+    ),
+    Tool(
+        "cloudflare",
+        (rb'"(?:down|up)Loaded(?:Latency|Jitter)"\s*:', rb'"latency"\s*:', rb'"(?:download|upload)"\s*:'),
+        (
+            _rate(("download",), "downlink"),
+            _rate(("upload",), "uplink"),
+            *(_rtt(name) for name in ("latency", "downLoadedLatency", "upLoadedLatency")),
+            *(_jitter(name) for name in ("jitter", "downLoadedJitter", "upLoadedJitter")),
+            Stated(("packetLoss",), "other", unit="ratio"),
+        ),
+    ),
+)
+
+
+class SpeedTest(Format):
+    """One result of a speed test."""
+
+    name = "speed_test"
+    holds_addresses = False
+    version = "speed-test-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the content has the keys of one of the tools."""
+        return _tool_of(source.head) is not None
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the run and what the tool states of it; a value that is not a number is refused and counted.
+
+        Raises
+        ------
+        InputError
+            ``no_series`` where no value is stated, ``corrupt_record`` for a damaged document.
+        """
+        tool = _tool_of(source.head)
+        if tool is None:
+            raise InputError("unrecognised_format", "not a result of a known speed test")
+        what = f"result of {tool.name}"
+        text = read_text(source, what)
+        documents = _list(text, what) if tool.start == b"[" else [parse_object(text, what)]
+        rows = SeriesRows()
+        for place, document in enumerate(documents):
+            reading.records_read += 1
+            # Results of several servers in one file are flows of one run.
+            flow = tool.name if len(documents) == 1 else f"{tool.name} {place + 1}"
+            for stated in tool.values:
+                samples = list(_samples(document, stated, reading))
+                if samples:
+                    name = " ".join((*([] if len(documents) == 1 else [str(place + 1)]), *stated.path))
+                    kind = SeriesKind(
+                        name, stated.metric, stated.basis, flow, stated.role, stated.direction, stated.unit
+                    )
+                    yield from rows.add(rows.begin(kind), samples)
+        if not rows.samples:
+            raise InputError("no_series", f"{what} without a value; the test failed or was broken off")
+        yield from rows.finish()
+        stamp = documents[0].get("timestamp")
+        start_ns = rfc3339_ns_of(stamp) if isinstance(stamp, str) else None
+        setting = setting_of("", source.plain_name)
+        yield from run_rows(ToolRun(tool.measurement, tool.name, setting, start_ns=start_ns), source, context)
+
+
+def _tool_of(head: bytes) -> Tool | None:
+    start = head.lstrip()[:1]
+    return next(
+        (tool for tool in TOOLS if start == tool.start and all(re.search(key, head) for key in tool.keys)), None
+    )
+
+
+def _list(text: bytes, what: str) -> list[dict[str, Any]]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"{what}: JSON is damaged ({type(error).__name__}); copy the file again"
+        raise InputError("corrupt_record", message) from error
+    if not isinstance(content, list) or not content or not all(isinstance(one, dict) for one in content):
+        raise InputError("corrupt_record", f"{what}: not a list of JSON objects")
+    return content
+
+
+def _samples(document: dict[str, Any], stated: Stated, reading: Reading) -> Iterator[Sample]:
+    value: Any = document
+    for key in stated.path:
+        value = value.get(key) if isinstance(value, dict) else None
+    if value is None:
+        return
+    listed = value if stated.basis == "samples" and isinstance(value, list) else [value]
+    for one in listed:
+        found = number(one)
+        found = None if found is None else number(found * stated.factor)
+        if found is None or found < 0:
+            reading.refuse(f"{'.'.join(stated.path)}: not a number")
+        else:
+            yield Sample(found)

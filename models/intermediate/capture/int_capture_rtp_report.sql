@@ -1,0 +1,76 @@
+-- What receivers report of each RTP stream. Reports in the flow of the stream come first; where there are none, as with RTCP on a
+-- port of its own, those on the same source in the recording, if it has one stream of that source.
+with
+
+reports as (
+    select * from {{ ref('stg_lake__rtcp_report') }}
+),
+
+rtp_streams as (
+    select * from {{ ref('stg_lake__rtp_stream') }}
+),
+
+streams_of_source as (
+    select
+        source_hash,
+        ssrc,
+        count(*) as streams
+    from rtp_streams
+    group by source_hash, ssrc
+),
+
+matched as (
+    select
+        rtp_streams.source_hash,
+        rtp_streams.flow_id,
+        rtp_streams.direction,
+        rtp_streams.ssrc,
+        rtp_streams.clock_rate_hz,
+        reports.reports,
+        reports.loss_mean_ratio,
+        reports.loss_max_ratio,
+        reports.jitter_mean_units,
+        reports.rtt_samples,
+        reports.rtt_avg_us,
+        rtp_streams.flow_id = reports.flow_id as is_same_flow
+    from rtp_streams
+    inner join streams_of_source
+        on
+            rtp_streams.source_hash = streams_of_source.source_hash
+            and rtp_streams.ssrc = streams_of_source.ssrc
+    inner join reports
+        on
+            rtp_streams.source_hash = reports.source_hash
+            and rtp_streams.ssrc = reports.ssrc
+    where
+        (rtp_streams.flow_id = reports.flow_id and rtp_streams.direction != reports.direction)
+        or (rtp_streams.flow_id != reports.flow_id and streams_of_source.streams = 1)
+),
+
+chosen as (
+    select
+        *,
+        max(case when is_same_flow then 1 else 0 end) over (
+            partition by source_hash, flow_id, direction, ssrc
+        ) as has_same_flow
+    from matched
+),
+
+final as (
+    select
+        source_hash,
+        flow_id,
+        direction,
+        ssrc,
+        cast(sum(reports) as bigint) as reports,
+        sum(loss_mean_ratio * reports) / sum(reports) as loss_mean_ratio,
+        max(loss_max_ratio) as loss_max_ratio,
+        sum(jitter_mean_units * reports) / sum(reports) * 1000 / max(clock_rate_hz) as jitter_mean_ms,
+        cast(sum(rtt_samples) as bigint) as rtt_samples,
+        sum(rtt_avg_us * rtt_samples) / nullif(sum(rtt_samples), 0) / 1000 as rtt_mean_ms
+    from chosen
+    where is_same_flow or has_same_flow = 0
+    group by source_hash, flow_id, direction, ssrc
+)
+
+select * from final

@@ -1,0 +1,74 @@
+//! A payload that another protocol carries, and what is known of it from that protocol.
+
+use crate::output::decoded::{Decoded, decoded};
+
+decoded! {
+    /// What carried RTP, where it was not UDP itself.
+    pub(crate) enum Encapsulation of "media encapsulation" {
+        TurnChannel = "turn-channel": "ChannelData of TURN over UDP and TCP (RFC 8656, section 12)",
+        TurnIndication = "turn-indication": "Send and Data indications of TURN over UDP and TCP (RFC 8656, section 11)",
+        ZoomServer = "zoom-server": "Zoom's encapsulation between a client and its server (Michel et al. 2022, section 4)",
+        ZoomPeer = "zoom-peer": "Zoom's encapsulation between two clients (Michel et al. 2022, section 4)",
+    }
+}
+
+decoded! {
+    /// What a stream shows, where its encapsulation says so.
+    pub(crate) enum Media of "media type" {
+        Audio = "audio": "Zoom's media type 15",
+        Video = "video": "Zoom's media type 16",
+        ScreenShare = "screen-share": "Zoom's media type 30, alone or inside of type 13",
+    }
+}
+
+/// What sets up calls and reports on them.
+pub(crate) const SIGNALLING: &[Decoded] = &[
+    Decoded {
+        kind: "call",
+        name: "stun",
+        meaning: "requests and their answers by transaction, over UDP and TCP (RFC 8489); classic STUN over UDP (RFC 3489)",
+    },
+    Decoded {
+        kind: "call",
+        name: "turn",
+        meaning: "allocations, and packets relayed in ChannelData, Send and Data indications (RFC 8656)",
+    },
+    Decoded {
+        kind: "call",
+        name: "dtls",
+        meaning: "start and end of the handshake, and the alert that ends it, up to DTLS 1.3 (RFC 6347, RFC 9147)",
+    },
+    Decoded {
+        kind: "call",
+        name: "rtcp",
+        meaning: "loss, jitter and round-trip time of sender and receiver reports (RFC 3550, section 6.4); SRTCP is counted (RFC 3711)",
+    },
+];
+
+/// What carried a packet, and what it shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Carrier {
+    pub(crate) encapsulation: Option<Encapsulation>,
+    pub(crate) media: Option<Media>,
+}
+
+/// A payload inside of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Carried<'p> {
+    /// What of it was captured.
+    pub(crate) bytes: &'p [u8],
+    /// Its original length.
+    pub(crate) payload_bytes: u32,
+    pub(crate) carrier: Carrier,
+}
+
+impl<'p> Carried<'p> {
+    /// What is in `payload` from `offset` on, in its original length.
+    pub(crate) fn behind(payload: &'p [u8], payload_bytes: u32, offset: usize, carrier: Carrier) -> Self {
+        Self {
+            bytes: payload.get(offset..).unwrap_or_default(),
+            payload_bytes: payload_bytes.saturating_sub(u32::try_from(offset).unwrap_or(u32::MAX)),
+            carrier,
+        }
+    }
+}

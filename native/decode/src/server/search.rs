@@ -1,0 +1,231 @@
+//! The search for a flow's `ClientHello` in the first packets that have a payload.
+
+use crate::flow::tcp::connection::TcpConnection;
+use crate::packet::direction::Direction;
+use crate::packet::types::TcpSegment;
+use crate::server::assembly::Assembly;
+use crate::server::client_hello::{ClientHello, HELLO_BYTES, Progress};
+use crate::server::found::{HelloOutcome, NameSource, Server};
+use crate::server::name::ServerNames;
+use crate::server::quic::{Brought, ClientCrypto, next_initial};
+use crate::server::tls;
+
+/// Packets with a payload that are looked at. Mail and XMPP speak in plain before the handshake, and a client hello
+/// may come in many small segments.
+const PACKETS: u8 = 24;
+
+#[derive(Debug)]
+enum Message {
+    /// The number of its first byte, and the stream from there on.
+    Tls(u32, Assembly),
+    Quic(Box<ClientCrypto>),
+}
+
+/// A message that is not there whole yet.
+#[derive(Debug)]
+struct Reading {
+    direction: Direction,
+    message: Message,
+}
+
+impl Reading {
+    /// Whether it waits for the start of what the other end sends, which may be no handshake.
+    fn waits_in_vain(&self, direction: Direction) -> bool {
+        match &self.message {
+            Message::Tls(_, assembly) => self.direction != direction && assembly.beginning().is_empty(),
+            Message::Quic(_) => false,
+        }
+    }
+
+    /// Whether no further byte can be kept.
+    fn is_full(&self) -> bool {
+        match &self.message {
+            Message::Tls(_, assembly) => assembly.beginning().len() >= tls::STREAM_BYTES,
+            Message::Quic(crypto) => crypto.messages().len() >= HELLO_BYTES,
+        }
+    }
+}
+
+/// The state of the search in one flow.
+#[derive(Debug)]
+pub(crate) struct ServerSearch {
+    packets_left: u8,
+    names: ServerNames,
+    reading: Option<Box<Reading>>,
+}
+
+impl ServerSearch {
+    pub(crate) fn new(names: ServerNames) -> Self {
+        Self {
+            packets_left: PACKETS,
+            names,
+            reading: None,
+        }
+    }
+
+    /// Whether further packets are looked at.
+    pub(crate) fn is_open(&self) -> bool {
+        self.packets_left > 0
+    }
+
+    /// Whether bytes are kept until a message is whole.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.reading.is_some()
+    }
+
+    /// Look at a segment with a payload, of which `payload` was captured.
+    pub(crate) fn segment(
+        &mut self,
+        direction: Direction,
+        segment: &TcpSegment,
+        payload: &[u8],
+        connection: &TcpConnection,
+        server: &mut Option<Box<Server>>,
+    ) {
+        self.packets_left -= 1;
+        // A SYN takes the number before its data (RFC 7413).
+        let sequence = segment
+            .sequence
+            .wrapping_add(u32::from(segment.has(TcpSegment::SYN)));
+        let begins = tls::begins_hello(payload);
+        if self
+            .reading
+            .as_deref()
+            .is_none_or(|reading| begins && reading.waits_in_vain(direction))
+        {
+            let own = connection.directions.get(direction);
+            let first = own.initial_sequence.map(|initial| initial.wrapping_add(1));
+            let ahead = first.map_or(0, |first| sequence.wrapping_sub(first) as usize);
+            let alone = own.unique_payload_bytes <= i64::try_from(payload.len()).unwrap_or(i64::MAX);
+            let start = match first {
+                // The first to pass is not the first of the stream: the latter may bring the start of the message.
+                Some(first) if alone && (1..tls::STREAM_BYTES).contains(&ahead) => first,
+                _ if begins => sequence,
+                _ => return self.finish_if_over(server),
+            };
+            self.reading = Some(Box::new(Reading {
+                direction,
+                message: Message::Tls(start, Assembly::new(tls::STREAM_BYTES)),
+            }));
+        }
+        if let Some(reading) = &mut self.reading
+            && reading.direction == direction
+            && let Message::Tls(start, assembly) = &mut reading.message
+        {
+            let offset = sequence.wrapping_sub(*start).cast_signed();
+            // A repeated segment may begin before the message.
+            let before = usize::try_from(-i64::from(offset.min(0))).unwrap_or(usize::MAX);
+            let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX);
+            assembly.add(offset, payload.get(before..).unwrap_or_default());
+            self.judge(server, false);
+        }
+        self.finish_if_over(server);
+    }
+
+    /// Look at a datagram, of which `payload` was captured.
+    pub(crate) fn datagram(
+        &mut self,
+        direction: Direction,
+        payload: &[u8],
+        server: &mut Option<Box<Server>>,
+    ) {
+        self.packets_left -= 1;
+        let mut rest = payload;
+        while let Some(initial) = next_initial(&mut rest) {
+            let brought = match self.reading.as_deref_mut() {
+                Some(Reading {
+                    direction: client, ..
+                }) if *client != direction => break,
+                Some(Reading {
+                    message: Message::Quic(crypto),
+                    ..
+                }) => crypto.packet(&initial),
+                _ => Brought::NotDecrypted,
+            };
+            if brought == Brought::Frames {
+                continue;
+            }
+            // The first packet, or the first after a Retry, from which other keys follow.
+            match ClientCrypto::begin(&initial) {
+                Ok(crypto) => {
+                    self.reading = Some(Box::new(Reading {
+                        direction,
+                        message: Message::Quic(Box::new(crypto)),
+                    }));
+                }
+                Err(why) if self.reading.is_none() => {
+                    let server = server.get_or_insert_default();
+                    server.quic_version = Some(initial.version.name);
+                    server.outcome = Some(match why {
+                        Brought::Cut => HelloOutcome::Cut,
+                        _ => HelloOutcome::NotDecrypted,
+                    });
+                }
+                Err(_) => {}
+            }
+        }
+        self.judge(server, false);
+        self.finish_if_over(server);
+    }
+
+    /// End the search: of a message that is not whole, take what is there.
+    pub(crate) fn finish(&mut self, server: &mut Option<Box<Server>>) {
+        self.packets_left = 0;
+        self.judge(server, true);
+        self.reading = None;
+    }
+
+    fn finish_if_over(&mut self, server: &mut Option<Box<Server>>) {
+        if self.packets_left == 0 {
+            self.finish(server);
+        }
+    }
+
+    /// See whether the message is whole, or, at the end, what of it is there.
+    fn judge(&mut self, server: &mut Option<Box<Server>>, at_end: bool) {
+        let Some(reading) = self.reading.as_deref() else {
+            return;
+        };
+        let names = self.names;
+        let mut tell = |progress: Progress<ClientHello<'_>>, source| {
+            let (hello, over) = match progress {
+                Progress::Never => return Some(false),
+                Progress::Found(hello) => (Some(hello), true),
+                Progress::More(hello) => (hello, false),
+            };
+            if !over && !at_end {
+                return None;
+            }
+            server
+                .get_or_insert_default()
+                .tell(hello.as_ref(), names, source, HelloOutcome::Cut);
+            Some(true)
+        };
+        let over = match &reading.message {
+            Message::Tls(_, assembly) if assembly.beginning().is_empty() => at_end.then_some(false),
+            Message::Tls(_, assembly) => {
+                tls::with_hello(assembly.beginning(), |progress| tell(progress, NameSource::Tls))
+            }
+            Message::Quic(crypto) => {
+                let messages = crypto.messages();
+                let told = tell(ClientHello::read(messages), NameSource::Quic);
+                if told == Some(true)
+                    && let Some(server) = server
+                {
+                    server.quic_version = Some(crypto.version.name);
+                }
+                told
+            }
+        };
+        match over {
+            Some(true) => {
+                self.packets_left = 0;
+                self.reading = None;
+            }
+            // No handshake: one may follow what was said in plain.
+            Some(false) => self.reading = None,
+            None if reading.is_full() => self.reading = None,
+            None => {}
+        }
+    }
+}
