@@ -73,7 +73,9 @@ class Summary:
     fault: DecodeError | None
 
 class CaptureDecoder:
-    """Iterator over ``(table, batch)`` of one recording; tables are flow, flow_interval, rtp_stream and packet.
+    """Iterator over ``(table, batch)`` of one recording.
+
+    Tables are flow and flow_ecn, their intervals, rtp_stream and packet.
 
     The recording is one capture file, or several in the order of time: ``path`` and then ``continued``. A flow
     ends after ``idle_ms`` without a packet, and the most silent ones when more than ``open_flows`` are open.

@@ -11,6 +11,7 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
+from sojourn_ingest.formats.queue.tc_counters import read_counters
 from sojourn_ingest.formats.queue.tc_polls import TcPolls, counter_row, queue_counter_batch
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.series.flent.document import FlentDocument
@@ -168,3 +169,126 @@ def test_drops_of_flent_count_from_the_start_before_version_4_and_since_the_last
 
 def test_a_flent_file_without_counters_gives_none() -> None:
     assert counter_rows(FlentDocument({"version": 4, "raw_values": {"ping": []}, "metadata": None})) == ([], 0)
+
+
+# Keys as iproute2 prints them (q_cake.c, q_dualpi2.c, q_pie.c, q_fq_pie.c, q_red.c, q_fq.c, q_htb.c).
+# Values are synthetic.
+TIN: dict[str, Any] = {
+    "threshold_rate": 1_250_000, "sent_bytes": 9000, "backlog_bytes": 1514, "target_us": 5000, "interval_us": 100_000,
+    "peak_delay_us": 7000, "avg_delay_us": 3000, "base_delay_us": 20, "sent_packets": 6, "way_indirect_hits": 1,
+    "way_misses": 2, "way_collisions": 3, "drops": 4, "ecn_mark": 5, "ack_drops": 6, "sparse_flows": 7, "bulk_flows": 8,
+    "unresponsive_flows": 9, "max_pkt_len": 1514, "flow_quantum": 300,
+}  # fmt: skip
+CAKE: dict[str, Any] = {
+    "kind": "cake", "handle": "b0:", "root": True, "refcnt": 2,
+    "options": {"bandwidth": 1_250_000, "diffserv": "diffserv3"}, "bytes": 27000, "packets": 18, "drops": 12,
+    "overlimits": 1, "requeues": 0, "backlog": 4542, "qlen": 3, "memory_used": 8000, "memory_limit": 4_194_304,
+    "capacity_estimate": 100, "min_network_size": 28, "tins": [TIN, TIN | {"ecn_mark": 7}, TIN | {"newer_key": 1}],
+}  # fmt: skip
+DUALPI2: dict[str, Any] = {
+    "kind": "dualpi2", "handle": "1:", "root": True, "options": {"limit": 10000, "split-gso": None}, "bytes": 1,
+    "packets": 1, "drops": 0, "overlimits": 0, "requeues": 0, "backlog": 0, "qlen": 0, "prob": 0.25, "delay-c": 15000,
+    "delay-l": 900, "pkts-in-c": 70, "pkts-in-l": 80, "maxq": 40, "ecn-mark": 33, "step-mark": 11, "credit": -300,
+    "memory-used": 1, "max-memory-used": 2, "memory-limit": 3,
+}  # fmt: skip
+PIE = {"prob": 0.5, "delay": 20_000, "avg_dq_rate": 9, "pkts_in": 10, "overlimit": 1, "dropped": 2, "maxq": 3}
+OTHERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"kind": "pie"} | PIE | {"ecn_mark": 4}, {
+        "marking_probability_ratio": 0.5, "queue_delay_us": 20_000, "enqueued_packets": 10,
+        "dropped_overlimit_packets": 1, "dropped_aqm_packets": 2, "backlog_max_packets": 3, "ecn_marked_packets": 4,
+    }),
+    ({"kind": "fq_pie", "pkts_in": 9, "overlimit": 1, "overmemory": 2, "dropped": 3, "ecn_mark": 4, "new_flow_count": 5,
+      "new_flows_len": 6, "old_flows_len": 7, "memory_used": 8},
+     {"enqueued_packets": 9, "dropped_overmemory_packets": 2, "dropped_aqm_packets": 3, "new_flow_count": 5,
+      "new_flows": 6, "old_flows": 7, "memory_used_bytes": 8, "ecn_marked_packets": 4}),
+    ({"kind": "red", "marked": 1, "early": 2, "pdrop": 3, "other": 4},
+     {"ecn_marked_packets": 1, "dropped_aqm_packets": 2, "dropped_overlimit_packets": 3,
+      "dropped_otherwise_packets": 4}),
+    ({"kind": "fq", "ce_mark": 6}, {"ecn_marked_packets": 6}),
+]  # fmt: skip
+
+
+def test_the_tins_of_cake_are_parts_of_it() -> None:
+    found = read_counters(CAKE)
+    assert (found.row["shaper_rate_bps"], found.row["diffserv_mode"]) == (10_000_000, "diffserv3")
+    assert (found.row["ecn_marked_packets"], found.row["memory_used_bytes"]) == (17, 8000)
+    assert [part["part_name"] for part in found.parts] == ["bulk", "best_effort", "voice"]
+    tin = found.parts[1]
+    assert (tin["ecn_marked_packets"], tin["dropped_packets"], tin["dropped_acknowledgements"]) == (7, 4, 6)
+    assert (tin["peak_delay_us"], tin["mean_delay_us"], tin["base_delay_us"]) == (7000, 3000, 20)
+    assert (tin["threshold_rate_bps"], tin["target_us"], tin["bulk_flows"]) == (10_000_000, 5000, 8)
+    assert found.unknown == {"cake.min_network_size": 1, "cake.tins.newer_key": 1}
+
+
+def test_dualpi2_has_two_queues_and_two_ways_of_marking() -> None:
+    found = read_counters(DUALPI2)
+    row = found.row
+    assert (row["ecn_marked_packets"], row["step_marked_packets"], row["credit_bytes"]) == (33, 11, -300)
+    assert (row["marking_probability_ratio"], row["backlog_max_packets"]) == (0.25, 40)
+    assert [(part["part_name"], part["queue_delay_us"], part["enqueued_packets"]) for part in found.parts] == [
+        ("l4s", 900, 80),
+        ("classic", 15000, 70),
+    ]
+    assert found.unknown == {}
+
+
+@pytest.mark.parametrize(("qdisc", "columns"), OTHERS)
+def test_each_discipline_has_its_own_keys(qdisc: dict[str, Any], columns: dict[str, Any]) -> None:
+    found = read_counters({"handle": "2:"} | qdisc)
+    assert {column: found.row[column] for column in columns} == columns
+    assert found.unknown == {}
+
+
+def test_a_class_of_htb_is_not_a_discipline() -> None:
+    htb = {"class": "htb", "handle": "1:10", "parent": "1:1", "leaf": "10:", "prio": 0, "rate": 625_000}
+    stats = {"bytes": 3, "packets": 2, "drops": 1, "lended": 5, "borrowed": 6, "giants": 0, "tokens": -7, "ctokens": 8}
+    for form in (htb | stats, htb | {"stats": stats}):
+        found = read_counters(form)
+        assert (found.row["is_class"], found.row["root"], found.row["kind"]) == (True, False, "htb")
+        assert (found.row["sent_packets"], found.row["lent_packets"], found.row["borrowed_packets"]) == (2, 5, 6)
+        assert (found.row["shaper_rate_bps"], found.unknown) == (5_000_000, {})
+
+
+def test_keys_without_a_column_are_named_in_the_outcome_and_rows_of_parts_have_their_poll(tmp_path: Path) -> None:
+    path = tmp_path / "tc.jsonl"
+    path.write_text(poll(10, CAKE, DUALPI2) + poll(20, CAKE))
+    content = path.read_bytes()
+    reading = Reading()
+    source = Source(path, "none", content[:65536], len(content))
+    facts = TcPolls().read(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading)
+    parts = [row for table, batch in facts for row in batch.to_pylist() if table == "queue_counter_part"]
+    assert [(row["poll_index"], row["handle"], row["part_number"]) for row in parts] == [
+        (0, "b0:", 0), (0, "b0:", 1), (0, "b0:", 2), (0, "1:", 0), (0, "1:", 1), (1, "b0:", 0), (1, "b0:", 1),
+        (1, "b0:", 2),
+    ]  # fmt: skip
+    assert reading.refused == {
+        "key_without_column cake.min_network_size": 2,
+        "key_without_column cake.tins.newer_key": 2,
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_poll_of_many_circuits_is_read_whole(tmp_path: Path, indent: int | None) -> None:
+    circuits = [CAKE | {"dev": f"circuit{number}", "packets": number} for number in range(1500)]
+    output = json.dumps(circuits, indent=indent)
+    assert len(output) > 2**21
+    path = tmp_path / "tc.txt"
+    path.write_text(f"1700000000.5\n{output}\n1700000001.5\n{json.dumps([CAKE], indent=indent)}\n")
+    rows, reading = read(path)
+    assert (len(rows), reading.records_read, reading.fault) == (1501, 2, None)
+    assert rows[1499]["sent_packets"] == 1499
+
+
+@pytest.mark.parametrize("qdisc", [CAKE, DUALPI2])
+def test_cut_and_changed_polls_end_in_an_outcome(qdisc: dict[str, Any], tmp_path: Path) -> None:
+    whole = poll(10, CODEL) + poll(20, qdisc)
+    first = len(poll(10, CODEL))
+    path = tmp_path / "tc.jsonl"
+    for end in range(first, len(whole) - 2, 7):
+        path.write_text(whole[:end])
+        rows, reading = read(path)
+        assert len(rows) == 1
+        assert (reading.fault is None) == (end == first)
+    for changed in ({"tins": 7}, {"tins": [7]}, {"prob": 2.5}, {"prob": "x"}, {"tins": [TIN | {"drops": -1}]}):
+        path.write_text(poll(10, CODEL) + poll(20, CAKE | changed))
+        assert read(path)[1].refused["malformed_poll"] == 1

@@ -34,7 +34,24 @@ final as (
         new_flows,
         old_flows,
         new_flow_count,
-        options
+        options,
+        is_class,
+        marking_probability_ratio,
+        queue_delay_us,
+        enqueued_packets,
+        dropped_aqm_packets,
+        dropped_overmemory_packets,
+        dropped_otherwise_packets,
+        step_marked_packets,
+        backlog_max_packets,
+        memory_used_bytes,
+        memory_limit_bytes,
+        lent_packets,
+        borrowed_packets,
+        credit_bytes,
+        capacity_estimate_bps,
+        shaper_rate_bps,
+        diffserv_mode
     from source
 )
 

@@ -102,13 +102,15 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
         Column(
             f"{prefix}_ecn_ece_packets",
             INT64,
-            f"segments {who} that echo congestion, SYN left out; null if not TCP",
+            f"segments {who} that echo congestion, SYN left out; null if not TCP, and with Accurate ECN, where the "
+            "flag is a bit of a counter (flow_ecn)",
             source="RFC 3168",
         ),
         Column(
             f"{prefix}_ecn_cwr_packets",
             INT64,
-            f"segments {who} that say the congestion window was reduced, SYN left out; null if not TCP",
+            f"segments {who} that say the congestion window was reduced, SYN left out; null if not TCP, and with "
+            "Accurate ECN, where the flag is a bit of a counter (flow_ecn)",
             source="RFC 3168",
         ),
         Column(

@@ -281,7 +281,99 @@ QUEUE_COUNTER = Table(
         Column("new_flows", INT64, "flows in FQ-CoDel's list of new ones", source="tc_fq_codel_qd_stats.new_flows_len"),
         Column("old_flows", INT64, "flows in FQ-CoDel's list of old ones", source="tc_fq_codel_qd_stats.old_flows_len"),
         Column("new_flow_count", INT64, "flows that were new so far", source="tc_fq_codel_qd_stats.new_flow_count"),
-        Column("options", STRING, "options of the discipline as tc prints them, JSON"),
+        Column("options", STRING, "options of the discipline or class as tc prints them, JSON"),
+        Column("is_class", BOOL, "the row is a class (tc class show), not a discipline; null if the file does not say"),
+        Column(
+            "marking_probability_ratio",
+            FLOAT,
+            "probability with which PIE or DualPI2 drops or marks at the poll; of DualPI2 that of its base controller",
+            "ratio",
+            source="tc_pie_xstats.prob, tc_dualpi2_xstats.prob",
+        ),
+        Column(
+            "queue_delay_us", INT64, "queuing delay that PIE estimates at the poll", "us", source="tc_pie_xstats.delay"
+        ),
+        Column("enqueued_packets", INT64, "packets that came into the queue", source="pkts_in"),
+        Column(
+            "dropped_aqm_packets",
+            INT64,
+            "packets dropped by the control law: PIE's and FQ-PIE's dropped, RED's early",
+            source="tc_pie_xstats.dropped, tc_red_xstats.early",
+        ),
+        Column("dropped_overmemory_packets", INT64, "packets dropped because memory was full", source="overmemory"),
+        Column("dropped_otherwise_packets", INT64, "packets that RED dropped for another reason", source="other"),
+        Column("step_marked_packets", INT64, "packets that DualPI2's step marked in its L4S queue", source="step-mark"),
+        Column("backlog_max_packets", INT64, "largest queue length so far", source="maxq"),
+        Column("memory_used_bytes", INT64, "memory of the queued packets at the poll", "bytes", source="memory_used"),
+        Column("memory_limit_bytes", INT64, "memory that they may take", "bytes", source="memory_limit"),
+        Column("lent_packets", INT64, "packets that an HTB class sent from its own rate", source="tc_htb_xstats.lends"),
+        Column(
+            "borrowed_packets", INT64, "packets that it sent from its parent's rate", source="tc_htb_xstats.borrows"
+        ),
+        Column(
+            "credit_bytes",
+            INT64,
+            "DualPI2's credit between its queues; negative: the classic queue has it",
+            "bytes",
+            source="tc_dualpi2_xstats.credit",
+        ),
+        Column(
+            "capacity_estimate_bps", INT64, "rate that CAKE's autorate estimates", "bit/s", source="capacity_estimate"
+        ),
+        Column(
+            "shaper_rate_bps",
+            INT64,
+            "rate of the shaper: CAKE's bandwidth, TBF's rate, the rate of an HTB class; null if unlimited",
+            "bit/s",
+        ),
+        Column("diffserv_mode", STRING, "how CAKE sorts packets into tins: besteffort, diffserv3, diffserv4, …"),
+    ),
+)
+
+QUEUE_COUNTER_PART = Table(
+    "queue_counter_part",
+    "tc reader",
+    "one part of a queue discipline in one poll of its counters: a tin of CAKE, or a queue of DualPI2",
+    ("source_hash", "poll_index", "device", "handle", "part_number"),
+    (
+        *PROVENANCE,
+        Column("poll_index", INT32, "poll of queue_counter, which has its time", nullable=False),
+        Column("device", STRING, "network device as in queue_counter", nullable=False, names_hosts=True),
+        Column("handle", STRING, "handle as in queue_counter", nullable=False),
+        Column(
+            "part_number", INT32, "number of the part as tc lists it, from 0; DualPI2: 0 L4S, 1 classic", nullable=False
+        ),
+        Column(
+            "part_name",
+            STRING,
+            "CAKE's name of the tin (bulk, best_effort, video, voice), or tin_ and its number where it has none; "
+            "l4s or classic of DualPI2",
+            nullable=False,
+        ),
+        Column("sent_bytes", INT64, "bytes sent; null of DualPI2, as in all counters but the last two", "bytes"),
+        Column("sent_packets", INT64, "packets sent"),
+        Column("dropped_packets", INT64, "packets dropped"),
+        Column("ecn_marked_packets", INT64, "packets marked Congestion Experienced"),
+        Column("dropped_acknowledgements", INT64, "acknowledgements that the filter dropped", source="ack_drops"),
+        Column("backlog_bytes", INT64, "queue length at the poll", "bytes"),
+        Column("peak_delay_us", INT64, "peak of the sojourn time, which decays", "us", source="peak_delay_us"),
+        Column("mean_delay_us", INT64, "moving mean of the sojourn time", "us", source="avg_delay_us"),
+        Column("base_delay_us", INT64, "moving minimum of the sojourn time", "us", source="base_delay_us"),
+        Column("target_us", INT64, "target of the control law", "us", source="target_us"),
+        Column("interval_us", INT64, "interval of the control law", "us", source="interval_us"),
+        Column("sparse_flows", INT64, "flows without a backlog", source="sparse_flows"),
+        Column("bulk_flows", INT64, "flows with a backlog", source="bulk_flows"),
+        Column("unresponsive_flows", INT64, "flows that do not slow down", source="unresponsive_flows"),
+        Column("max_packet_bytes", INT64, "largest packet seen", "bytes", source="max_pkt_len"),
+        Column("flow_quantum_bytes", INT64, "quantum of a flow", "bytes", source="flow_quantum"),
+        Column("way_indirect_hits", INT64, "flows found in another way of their set", source="way_indirect_hits"),
+        Column("way_misses", INT64, "flows that were new in their set", source="way_misses"),
+        Column("way_collisions", INT64, "flows that share a queue", source="way_collisions"),
+        Column(
+            "threshold_rate_bps", INT64, "rate up to which the tin has its priority", "bit/s", source="threshold_rate"
+        ),
+        Column("queue_delay_us", INT64, "delay of the queue of DualPI2 at the poll", "us", source="delay-l, delay-c"),
+        Column("enqueued_packets", INT64, "packets that came into it", source="pkts-in-l, pkts-in-c"),
     ),
 )
 
@@ -291,4 +383,5 @@ TABLES = (
     QUEUE_LOG,
     QUEUE_INTERVAL,
     QUEUE_COUNTER,
+    QUEUE_COUNTER_PART,
 )

@@ -7,6 +7,7 @@ use crate::call::batch::{self as call_batch, CallRow, MediaFound, ReportRow, Rtp
 use crate::capture::packet_batch::{self, PacketRow};
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
+use crate::flow::ecn::batch::{self as ecn_batch, EcnIntervalRow, EcnRow};
 use crate::flow::record::Flow;
 use crate::flow::table::{Bounds, FlowTable};
 use crate::output::fault::Fault;
@@ -63,6 +64,8 @@ pub struct CaptureDecoder {
     flows: Vec<Flow>,
     intervals: Vec<IntervalRow>,
     rtp: Vec<RtpRow>,
+    ecn: Vec<EcnRow>,
+    ecn_intervals: Vec<EcnIntervalRow>,
     rtp_intervals: Vec<RtpIntervalRow>,
     calls: Vec<CallRow>,
     reports: Vec<ReportRow>,
@@ -98,6 +101,8 @@ impl CaptureDecoder {
             flows: Vec::new(),
             intervals: Vec::new(),
             rtp: Vec::new(),
+            ecn: Vec::new(),
+            ecn_intervals: Vec::new(),
             rtp_intervals: Vec::new(),
             calls: Vec::new(),
             reports: Vec::new(),
@@ -156,6 +161,16 @@ impl CaptureDecoder {
                 let intervals = flow_batch::intervals(&batch, self.options.interval_ms)?;
                 return Ok(Some(("flow_interval", intervals)));
             }
+            if due(self.ecn.len(), rows) {
+                let batch: Vec<_> = self.ecn.drain(..rows.min(self.ecn.len())).collect();
+                return Ok(Some(("flow_ecn", ecn_batch::flows(&batch)?)));
+            }
+            if due(self.ecn_intervals.len(), rows) {
+                let pending = rows.min(self.ecn_intervals.len());
+                let batch: Vec<_> = self.ecn_intervals.drain(..pending).collect();
+                let intervals = ecn_batch::intervals(&batch, self.options.interval_ms)?;
+                return Ok(Some(("flow_ecn_interval", intervals)));
+            }
             if due(self.rtp.len(), rows) {
                 let batch: Vec<_> = self.rtp.drain(..rows.min(self.rtp.len())).collect();
                 return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
@@ -181,6 +196,8 @@ impl CaptureDecoder {
     }
 
     fn take_rows(&mut self, flow: Flow) {
+        self.ecn.extend(ecn_batch::rows_of(&flow));
+        self.ecn_intervals.extend(ecn_batch::intervals_of(&flow));
         for direction in [Direction::Fwd, Direction::Rev] {
             let series = flow.traffic.get(direction).intervals.as_slice();
             self.intervals.extend(series.iter().map(|interval| IntervalRow {
@@ -242,7 +259,8 @@ impl CaptureDecoder {
                 Err(fault) => return self.end_file(Some(fault)),
             }
         }
-        self.table.take_intervals(&mut self.intervals);
+        self.table
+            .take_intervals(&mut self.intervals, &mut self.ecn_intervals);
     }
 
     fn end_file(&mut self, fault: Option<Fault>) {

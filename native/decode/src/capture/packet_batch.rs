@@ -37,7 +37,7 @@ impl PacketRow {
             payload_bytes: packet.payload_bytes,
             hop_limit: packet.hop_limit,
             ip_id: packet.ip_id,
-            congestion_experienced: packet.congestion_experienced,
+            congestion_experienced: packet.congestion_experienced(),
             segment: match packet.transport {
                 Transport::Tcp(segment) => Some(segment),
                 _ => None,

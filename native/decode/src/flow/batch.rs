@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 
 use crate::call::carried::{Encapsulation, Media};
+use crate::flow::ecn::negotiation::Mode;
 use crate::flow::interval::Interval;
 use crate::flow::record::Flow;
 use crate::flow::tcp::direction::TcpDirection;
@@ -130,10 +131,14 @@ fn direction_columns(columns: &mut Columns<'_, Flow>, direction: Direction) {
         flow.traffic.get(direction).congestion_experienced_packets
     });
     columns.optional_int64(name("ecn_ece_packets"), |flow| {
-        tcp(flow, direction).map(|tcp| tcp.ece_packets)
+        tcp(flow, direction)
+            .filter(|_| !is_accurate(flow))
+            .map(|tcp| tcp.ece_packets)
     });
     columns.optional_int64(name("ecn_cwr_packets"), |flow| {
-        tcp(flow, direction).map(|tcp| tcp.cwr_packets)
+        tcp(flow, direction)
+            .filter(|_| !is_accurate(flow))
+            .map(|tcp| tcp.cwr_packets)
     });
     columns.optional_int64(name("rtt_samples"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.rtt.samples())
@@ -162,6 +167,12 @@ fn direction_columns(columns: &mut Columns<'_, Flow>, direction: Direction) {
     columns.optional_int64(name("timestamp_rtt_max_us"), |flow| {
         tcp(flow, direction)?.timestamp_rtt.max_us()
     });
+}
+
+/// Whether ECE and CWR are bits of a counter in this flow.
+fn is_accurate(flow: &Flow) -> bool {
+    let ecn = flow.tcp.as_ref().and_then(|tcp| tcp.ecn.as_ref());
+    ecn.is_some_and(|ecn| ecn.mode() == Mode::Accurate)
 }
 
 fn tcp(flow: &Flow, direction: Direction) -> Option<&TcpDirection> {

@@ -1,6 +1,7 @@
 //! One bidirectional flow.
 
 use crate::call::state::{CallState, Conversation};
+use crate::flow::ecn::codepoints::Codepoints;
 use crate::flow::interval::IntervalSeries;
 use crate::flow::tcp::connection::TcpConnection;
 use crate::flow::tcp::passed::Passing;
@@ -55,6 +56,8 @@ pub(crate) struct Flow {
     pub(crate) first_ns: i64,
     pub(crate) last_ns: i64,
     pub(crate) traffic: PerDirection<Traffic>,
+    /// `None` until a packet of either direction has an ECN codepoint.
+    pub(crate) codepoints: Option<Box<PerDirection<Codepoints>>>,
     /// `None` where the protocol is not TCP.
     pub(crate) tcp: Option<Box<TcpConnection>>,
     /// `None` until a packet looks like RTP.
@@ -80,6 +83,7 @@ impl Flow {
             first_ns: time_ns,
             last_ns: time_ns,
             traffic: PerDirection::default(),
+            codepoints: None,
             tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
             rtp: None,
             call: None,
@@ -116,9 +120,13 @@ impl Flow {
         traffic.packets += 1;
         traffic.bytes += i64::from(wire_bytes);
         traffic.payload_bytes += i64::from(packet.payload_bytes);
-        traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced);
+        traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced());
         let is_first_payload = traffic.payload_bytes == i64::from(packet.payload_bytes);
         let opened = traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
+        if packet.ecn != 0 {
+            let codepoints = self.codepoints.get_or_insert_default().get_mut(direction);
+            codepoints.add(packet.ecn, time_ns, i64::from(wire_bytes), interval_ns);
+        }
         let mut conversation = Conversation {
             call: &mut self.call,
             rtp: &mut self.rtp,
@@ -138,6 +146,7 @@ impl Flow {
                     let passing = Passing {
                         payload_bytes: packet.payload_bytes,
                         ip_id: packet.ip_id,
+                        ecn: packet.ecn,
                         time_ns,
                     };
                     tcp.packet(direction, &segment, &passing);

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use hashbrown::HashMap;
 
 use crate::flow::batch::IntervalRow;
+use crate::flow::ecn::batch::EcnIntervalRow;
 use crate::flow::record::{EndReason, Flow};
 use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
@@ -331,7 +332,7 @@ impl FlowTable {
     }
 
     /// When more intervals are kept than memory is set aside for, take out the oldest of every flow.
-    pub(crate) fn take_intervals(&mut self, rows: &mut Vec<IntervalRow>) {
+    pub(crate) fn take_intervals(&mut self, rows: &mut Vec<IntervalRow>, marked: &mut Vec<EcnIntervalRow>) {
         if self.intervals_kept <= INTERVALS_KEPT {
             return;
         }
@@ -346,6 +347,15 @@ impl FlowTable {
                     interval,
                 }));
                 self.intervals_kept += series.as_slice().len();
+                let first_kept_ns = series.as_slice().first().map(|interval| interval.start_ns);
+                if let (Some(codepoints), Some(first_kept_ns)) = (&mut slot.flow.codepoints, first_kept_ns) {
+                    let taken = codepoints.get_mut(direction).take_before(first_kept_ns);
+                    marked.extend(taken.map(|interval| EcnIntervalRow {
+                        flow_id: slot.flow.id,
+                        direction,
+                        interval,
+                    }));
+                }
             }
         }
     }
@@ -385,7 +395,7 @@ mod tests {
             source: ends[usize::from(!forward)],
             destination: ends[usize::from(forward)],
             protocol: 6,
-            congestion_experienced: false,
+            ecn: 0,
             payload_bytes: 10,
             tunnels: Tunnels::default(),
             ip_id: 0,

@@ -17,7 +17,8 @@ pub(crate) struct Network<'p> {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
     pub(crate) protocol: u8,
-    pub(crate) congestion_experienced: bool,
+    /// The ECN field (RFC 3168, 5): 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub(crate) ecn: u8,
     pub(crate) hop_limit: u8,
     pub(crate) fragmented: bool,
     pub(crate) later_fragment: bool,
@@ -91,7 +92,7 @@ fn plain_ipv4(bytes: &[u8], wire_bytes: usize) -> Option<Network<'_>> {
         source: [s0, s1, s2, s3].into(),
         destination: [d0, d1, d2, d3].into(),
         protocol,
-        congestion_experienced: class & 3 == 3,
+        ecn: class & 3,
         hop_limit,
         fragmented: false,
         later_fragment: false,
@@ -134,7 +135,7 @@ fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
                 source: header.source_addr().into(),
                 destination: header.destination_addr().into(),
                 protocol: payload.ip_number.0,
-                congestion_experienced: header.ecn().value() == 3,
+                ecn: header.ecn().value(),
                 hop_limit: header.ttl(),
                 fragmented: header.more_fragments(),
                 later_fragment: header.fragments_offset().value() != 0,
@@ -169,7 +170,7 @@ fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
                 source: header.source_addr().into(),
                 destination: header.destination_addr().into(),
                 protocol: payload.ip_number.0,
-                congestion_experienced: header.traffic_class() & 3 == 3,
+                ecn: header.traffic_class() & 3,
                 hop_limit: header.hop_limit(),
                 fragmented: fragment
                     .as_ref()

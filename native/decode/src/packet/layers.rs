@@ -224,14 +224,14 @@ mod tests {
         assert!(
             decode(&captured(&frame, frame.len()))
                 .unwrap()
-                .congestion_experienced
+                .congestion_experienced()
         );
         let mut frame = udp6_frame(&[]);
         frame[15] = 0x30;
         assert!(
             decode(&captured(&frame, frame.len()))
                 .unwrap()
-                .congestion_experienced
+                .congestion_experienced()
         );
     }
 

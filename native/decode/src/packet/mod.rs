@@ -1,5 +1,6 @@
 //! One packet: link layer, tunnels, IP and its fragments, transport.
 
+pub(crate) mod accurate_ecn;
 pub(crate) mod captured;
 pub(crate) mod direction;
 pub(crate) mod fragments;

@@ -1,6 +1,7 @@
 //! TCP options that the analysis uses, out of a header that may be snapped inside them.
 
 use crate::input::bytes::be_u32;
+use crate::packet::accurate_ecn::{AccurateEcn, KIND_ECT0_FIRST, KIND_ECT1_FIRST, KIND_EXPERIMENT};
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
@@ -21,6 +22,10 @@ pub(crate) struct TcpOptions {
     pub(crate) selective_acknowledgement: bool,
     /// The first block repeats what was acknowledged before (RFC 2883).
     pub(crate) duplicate_selective_acknowledgement: bool,
+    /// End of the highest block; only where there is a selective acknowledgement.
+    pub(crate) highest_selective_end: u32,
+    /// The byte counters of Accurate ECN.
+    pub(crate) accurate_ecn: Option<AccurateEcn>,
 }
 
 impl TcpOptions {
@@ -53,6 +58,10 @@ impl TcpOptions {
                         SACK if value_bytes >= 8 => {
                             found.selective_acknowledgement = true;
                             found.duplicate_selective_acknowledgement = is_duplicate(acknowledgement, value);
+                            found.highest_selective_end = highest_end(acknowledgement, value);
+                        }
+                        KIND_ECT0_FIRST | KIND_ECT1_FIRST | KIND_EXPERIMENT => {
+                            found.accurate_ecn = found.accurate_ecn.or(AccurateEcn::read(*kind, value));
                         }
                         _ => {}
                     }
@@ -68,6 +77,18 @@ fn timestamps(value: &[u8]) -> Option<Timestamps> {
     Some(Timestamps {
         value: be_u32(value, 0)?,
         echo: be_u32(value, 4)?,
+    })
+}
+
+/// The highest end of a block, or the acknowledgement if every block is below it.
+fn highest_end(acknowledgement: u32, blocks: &[u8]) -> u32 {
+    let ends = (0..4).filter_map(|block| be_u32(blocks, block * 8 + 4));
+    ends.fold(acknowledgement, |highest, end| {
+        if end.wrapping_sub(highest).cast_signed() > 0 {
+            end
+        } else {
+            highest
+        }
     })
 }
 

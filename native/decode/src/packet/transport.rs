@@ -97,7 +97,7 @@ pub(crate) fn packet<'p>(
             port: ports.1,
         },
         protocol: network.protocol,
-        congestion_experienced: network.congestion_experienced,
+        ecn: network.ecn,
         payload_bytes: u32::try_from(network.payload_bytes.saturating_sub(header_bytes)).unwrap_or(u32::MAX),
         tunnels: Tunnels::default(),
         ip_id: network.id,

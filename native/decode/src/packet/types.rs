@@ -31,9 +31,18 @@ impl TcpSegment {
     pub(crate) const ACK: u16 = 0x10;
     pub(crate) const ECE: u16 = 0x40;
     pub(crate) const CWR: u16 = 0x80;
+    /// The bit that was the nonce sum (RFC 3540) and is Accurate ECN's (RFC 9768).
+    pub(crate) const AE: u16 = 0x100;
 
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
+    }
+}
+
+impl Packet<'_> {
+    /// Whether the packet is marked Congestion Experienced.
+    pub(crate) fn congestion_experienced(&self) -> bool {
+        self.ecn == 3
     }
 }
 
@@ -54,7 +63,8 @@ pub(crate) struct Packet<'p> {
     pub(crate) source: Endpoint,
     pub(crate) destination: Endpoint,
     pub(crate) protocol: u8,
-    pub(crate) congestion_experienced: bool,
+    /// The ECN field (RFC 3168, 5): 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub(crate) ecn: u8,
     /// Payload of the transport layer in its original length.
     pub(crate) payload_bytes: u32,
     /// What carried the packet, where it was inside another one.

@@ -28,9 +28,12 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "quality": ("qoe_score", "tool_score", "network_percentile"),
     "call": ("call_poll",),
     "rate": ("rate_profile",),
-    "flow": ("flow", "flow_interval", "packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
+    "flow": (
+        *("flow", "flow_interval", "flow_ecn", "flow_ecn_interval"),
+        *("packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
+    ),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
-    "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter"),
+    "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter", "queue_counter_part"),
     "rtt": ("tcp_poll",),
     "series": ("series",),
     "connection": ("connection", "connection_dataset"),
@@ -138,8 +141,8 @@ OF_HISTORY = frozenset({"connection"})
 
 
 LONG: Final = frozenset(
-    {"flow", "flow_interval", "packet", "packet_pair", "queue_packet", "queue_interval", "queue_counter", "tcp_poll",
-     "tool_score", "connection", "series"}
+    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "packet", "packet_pair", "queue_packet",
+     "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll", "tool_score", "connection", "series"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
 in each of many files and many readers, so that they are copied once."""

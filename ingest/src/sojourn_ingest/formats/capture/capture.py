@@ -1,4 +1,4 @@
-"""Packet captures (pcap, pcapng): flow, flow_interval, RTP streams, calls, and packet where it is asked for.
+"""Packet captures (pcap, pcapng): flow, ECN, intervals, RTP streams, calls, and packet where it is asked for.
 
 Captures in several files are decoded as one, so that flows go on over the files.
 """

@@ -19,6 +19,7 @@
 //! A segment of at most one byte just below the highest sequence number is a keep-alive and neither. A
 //! retransmission is spurious if all of it had been acknowledged when it passed.
 
+use crate::flow::ecn::connection::TcpEcn;
 use crate::flow::tcp::direction::TcpDirection;
 use crate::flow::tcp::handshake::Handshake;
 use crate::flow::tcp::passed::Passing;
@@ -33,6 +34,8 @@ const REORDERING_TIME_NS: i64 = 3_000_000;
 pub(crate) struct TcpConnection {
     pub(crate) directions: PerDirection<TcpDirection>,
     handshake: Handshake,
+    /// `None` until a segment of either direction has an ECN flag or an ECN codepoint.
+    pub(crate) ecn: Option<Box<TcpEcn>>,
 }
 
 impl TcpConnection {
@@ -46,6 +49,11 @@ impl TcpConnection {
             return;
         }
         self.handshake.packet(direction, segment, time_ns);
+        if self.ecn.is_some() || passing.ecn != 0 || segment.has(TcpEcn::FLAGS) {
+            self.ecn
+                .get_or_insert_default()
+                .packet(direction, segment, passing);
+        }
         let reordering_ns = match (self.directions.fwd.rtt.min_ns(), self.directions.rev.rtt.min_ns()) {
             (Some(fwd), Some(rev)) => fwd.saturating_add(rev),
             _ => REORDERING_TIME_NS,
@@ -93,7 +101,8 @@ impl TcpConnection {
         own.sack_packets += i64::from(segment.options.selective_acknowledgement);
         own.dsack_packets += i64::from(segment.options.duplicate_selective_acknowledgement);
         if !segment.has(TcpSegment::SYN) {
-            // On a SYN the two flags negotiate; afterwards they report (RFC 3168, 6.1).
+            // On a SYN the two flags negotiate; afterwards they report (RFC 3168, 6.1). With Accurate ECN they are
+            // bits of a counter, and the counts are not given.
             own.ece_packets += i64::from(segment.has(TcpSegment::ECE));
             own.cwr_packets += i64::from(segment.has(TcpSegment::CWR));
         }
@@ -164,6 +173,7 @@ mod tests {
         let passing = Passing {
             payload_bytes,
             ip_id: 0,
+            ecn: 0,
             time_ns,
         };
         connection.packet(direction, segment, &passing);
@@ -492,6 +502,7 @@ mod tests {
         let with_id = |ip_id, time_ms: i64| Passing {
             payload_bytes: 50,
             ip_id,
+            ecn: 0,
             time_ns: time_ms * MS,
         };
         let sent = segment(150, 1, TcpSegment::ACK);
@@ -521,6 +532,7 @@ mod tests {
             let passing = Passing {
                 payload_bytes: 0,
                 ip_id,
+                ecn: 0,
                 time_ns: time_ms * MS,
             };
             connection.packet(Rev, &segment(1, 150, TcpSegment::ACK), &passing);

@@ -14,6 +14,8 @@ const WITHOUT_ID_NS: i64 = 1_000_000;
 pub(crate) struct Passing {
     pub(crate) payload_bytes: u32,
     pub(crate) ip_id: u32,
+    /// The ECN field of its IP header.
+    pub(crate) ecn: u8,
     pub(crate) time_ns: i64,
 }
 

@@ -221,7 +221,7 @@ impl QmonReader {
                 network: decoded
                     .as_ref()
                     .map(|packet| network_fields(packet, &mut self.flows)),
-                ecn_ce: decoded.as_ref().map(|packet| packet.congestion_experienced),
+                ecn_ce: decoded.as_ref().map(Packet::congestion_experienced),
                 drop_counter: Some(event.drops),
                 cause,
                 ..QueueEvent::new(kind, time_ns, event.skb)
