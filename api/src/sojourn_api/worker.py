@@ -1,4 +1,4 @@
-"""The application as `sojourn serve` runs it: guarded by the address it listens on, alone or as one of several workers."""
+"""The application as `sojourn serve` runs it: limits by its address, alone or as one of several workers."""
 
 from __future__ import annotations
 
