@@ -14,7 +14,7 @@ _MARKED = tuple(
     )
     for name, codepoint in _CODEPOINTS
     for unit, what, column_unit in (
-        ("packets", "packets", None),
+        ("packets", "packets", ""),
         ("bytes", "frame bytes, original length, of packets", "bytes"),
     )
 )

@@ -235,13 +235,13 @@ mod tests {
         }
     }
 
-    fn ce_option(ce: u32) -> Option<AccurateEcn> {
-        Some(AccurateEcn {
+    fn ce_option(ce: u32) -> AccurateEcn {
+        AccurateEcn {
             ect0: Some(1),
             ce: Some(ce),
             ect1: Some(1),
             ..AccurateEcn::default()
-        })
+        }
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         for (sequence, value, ce) in [(101, 5, 0), (201, 6, 100), (301, 6, 200), (401, 7, 200)] {
             connection.segment(Fwd, (sequence, 501), ACK | ace(5), (100, 2));
             let numbers = (501, sequence + 100);
-            connection.with_option(Rev, numbers, ACK | ace(value), (0, 0), ce_option(ce));
+            connection.with_option(Rev, numbers, ACK | ace(value), (0, 0), Some(ce_option(ce)));
         }
         let fwd = &connection.0.directions.fwd;
         assert_eq!(fwd.disagreements, 2);
