@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from call_files import CALLS
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from qmon import simulate, write
@@ -47,6 +48,7 @@ def write_inputs(folder: Path, repository: Path) -> None:
         "results": _results,
         "study": _study,
         "quality": _quality,
+        "calls": _calls,
     }.items():
         (folder / name).mkdir(parents=True)
         make(folder / name)
@@ -373,5 +375,26 @@ def _quality(folder: Path) -> None:
         "vmaf.json": JSON,
         "page_loads.har": HAR,
         "page_loads.jsonl": PAGE_LOADS,
+        "page_loads.txt": "1.25\n-0.5\n0.8125\nnone\n",
+        "percentiles.json": json.dumps(NETWORK_PERCENTILES),
     }.items():
         (folder / name).write_text(text)
+
+
+NETWORK_PERCENTILES = {
+    "sample_counts": {"downloads": 482, "uploads": 359},
+    "metrics": {
+        "download_throughput_mbps": {"p50": 4.7, "p95": 77.9},
+        "upload_throughput_mbps": {"p50": 2.2, "p95": 32.6},
+        "latency_ms": {"p50": 48.9, "p95": 20.3},
+        "packet_loss": {"p50": 0.011, "p95": 0},
+    },
+}
+
+
+# ---------------------------------------------------------------- calls
+
+
+def _calls(folder: Path) -> None:
+    for name, content in CALLS.items():
+        (folder / name).write_text(content())

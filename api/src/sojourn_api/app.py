@@ -11,7 +11,6 @@ from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from sojourn_api import __version__, problems
-from sojourn_api.authentication import has_key
 from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
 from sojourn_api.kept_responses import KeptResponses, KeptResponsesMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
@@ -21,6 +20,7 @@ from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.routers import catalogue, comparisons, distributions, rows, service
 from sojourn_api.safety import documentation_page
+from sojourn_api.safety.authentication import has_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
-from sojourn_ingest.cli import forget as forget_command
+from sojourn_ingest.cli import forgetting as forget_command
 from sojourn_ingest.cli.forgetting import host_keys_of
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
 from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget

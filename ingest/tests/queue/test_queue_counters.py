@@ -22,7 +22,7 @@ CODEL: dict[str, Any] = {
     "packets": 6, "drops": 2, "overlimits": 1, "requeues": 0, "backlog": 98, "qlen": 1, "count": 3, "lastcount": 2,
     "ldelay": 38445, "dropping": True, "drop_next": -120, "maxpacket": 98, "ecn_mark": 4, "drop_overlimit": 5,
 }  # fmt: skip
-CAKE: dict[str, Any] = {
+RAW_CAKE: dict[str, Any] = {
     "kind": "cake", "handle": "b0:", "root": True, "refcnt": 2,
     "options": {"bandwidth": 250000, "diffserv": "besteffort", "rtt": 50000, "raw": True, "overhead": 0}, "bytes": 672,
     "packets": 732, "drops": 5, "overlimits": 0, "requeues": 0, "backlog": 0, "qlen": 0, "memory_used": 768,
@@ -73,7 +73,7 @@ def test_disciplines_without_a_handle_are_told_apart_by_their_parent(tmp_path: P
 def test_polls_of_cake_are_of_tc_and_not_of_ss(tmp_path: Path) -> None:
     """CAKE's options have a key "raw", and so have polls of ss."""
     path = tmp_path / "qdisc_stats.jsonl"
-    path.write_text(poll(10, CAKE) + poll(20, CAKE))
+    path.write_text(poll(10, RAW_CAKE) + poll(20, RAW_CAKE))
     content = path.read_bytes()
     source = Source(path, "none", content, len(content))
     assert Registry().recognise(source).name == "tc_polls"

@@ -40,13 +40,13 @@ steps as (
 
 final as (
     select
+        max(moments.freeze_basis) as freeze_basis,
         moments.stream_id,
+        max(moments.study_id) as study_id,
+        max(moments.run_id) as run_id,
         moments.seen_ns,
         max(moments.onset_ns) as onset_ns,
         max(case when moments.is_freeze then 1 else 0 end) = 1 as is_freeze,
-        max(moments.freeze_basis) as freeze_basis,
-        max(moments.study_id) as study_id,
-        max(moments.run_id) as run_id,
         coalesce(cast(sum(steps.packets) as bigint), 0) as packets,
         cast(sum(steps.delay_sum_ns) as double) / nullif(sum(steps.timed_packets), 0) / 1e6 as queuing_delay_mean_ms,
         max(steps.delay_max_ns) / cast(1e6 as double) as queuing_delay_max_ms,

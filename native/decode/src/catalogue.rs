@@ -1,6 +1,6 @@
 //! Lists of all that the crate decodes and of all reasons for refusing, gathered from where each is declared.
 
-use crate::call::carried::{Encapsulation, Media, SIGNALLING};
+use crate::call::carried::SIGNALLING;
 use crate::capture::reader::CaptureReader;
 use crate::connection::refusal::{NdtRefusal, TcpInfoRefusal};
 use crate::input::compression::Compression;
@@ -13,6 +13,7 @@ use crate::packet::refusal::PacketRefusal;
 use crate::packet::types::Tunnel;
 use crate::pair::refusal::PairRefusal;
 use crate::queue::refusal::QueueLogRefusal;
+use crate::rtp::carrier::{Encapsulation, Media};
 use crate::rtp::stream::MEDIA;
 use crate::server::found::NameSource;
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 
-from sojourn_api.authentication import require_key
 from sojourn_api.catalogue import Dataset
 from sojourn_api.json_rows import rows_of
 from sojourn_api.problems import documented
@@ -18,6 +17,7 @@ from sojourn_api.queries.rows import rows_relation
 from sojourn_api.requests.query_string import refuse_parameters
 from sojourn_api.requests.rows import all_rows
 from sojourn_api.responses import document
+from sojourn_api.safety.authentication import require_key
 from sojourn_api.snapshot import SnapshotStore
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], dependencies=[Depends(require_key), Depends(refuse_parameters)])

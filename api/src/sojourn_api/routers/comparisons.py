@@ -8,7 +8,6 @@ import pyarrow as pa
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from sojourn_api.authentication import require_key
 from sojourn_api.openapi import WITH_FILTERS, Examples
 from sojourn_api.problems import documented
 from sojourn_api.queries.comparisons import comparisons_output, fetch_comparisons
@@ -24,6 +23,7 @@ from sojourn_api.requests.comparisons import (
 )
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.responses import Result, documented_formats, result
+from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 
@@ -48,7 +48,7 @@ EXAMPLES: Examples = {
         "correction": "benjamini_hochberg",
         "level": "0.9",
     },
-    "two modes": {"metric": "queuing_delay_mean", "analysis": "modes"},
+    "two modes": {"metric": "harm", "analysis": "modes"},
     "all disciplines at once": {"metric": "harm", "factor": "aqm", "analysis": "groups"},
     "delayed connections by access technology": {
         "metric": "connection_delay_share",

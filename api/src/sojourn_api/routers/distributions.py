@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from sojourn_api.authentication import require_key
 from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.openapi import WITH_FILTERS, Examples
 from sojourn_api.problems import documented
@@ -16,6 +15,7 @@ from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.distributions import DistributionMetric, DistributionParameters, distribution_request
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.responses import Result, documented_formats, result
+from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 

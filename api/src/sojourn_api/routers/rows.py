@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from sojourn_api.authentication import require_key
 from sojourn_api.openapi import WITH_FILTERS, Examples
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
@@ -17,6 +16,7 @@ from sojourn_api.requests import cursors
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.requests.rows import RowsParameters, rows_request
 from sojourn_api.responses import Result, documented_formats, result
+from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 

@@ -11,12 +11,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
 from sojourn_api import __version__
-from sojourn_api.authentication import require_key
 from sojourn_api.formats import MEDIA_TYPES
 from sojourn_api.json_rows import json_bytes
 from sojourn_api.metrics import Metrics
 from sojourn_api.problems import documented
 from sojourn_api.requests.query_string import refuse_parameters
+from sojourn_api.safety.authentication import require_key
 from sojourn_api.snapshot import SnapshotError, SnapshotStore
 
 router = APIRouter(tags=["service"], dependencies=[Depends(refuse_parameters)])

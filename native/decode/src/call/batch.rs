@@ -2,13 +2,13 @@
 
 use arrow_array::RecordBatch;
 
-use crate::call::carried::Encapsulation;
 use crate::call::report::Reported;
 use crate::call::state::CallState;
 use crate::output::columns::Columns;
 use crate::output::fault::Fault;
 use crate::output::units::microseconds;
 use crate::packet::direction::Direction;
+use crate::rtp::carrier::Encapsulation;
 use crate::rtp::interval::{Change, RtpInterval};
 use crate::rtp::stream::RtpStream;
 

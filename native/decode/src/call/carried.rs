@@ -1,25 +1,7 @@
 //! A payload that another protocol carries, and what is known of it from that protocol.
 
-use crate::output::decoded::{Decoded, decoded};
-
-decoded! {
-    /// What carried RTP, where it was not UDP itself.
-    pub(crate) enum Encapsulation of "media encapsulation" {
-        TurnChannel = "turn-channel": "ChannelData of TURN over UDP and TCP (RFC 8656, section 12)",
-        TurnIndication = "turn-indication": "Send and Data indications of TURN over UDP and TCP (RFC 8656, section 11)",
-        ZoomServer = "zoom-server": "Zoom's encapsulation between a client and its server (Michel et al. 2022, section 4)",
-        ZoomPeer = "zoom-peer": "Zoom's encapsulation between two clients (Michel et al. 2022, section 4)",
-    }
-}
-
-decoded! {
-    /// What a stream shows, where its encapsulation says so.
-    pub(crate) enum Media of "media type" {
-        Audio = "audio": "Zoom's media type 15",
-        Video = "video": "Zoom's media type 16",
-        ScreenShare = "screen-share": "Zoom's media type 30, alone or inside of type 13",
-    }
-}
+use crate::output::decoded::Decoded;
+use crate::rtp::carrier::Carrier;
 
 /// What sets up calls and reports on them.
 pub(crate) const SIGNALLING: &[Decoded] = &[
@@ -44,13 +26,6 @@ pub(crate) const SIGNALLING: &[Decoded] = &[
         meaning: "loss, jitter and round-trip time of sender and receiver reports (RFC 3550, section 6.4); SRTCP is counted (RFC 3711)",
     },
 ];
-
-/// What carried a packet, and what it shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Carrier {
-    pub(crate) encapsulation: Option<Encapsulation>,
-    pub(crate) media: Option<Media>,
-}
 
 /// A payload inside of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What is kept of the call in one flow, and how payloads come into it.
 
-use crate::call::carried::{Carried, Carrier, Encapsulation};
+use crate::call::carried::Carried;
 use crate::call::framing::Framing;
 use crate::call::message::{self, Message};
 use crate::call::report::Reports;
@@ -9,6 +9,7 @@ use crate::call::signalling::{Dtls, Stun};
 use crate::call::zoom::ZoomMedia;
 use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::types::Packet;
+use crate::rtp::carrier::{Carrier, Encapsulation};
 use crate::rtp::hints::{Declared, Reading};
 use crate::rtp::stream::{RtpDirection, RtpPacket};
 
@@ -170,10 +171,10 @@ impl Conversation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::carried::Media;
     use crate::call::dtls::tests::record;
     use crate::call::rtcp::tests::sender_report;
     use crate::call::stun::tests::stun;
+    use crate::rtp::carrier::Media;
 
     fn rtp(sequence: u16) -> Vec<u8> {
         let mut bytes = vec![0x80, 96];

@@ -1,7 +1,8 @@
 //! STUN (RFC 8489), classic STUN (RFC 3489), and the two ways in which TURN carries packets (RFC 8656).
 
-use crate::call::carried::{Carried, Carrier, Encapsulation};
+use crate::call::carried::Carried;
 use crate::input::bytes::{be_u16, be_u32};
+use crate::rtp::carrier::{Carrier, Encapsulation};
 
 pub(crate) const STUN_HEADER_BYTES: usize = 20;
 pub(crate) const CHANNEL_HEADER_BYTES: usize = 4;

@@ -4,7 +4,8 @@
 //! Between a client and a server, eight bytes come first: type 5, a number, and the direction. Between two clients
 //! they are left out. Then comes Zoom's media header, whose length depends on its type, and RTP or RTCP behind it.
 
-use crate::call::carried::{Carried, Carrier, Encapsulation, Media};
+use crate::call::carried::Carried;
+use crate::rtp::carrier::{Carrier, Encapsulation, Media};
 
 const SERVER_HEADER_BYTES: usize = 8;
 pub(crate) const SERVER_MEDIA: u8 = 5;

@@ -2,7 +2,6 @@
 
 use arrow_array::RecordBatch;
 
-use crate::call::carried::{Encapsulation, Media};
 use crate::flow::ecn::negotiation::Mode;
 use crate::flow::interval::Interval;
 use crate::flow::record::Flow;
@@ -13,6 +12,7 @@ use crate::output::units::microseconds;
 use crate::packet::direction::Direction;
 use crate::packet::protocol::{has_ports, protocol_name};
 use crate::packet::types::Endpoint;
+use crate::rtp::carrier::{Encapsulation, Media};
 use crate::rtp::stream::RtpStream;
 use crate::server::found::{HelloOutcome, NameSource, Server};
 

@@ -1,5 +1,6 @@
 //! RTP streams: which packets are RTP, sequence, loss and jitter.
 
+pub(crate) mod carrier;
 pub(crate) mod clock;
 pub(crate) mod hints;
 pub(crate) mod interval;

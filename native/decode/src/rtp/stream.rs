@@ -5,9 +5,9 @@
 //! packets of one payload type whose sequence numbers follow on (the probation of RFC 3550 A.1, longer because
 //! here any UDP packet may come). The packets of the probation count.
 
-use crate::call::carried::Carrier;
 use crate::input::bytes::{be_u16, be_u32};
 use crate::output::decoded::Decoded;
+use crate::rtp::carrier::Carrier;
 use crate::rtp::clock::{CLOCK_RATES_HZ, ClockEstimator, static_rate_hz};
 use crate::rtp::interval::RtpIntervals;
 use crate::rtp::sequence::{Arrival, SequenceTracker};

@@ -1,0 +1,150 @@
+"""Tables of pairs of captures, one before and one after the bottleneck."""
+
+from __future__ import annotations
+
+from sojourn_ingest.schema.column import Column, Table
+from sojourn_ingest.schema.shared_columns import (
+    FLOAT,
+    INT32,
+    INT64,
+    PROVENANCE,
+    STRING,
+    endpoint_columns,
+)
+
+_PAIR_COUNTS = (
+    Column("sent_packets", INT64, "packets towards the bottleneck at the first point", nullable=False),
+    Column("delivered_packets", INT64, "of them, seen at the second point", nullable=False),
+    Column("dropped_packets", INT64, "of them, not seen at the second point", nullable=False),
+    Column(
+        "in_flight_at_end_packets",
+        INT64,
+        "of them, sent so late that the second capture had ended (censored, not dropped)",
+        nullable=False,
+    ),
+    Column(
+        "not_seen_before_packets",
+        INT64,
+        "packets at the second point that the first capture missed",
+        nullable=False,
+    ),
+    Column("queuing_delay_min_us", INT64, "smallest one-way queuing delay of a delivered packet", "us"),
+    Column("queuing_delay_avg_us", FLOAT, "mean one-way queuing delay of the delivered packets", "us"),
+    Column("queuing_delay_max_us", INT64, "largest one-way queuing delay of a delivered packet", "us"),
+)
+
+CAPTURE_PAIR = Table(
+    "capture_pair",
+    "capture pair decoder",
+    "two captures of one run, before and after the bottleneck",
+    ("source_hash",),
+    (
+        Column(
+            "source_hash",
+            STRING,
+            "SHA-256 over the hashes of the two captures and the rate, the facts' origin",
+            nullable=False,
+        ),
+        PROVENANCE[1],
+        Column("study_id", STRING, "study of the run", nullable=False),
+        Column("run_id", STRING, "run whose manifest names the captures", nullable=False),
+        Column("before_hash", STRING, "source_hash of the capture before the bottleneck", nullable=False),
+        Column("after_hash", STRING, "source_hash of the capture after the bottleneck", nullable=False),
+        Column(
+            "bandwidth_bps", INT64, "bottleneck rate from which serialisation was computed", "bit/s", nullable=False
+        ),
+        Column("before_packets", INT64, "packets decoded in the first capture, both ways", nullable=False),
+        Column("after_packets", INT64, "packets decoded in the second capture, both ways", nullable=False),
+        *_PAIR_COUNTS,
+        Column(
+            "reverse_matched_packets",
+            INT64,
+            "packets away from the bottleneck that both captures have",
+            nullable=False,
+        ),
+        Column(
+            "delay_floor_ns",
+            INT64,
+            "minimum time from point to point less serialisation, clocks' offset included; queuing delay is the excess",
+            "ns",
+        ),
+        Column(
+            "clock_offset_ns",
+            INT64,
+            "second point's clock minus the first's, if the path without queue takes as long both ways; "
+            "null if packets went one way",
+            "ns",
+        ),
+        Column(
+            "clock_drift_ppm",
+            FLOAT,
+            "how much faster the second point's clock runs; reported, not taken out of the delays",
+            "ppm",
+        ),
+        Column(
+            "clock_residual_ns",
+            FLOAT,
+            "half the spread of the minimum times about the drift's line",
+            "ns",
+        ),
+    ),
+)
+
+FLOW_PAIR = Table(
+    "flow_pair",
+    "capture pair decoder",
+    "one flow towards the bottleneck in a pair of captures, one direction",
+    ("source_hash", "flow_number"),
+    (
+        *PROVENANCE,
+        Column("flow_number", INT32, "number of the flow in the pair, from 0", nullable=False),
+        Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N", nullable=False),
+        *endpoint_columns("source", "sender of the packets"),
+        *endpoint_columns("destination", "receiver of the packets"),
+        *_PAIR_COUNTS,
+    ),
+)
+
+PACKET_PAIR = Table(
+    "packet_pair",
+    "capture pair decoder",
+    "one packet towards the bottleneck in a pair of captures",
+    ("source_hash", "packet_index"),
+    (
+        *PROVENANCE,
+        Column(
+            "packet_index",
+            INT64,
+            "number of the packet in the pair, by the first capture, from 0",
+            nullable=False,
+        ),
+        Column("fate", STRING, "delivered, dropped, in_flight_at_end, or not_seen_before", nullable=False),
+        Column("before_ns", INT64, "time at the first point in its clock, UTC epoch", "ns"),
+        Column("after_ns", INT64, "time at the second point in its clock, UTC epoch", "ns"),
+        Column(
+            "queuing_delay_ns",
+            INT64,
+            "time from point to point, less serialisation at the bottleneck rate, less the minimum of that over the "
+            "recording; null unless delivered",
+            "ns",
+        ),
+        Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),
+        Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N", nullable=False),
+        *endpoint_columns("source", "sender of the packet"),
+        *endpoint_columns("destination", "receiver of the packet"),
+        Column(
+            "ip_identification",
+            INT64,
+            "IPv4 identification, or that of an IPv6 fragment header; 0 if there is none",
+            nullable=False,
+            source="RFC 791, RFC 8200",
+        ),
+        Column(
+            "transport_word",
+            INT64,
+            "TCP sequence number, or the first 4 bytes of the UDP payload, as a big-endian number",
+        ),
+    ),
+)
+
+TABLES = (CAPTURE_PAIR, FLOW_PAIR, PACKET_PAIR)
