@@ -3,6 +3,8 @@
 pub(crate) mod batch;
 pub(crate) mod ecn;
 pub(crate) mod interval;
+pub(crate) mod naming;
 pub(crate) mod record;
+pub(crate) mod server_search;
 pub(crate) mod table;
 pub(crate) mod tcp;

@@ -3,6 +3,7 @@
 use crate::call::state::{CallState, Conversation};
 use crate::flow::ecn::codepoints::Codepoints;
 use crate::flow::interval::IntervalSeries;
+use crate::flow::server_search::ServerSearch;
 use crate::flow::tcp::connection::TcpConnection;
 use crate::flow::tcp::passed::Passing;
 use crate::packet::direction::{Direction, PerDirection};
@@ -12,7 +13,6 @@ use crate::rtp::hints::Declared;
 use crate::rtp::stream::RtpDirection;
 use crate::server::found::Server;
 use crate::server::name::ServerNames;
-use crate::server::search::ServerSearch;
 
 /// Counts that every protocol has.
 #[derive(Debug, Default)]

@@ -12,13 +12,13 @@ use hashbrown::HashMap;
 
 use crate::flow::batch::IntervalRow;
 use crate::flow::ecn::batch::EcnIntervalRow;
+use crate::flow::naming::Naming;
 use crate::flow::record::{EndReason, Flow};
 use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
 use crate::rtp::hints::RtpHints;
 use crate::server::name::ServerNames;
-use crate::server::naming::Naming;
 
 const NONE: u32 = u32::MAX;
 /// Intervals kept in memory, of all open flows together (24 bytes each).

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::flow::record::Flow;
+use crate::flow::server_search::ServerSearch;
 use crate::packet::direction::Direction;
 use crate::packet::types::{Packet, TcpSegment, Transport};
 use crate::server::answers::Answers;
@@ -10,7 +11,6 @@ use crate::server::dns::{Answer, answer};
 use crate::server::dns_stream::DnsStreams;
 use crate::server::found::Server;
 use crate::server::name::ServerNames;
-use crate::server::search::ServerSearch;
 
 /// Messages that are not whole, of all open flows; each keeps at most 32 KiB.
 const READINGS: usize = 2048;
