@@ -78,7 +78,7 @@ def test_help_and_errors_in_arguments_load_nothing_but_the_command_line(
 
 
 def test_an_ingest_loads_arrow_and_no_database_no_pandas_and_no_statistics(tmp_path: Path, sample: Path) -> None:
-    log = sorted(sample.glob("*/queue_bpftrace.txt.gz"))[0]
+    log = sorted(sample.glob("*/queue_bpftrace.txt.xz"))[0]
     assert loaded(tmp_path, "ingest", str(log), "--var", str(tmp_path / "var"), status=0) == INGEST
 
 
