@@ -31,9 +31,10 @@ def runs_sql(request: ComparisonRequest) -> str:
 
 def comparisons_output(request: ComparisonRequest) -> tuple[OutputColumn, ...]:
     """Return names, types and units of the result."""
-    declared = COLUMNS if request.margin is None else (*COLUMNS, *EQUIVALENCE_COLUMNS)
     if request.analysis is not None:
         declared = request.analysis.columns
+    else:
+        declared = (*COLUMNS, *(() if request.margin is None else EQUIVALENCE_COLUMNS))
     return tuple(OutputColumn(column.name, _DUCKDB_TYPES[str(column.type)], column.unit) for column in declared)
 
 

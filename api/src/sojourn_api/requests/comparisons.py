@@ -106,12 +106,12 @@ def comparison_request(
     if isinstance(metric, ShareMetric):
         if parameters.analysis not in (None, SHIFT):
             raise invalid_parameter("analysis", "does not apply to shares", allowed=[SHIFT])
-        factor = _factor(parameters, metric.factors, "what is compared by")
-        baseline = _baseline(parameters, factor)
+        share_factor = _factor(parameters, metric.factors, "what is compared by")
+        baseline = _baseline(parameters, share_factor)
         if parameters.margin is not None:
             raise invalid_parameter("margin", "does not apply to shares")
         threshold_us = _threshold_us(parameters.threshold_ms)
-        return ShareRequest(metric, dataset, selection, factor, baseline, threshold_us, correction, level)
+        return ShareRequest(metric, dataset, selection, share_factor, baseline, threshold_us, correction, level)
     if parameters.threshold_ms is not None:
         raise invalid_parameter("threshold_ms", "applies to shares of connections and hosts only")
     analysis = None if parameters.analysis is None else ANALYSES.get(parameters.analysis)

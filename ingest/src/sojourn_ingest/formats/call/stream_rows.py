@@ -151,11 +151,11 @@ class StreamRows:
             return
         self._last_ms[connection] = time_ms
         number = self._connections.setdefault(connection, len(self._connections))
-        far_ends = {}
+        far_ends: dict[Any, Any] = {}
         for report in known.values():
             if report.role == "remote-inbound-rtp":
                 far_ends[report.of_local] = far_ends[report.ssrc] = report.values
-        given = set()
+        given: set[tuple[int, str]] = set()
         for report in polled:
             self._give(number, round(time_ms * 1000) * 1000, report, known, far_ends, given)
         self._polls += 1

@@ -223,7 +223,7 @@ def _tins(tins: Any, found: Counters) -> None:
         raise ValueError("tins is not a list of objects")
     names = TIN_NAMES.get(len(tins), ())
     for number, tin in enumerate(tins):
-        part = {column: _count(tin, key) for column, key in TIN.items()}
+        part: dict[str, Any] = {column: _count(tin, key) for column, key in TIN.items()}
         part |= {
             "part_number": number,
             "part_name": names[number] if names else f"tin_{number}",
