@@ -1,6 +1,6 @@
 # Superset with Sojourn's dashboards, in an environment of its own. Build it from the root of the repository:
 #   docker build -f infra/images/superset.Dockerfile -t sojourn-superset:0.1.0 .
-# It runs as a user without rights and with a read-only root: only /var/sojourn and /tmp are written to.
+# It is for a user without rights and a read-only root: only /var/sojourn and /tmp are written to. It was not run in a container engine.
 FROM debian:trixie-slim AS build
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends build-essential ca-certificates python3 python3-dev python3-venv \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # try-in-a-root.sh WHEELS [ROOT]  runs the steps of service.Dockerfile without a container engine: a clean Debian 13 by debootstrap in ROOT (default:
 # a new folder below var), the wheel of the folder WHEELS, and ingest, build and serve over the sample, as the image's user and with a read-only root.
-# Needs root and debootstrap. ROOT is removed at the end unless it was named.
+# Needs root and debootstrap; it was not run yet. ROOT is removed at the end unless it was named.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -71,10 +72,7 @@ def test_the_wheel_runs_on_every_python_and_holds_the_project_and_the_sample(whe
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = Parser().parsestr(archive.read(f"sojourn-{version}.dist-info/METADATA").decode())
-    for folder, place in (
-        ("models", "sojourn_transforms/project"),
-        ("ingest/sample/runs", "sojourn_ingest/sample/runs"),
-    ):
+    for folder, place in DATA.items():
         listed = subprocess.run(["git", "ls-files", folder], cwd=repository, capture_output=True, text=True, check=True)
         tracked = [Path(line).relative_to(folder) for line in listed.stdout.splitlines()]
         assert tracked
@@ -101,6 +99,7 @@ def test_ingest_build_and_serve_from_another_folder(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     try:
         deadline = time.monotonic() + READY_S
@@ -117,7 +116,9 @@ def test_ingest_build_and_serve_from_another_folder(
         delay = json.load(urllib.request.urlopen(url, timeout=30))
         maps = Path(f"/proc/{server.pid}/maps").read_text()
     finally:
-        server.terminate()
+        # The whole group: until the service takes its place, the command waits for an ingest or a build.
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
         server.communicate(timeout=60)
     assert health["status"] == "ok"
     assert studies["studies"]
