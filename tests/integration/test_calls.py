@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import shutil
 import statistics
 from pathlib import Path
@@ -16,22 +16,24 @@ from .test_queue_marts import built
 
 pytestmark = pytest.mark.integration
 
-RUN = "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
+RUN = "1000k_rtt50_codel_cubic_video_appfirst_rep1"
 DUMPS = "data/public/jitsi__rtcstats-server/src/test/dumps"
 RESULTS = "data/public/jitsi__rtcstats-server/src/test/results"
 SECOND_NS = 1_000_000_000
 #: Seconds of the window in whose poll a freeze of 200 ms is reported: planted, the sample has no browser.
-FROZEN = (4, 6)
+FROZEN = (10, 11)
 FROZEN_MS = 200
+POLLS = 13
 
 
 def write_statistics(folder: Path) -> int:
-    """Write polls of each second of the window, and return the window's start in ns."""
+    """Write polls of each second, and return the time of the first in ns: the window's start."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    start = round(manifest["window"]["start_epoch_s"] * 1e9)
+    # Polls are in whole milliseconds; rounded up, so that the first is within the window.
+    start = -(-round(manifest["window"]["start_epoch_s"] * 1e9) // 10**6) * 10**6
     rows = []
     frozen_s = 0.0
-    for second in range(20):
+    for second in range(POLLS):
         frozen_s += FROZEN_MS / 1000 * (second in FROZEN)
         report = {
             "type": "inbound-rtp", "kind": "video", "ssrc": 99, "packetsReceived": 50 * second, "packetsLost": second,
@@ -42,13 +44,13 @@ def write_statistics(folder: Path) -> int:
     (folder / "rtcstats.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     del manifest["files"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    return start // 10**6 * 10**6
+    return start
 
 
 def departures(folder: Path, offset: int) -> list[tuple[int, int | None]]:
     """Time (UTC) and queuing delay, None for a drop, of each packet that left the queue."""
     found = []
-    for line in gzip.decompress((folder / "queue_bpftrace.txt.gz").read_bytes()).decode().splitlines():
+    for line in lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines():
         fields = line.split()
         if fields[0] in {"D", "X"}:
             found.append((int(fields[1]) + offset, int(fields[15]) if fields[0] == "D" else None))
@@ -67,14 +69,14 @@ def calls(sample: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory) 
 def test_figures_by_second_and_stream_are_the_differences_of_the_counters(calls: tuple[Snapshot, Path, int]) -> None:
     snapshot, _, _ = calls
     seconds = snapshot.rows(f"select * from call_second where run_id = '{RUN}' order by second")
-    assert [row["second"] for row in seconds] == list(range(1, 20))
+    assert [row["second"] for row in seconds] == list(range(1, POLLS))
     assert {(row["packets"], row["rate_bps"], row["frame_rate_hz"]) for row in seconds} == {(50, 400_000.0, 25.0)}
     assert {row["second"]: row["frozen_ms"] for row in seconds if row["freezes"]} == pytest.approx(
         dict.fromkeys(FROZEN, FROZEN_MS)
     )
     (stream,) = snapshot.rows(f"select * from call_stream where run_id = '{RUN}'")
-    assert stream["freeze_ratio"] == pytest.approx(2 * FROZEN_MS / 19_000)
-    assert stream["lost_ratio"] == pytest.approx(19 / (19 + 19 * 50))
+    assert stream["freeze_ratio"] == pytest.approx(2 * FROZEN_MS / (1000 * (POLLS - 1)))
+    assert stream["lost_ratio"] == pytest.approx(1 / 51)
 
 
 def test_queue_before_freezes_and_calm_seconds_is_that_of_the_raw_events(calls: tuple[Snapshot, Path, int]) -> None:
@@ -102,7 +104,7 @@ def test_queue_before_freezes_and_calm_seconds_is_that_of_the_raw_events(calls: 
     window = json.loads((run / "manifest.json").read_text())["window"]
     calm = [
         moment
-        for second in range(1, 20)
+        for second in range(1, POLLS)
         if second not in FROZEN
         for moment in [start + (second - 1) * SECOND_NS]
         if moment - 2 * SECOND_NS >= round(window["start_epoch_s"] * 1e9)

@@ -19,8 +19,8 @@ USE_CASES = (
 )  # fmt: skip
 #: Two queues of the sample that differ most.
 RUNS = (
-    "cbr_dn_bw1000_rtt50_fq_codel-2bdp_cubic_rtp-cbr_appfirst_rep1",
-    "cbr_dn_bw1000_rtt50_codel-2bdp_cubic_rtp-cbr_appfirst_rep1",
+    "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1",
+    "1000k_rtt50_codel_cubic_video_appfirst_rep1",
 )
 
 
@@ -94,8 +94,10 @@ def test_outcome_of_runs_is_that_of_the_functions_on_their_queuing_delay(snapsho
     bounds = [OutcomeBounds("latency_p99_ms", 150, 400), OutcomeBounds("loss_ratio", 0.001, 0.05)]
     rows = snapshot.rows(
         "select o.*, d.median_ms, d.p99_ms, p.drop_ratio from run_outcome o"
-        " inner join run_queuing_delay d on d.run_id = o.run_id and d.role = 'app'"
-        " inner join run_packet_drop p on p.run_id = o.run_id and p.role = 'app'"
+        " inner join run_queuing_delay d"
+        " on d.run_id = o.run_id and d.role = o.role and d.delay_basis = o.delay_basis"
+        " inner join run_packet_drop p on p.run_id = o.run_id and p.role = o.role"
+        " where o.role = 'app'"
     )
     assert {row["run_id"] for row in rows} == set(RUNS)
     for row in rows:
@@ -107,7 +109,7 @@ def test_outcome_of_runs_is_that_of_the_functions_on_their_queuing_delay(snapsho
 
 
 def test_one_run_of_a_configuration_has_no_interval(snapshot: Snapshot) -> None:
-    rows = snapshot.rows("select * from configuration_outcome")
+    rows = snapshot.rows("select * from configuration_outcome where role = 'app'")
     assert len(rows) == len(RUNS)
     for row in rows:
         assert (row["runs"], row["responsiveness_lower_rpm"], row["interval_null_reason"]) == (1, None, "one run")

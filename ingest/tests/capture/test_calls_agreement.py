@@ -58,11 +58,27 @@ TUNNELS = (
 )
 
 
+#: tshark takes packets for Teredo by the port of servers alone; a public capture has clients that talk to each other.
+TEREDO = ("-d", "udp.port==3797,teredo")
+
+
 def tshark(path: Path, *arguments: str) -> list[list[str]]:
     tool = shutil.which("tshark")
     assert tool, "tshark is missing; make setup-tests installs it"
     fields = [argument for field in arguments for argument in ("-e", field)]
-    command = [tool, "-r", str(path), "--enable-heuristic", "rtcp_udp", "-T", "fields", "-E", "occurrence=a", *fields]
+    command = [
+        tool,
+        "-r",
+        str(path),
+        "--enable-heuristic",
+        "rtcp_udp",
+        *TEREDO,
+        "-T",
+        "fields",
+        "-E",
+        "occurrence=a",
+        *fields,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     return [line.split("\t") for line in done.stdout.splitlines()]
 
