@@ -1,4 +1,4 @@
--- Spans of time in which the bottleneck of a run had one rate: its fixed rate at all times, or what its programme sets from the run's start.
+-- Spans of time in which the bottleneck of a run had one rate: its fixed rate, or what its programme sets from the run's start.
 {%- set end_of_time_ns = 9000000000000000000 %}
 with
 

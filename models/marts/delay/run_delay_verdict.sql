@@ -50,9 +50,9 @@ final as (
         delays.delay_share_of_maximum_ratio as mean_share_of_maximum_ratio,
         {%- for quantile in ['median', 'p95', 'p99'] %}
         -- Where the rate changes, a quantile of the delays is not a quantile of their shares.
-        case
-            when maximum_delays.link_rate_basis = 'fixed_rate' then delays.{{ quantile }}_ms / maximum_delays.maximum_delay_ms
-        end as {{ quantile }}_share_of_maximum_ratio,
+            case
+                when maximum_delays.link_rate_basis = 'fixed_rate' then delays.{{ quantile }}_ms / maximum_delays.maximum_delay_ms
+            end as {{ quantile }}_share_of_maximum_ratio,
         {%- endfor %}
         one_way.one_way_delay_ms,
         queuing_delay_classes.delay_class as queuing_delay_class,

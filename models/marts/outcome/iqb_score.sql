@@ -44,7 +44,7 @@ unmet as (
         requirement,
         row_number() over (
             partition by source_hash, percentile
-            order by share desc, use_case, requirement
+            order by share desc, use_case asc, requirement asc
         ) as place
     from requirements
     where not is_met

@@ -97,7 +97,9 @@ final as (
         {%- for column in [
             'sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'
         ] %}
-            case when not summarised.falls then summarised.{{ column }} end as {{ 'arrived_in_part_packets' if column == 'enqueued_packets' else column }},
+            case
+                when not summarised.falls then summarised.{{ column }}
+            end as {{ 'arrived_in_part_packets' if column == 'enqueued_packets' else column }},
         {%- endfor %}
         case
             when not summarised.falls

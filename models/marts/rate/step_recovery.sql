@@ -79,7 +79,7 @@ rolling as (
     inner join rates as recent
         on
             after_end.profile_id = recent.profile_id
-            and recent.second <= after_end.second
+            and after_end.second >= recent.second
             and recent.second > after_end.second - 5
     group by
         disruptions.profile_id,

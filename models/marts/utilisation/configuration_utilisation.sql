@@ -54,7 +54,8 @@ summarised as (
                     sqrt(
                         greatest(
                             cast(sum(utilisation_millionths * utilisation_millionths) as double)
-                            - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double) / count(utilisation_millionths),
+                            - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double)
+                            / count(utilisation_millionths),
                             0
                         )
                         / (count(utilisation_millionths) - 1)

@@ -50,8 +50,8 @@ overlapping as (
     left join flows
         on
             preferred.measurement_hash = flows.source_hash
-            and flows.last_packet_ns >= runs.window_start_ns
-            and flows.first_packet_ns < runs.window_end_ns
+            and runs.window_start_ns <= flows.last_packet_ns
+            and runs.window_end_ns > flows.first_packet_ns
 ),
 
 counted as (
