@@ -48,7 +48,7 @@ fn capture(input: &[u8]) -> (Vec<u8>, u64) {
         if protocol == 6 {
             // The third bit makes it a SYN; places are multiples of 16 behind one.
             let syn = kind & 4 != 0;
-            let sequence = u32::MAX - 50 + if syn { 0 } else { 1 + u32::from(*place) * 16 };
+            let sequence = (u32::MAX - 50).wrapping_add(if syn { 0 } else { 1 + u32::from(*place) * 16 });
             transport.extend(sequence.to_be_bytes());
             transport.extend([0, 0, 0, 0, 0x50, if syn { 2 } else { 16 }, 1, 0, 0, 0, 0, 0]);
         } else {
