@@ -38,7 +38,7 @@ fn sum(batch: &RecordBatch, column: &str) -> i64 {
 fuzz_target!(|input: &[u8]| {
     let mut content = 0xa1b2_3c4d_u32.to_le_bytes().to_vec();
     content.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0]);
-    let (mut rest, mut sequences, mut number) = (input, [0u32; 2], 0u32);
+    let (mut rest, mut sequences, mut number) = (input, [0u32; 2], 0u64);
     while let [length, how, after @ ..] = rest {
         let (payload, next) = after.split_at(usize::from(*length).min(after.len()));
         let (way, tcp, snapped) = (how & 1 != 0, how & 2 != 0, usize::from(how >> 6) * 9);
@@ -47,10 +47,10 @@ fuzz_target!(|input: &[u8]| {
             sequences[usize::from(way)] += (payload.len() + snapped) as u32;
         }
         // Time goes on by up to 0.3 s, and back now and then.
-        number += u32::from(how >> 2 & 15) * 20_000_000;
+        number += u64::from(how >> 2 & 15) * 20_000_000;
         let time_ns = if how & 0x3c == 0x3c { number / 2 } else { number };
         for field in [1000 + time_ns / 1_000_000_000, time_ns % 1_000_000_000] {
-            content.extend(field.to_le_bytes());
+            content.extend((field as u32).to_le_bytes());
         }
         for field in [frame.len(), frame.len() + snapped] {
             content.extend((field as u32).to_le_bytes());
