@@ -75,7 +75,7 @@ def main() -> None:
     folder: Path = arguments.folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    small = sorted(arguments.sample.resolve().glob("*/queue_bpftrace.txt.gz"))[0]
+    small = sorted(arguments.sample.resolve().glob("*/queue_bpftrace.txt.xz"))[0]
     environment = {**os.environ, "SOJOURN_VAR": str(folder / "served")}
     results = Results("start")
     columns = {"command": "", "CPU s, smallest": ".3f", "CPU s, median": ".3f", "goal": ".2f"}

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,8 @@ def test_a_real_server_answers_switches_and_stops(
     assert "leaked" not in errors
 
 
-def test_workers_end_with_a_killed_parent(publish: Any, build: Any) -> None:
+@pytest.mark.parametrize("seconds", [0.1, 0.6, 1.2, None])
+def test_workers_end_with_a_killed_parent(publish: Any, build: Any, seconds: float | None) -> None:
     process = subprocess.Popen(
         [*COMMAND, "--port", "0", "--workers", "2", "--snapshots", str(publish(build))],
         env=environment(PYTHONUNBUFFERED="1"),
@@ -94,7 +96,10 @@ def test_workers_end_with_a_killed_parent(publish: Any, build: Any) -> None:
     )
     assert process.stdout
     base = process.stdout.readline().split(" on ")[1].split(" ")[0]
-    assert httpx.get(f"{base}/healthz", timeout=60).status_code == 200
+    if seconds is None:
+        assert httpx.get(f"{base}/healthz", timeout=60).status_code == 200
+    else:  # while they start
+        time.sleep(seconds)
     process.kill()
     # The pipe is open for as long as any of them lives.
     process.communicate(timeout=60)

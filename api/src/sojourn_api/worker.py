@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import logging
+import multiprocessing
 import os
 import signal
 import socket
 import threading
-import time
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -17,12 +18,14 @@ from sojourn_api.arrow_alone import keep_pandas_out
 from sojourn_api.safety.admission import AdmissionMiddleware, is_loopback
 from sojourn_api.settings import Settings
 
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
 HOST_VARIABLE = "SOJOURN_WORKER_HOST"
 """Environment variable by which `sojourn serve` tells its workers the address that they listen on."""
 
 #: When the service has long answered whoever waits for it to be ready.
 WARM_AFTER_S = 3.0
-_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def guarded_app(settings: Settings, host: str) -> FastAPI:
@@ -57,8 +60,9 @@ def create_worker_app() -> FastAPI:
         When there is no build to serve.
     """
     log_to_stderr()
-    parent = os.getppid()
-    threading.Thread(target=_end_with, args=(parent,), name="sojourn-parent-watch", daemon=True).start()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), name="sojourn-parent-watch", daemon=True).start()
     app = guarded_app(Settings(), os.environ[HOST_VARIABLE])
     app.state.store.start()
     return app
@@ -74,8 +78,8 @@ def _load_statistics() -> None:
         importlib.import_module(name)
 
 
-def _end_with(parent: int) -> None:
-    # A parent that is killed cannot stop its workers, which would go on to serve and to hold the port.
-    while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+def _end_with(parent: BaseProcess) -> None:
+    # A parent that is killed cannot stop its workers, which would go on to serve and to hold the port. The number of
+    # the parent's process would not do: one that was killed while this process was starting has left another behind.
+    parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
