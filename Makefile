@@ -209,11 +209,12 @@ format: ## Format Python, Rust and SQL
 	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
 
 .PHONY: docs
-docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation
+docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation, the OpenAPI document
 	@.venv/bin/python -m sojourn_transforms.dbt.staging models
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
+	@.venv/bin/python -m sojourn_api.openapi_document docs/openapi.json
 
 .PHONY: figures
 figures: setup ## Run the notebooks over the reference data; writes docs/figures

@@ -14,7 +14,7 @@ from sojourn_api import __version__, problems
 from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
 from sojourn_api.kept_responses import KeptResponses, KeptResponsesMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
-from sojourn_api.openapi import DocumentedApp
+from sojourn_api.openapi import DocumentedApp, operation_id
 from sojourn_api.problems import ProblemError, problem_response
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
@@ -66,11 +66,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         # FastAPI's own page loads scripts of another host.
         docs_url=None,
+        generate_unique_id_function=operation_id,
     )
     app.examples = {
-        "/v1/datasets/{name}/rows": rows.EXAMPLES,
-        "/v1/distributions/{metric}": distributions.EXAMPLES,
-        "/v1/comparisons/{metric}": comparisons.EXAMPLES,
+        "/v1/datasets/{name}/rows": rows.SHOWN,
+        "/v1/distributions/{metric}": distributions.SHOWN,
+        "/v1/comparisons/{metric}": comparisons.SHOWN,
     }
     app.state.settings = chosen
     app.state.store = store

@@ -156,7 +156,10 @@ def install(app: FastAPI) -> None:
 
 
 def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI responses of an endpoint that may end in these kinds of problem."""
+    """Return the OpenAPI responses of an endpoint that may end in these kinds of problem.
+
+    They refer to the schema of `Problem`, which `sojourn_api.openapi` adds to the document.
+    """
     responses: dict[int | str, dict[str, Any]] = {}
     for name in kinds:
         kind = KINDS[name]
@@ -164,6 +167,6 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
         description = f"{known['description']}; {name}" if known else name
         responses[kind.status] = {
             "description": description,
-            "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
+            "content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}},
         }
     return responses
