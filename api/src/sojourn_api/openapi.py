@@ -33,6 +33,19 @@ FILTERS: dict[str, Any] = {
 WITH_FILTERS: dict[str, Any] = {"parameters": [FILTERS]}
 """The ``openapi_extra`` of an address whose query string may have filters."""
 
+LINKS: dict[str, dict[str, Any]] = {
+    "datasets": {"FirstDataset": {"operationId": "dataset", "parameters": {"name": "$response.body#/datasets/0/name"}}},
+    "dataset": {"RowsOfDataset": {"operationId": "rows", "parameters": {"name": "$response.body#/name"}}},
+    "rows": {
+        "NextPage": {
+            "operationId": "rows",
+            "parameters": {"name": "$request.path.name", "cursor": "$response.body#/next_cursor"},
+            "description": "The next page, with the other parameters of this one; none if next_cursor is null",
+        }
+    },
+}
+"""Of an operation, those that follow from its answer."""
+
 OF_EVERY_REQUEST = ("body-not-allowed", "target-too-long", "unknown-host", "too-many-requests", "too-many-headers")
 """Problems by which any request may be refused before it is looked at."""
 
@@ -62,7 +75,10 @@ class DocumentedApp(FastAPI):
             document["components"]["schemas"][Problem.__name__] = Problem.model_json_schema()
             for methods in document["paths"].values():
                 of_all = {str(status): answer for status, answer in documented(*OF_EVERY_REQUEST).items()}
-                methods["get"]["responses"].update(of_all)
+                operation = methods["get"]
+                operation["responses"].update(of_all)
+                if operation["operationId"] in LINKS:
+                    operation["responses"]["200"]["links"] = LINKS[operation["operationId"]]
             for path, shown in self.examples.items():
                 operation = document["paths"][path]["get"]
                 _show(operation["parameters"], shown.requests)
