@@ -20,7 +20,7 @@ from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.routers import catalogue, comparisons, distributions, rows, service
 from sojourn_api.safety import documentation_page
-from sojourn_api.safety.authentication import has_key
+from sojourn_api.safety.authentication import KeyMiddleware
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
 
@@ -82,7 +82,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.health_threads = CapacityLimiter(2)
     problems.install(app)
     app.add_exception_handler(SnapshotError, _on_snapshot_error)
-    # From the outside in: metrics, kept responses, gzip, zstd. A response that zstd has compressed passes gzip
+    # From the outside in: metrics, keys, kept responses, gzip, zstd. A response that zstd has compressed passes gzip
     # unchanged, and is kept compressed.
     app.add_middleware(ZstdMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=MINIMUM_BYTES, compresslevel=5)
@@ -91,9 +91,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         KeptResponsesMiddleware,
         store=store,
         kept=kept,
-        may_read=lambda headers: not chosen.api_keys or has_key(headers, chosen.api_keys),
         on_kept=measured.kept.inc,
     )
+    app.add_middleware(KeyMiddleware, keys=chosen.keys)
     app.add_middleware(MetricsMiddleware, metrics=measured)
     app.include_router(documentation_page.router)
     for module in (service, catalogue, rows, distributions, comparisons):

@@ -46,7 +46,14 @@ LINKS: dict[str, dict[str, Any]] = {
 }
 """Of an operation, those that follow from its answer."""
 
-OF_EVERY_REQUEST = ("body-not-allowed", "target-too-long", "unknown-host", "too-many-requests", "too-many-headers")
+OF_EVERY_REQUEST = (
+    "body-not-allowed",
+    "target-too-long",
+    "unknown-host",
+    "too-many-requests",
+    "rate-exceeded",
+    "too-many-headers",
+)
 """Problems by which any request may be refused before it is looked at."""
 
 

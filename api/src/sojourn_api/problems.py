@@ -27,12 +27,14 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "unauthorized": Kind(401, "An API key is needed"),
+    "forbidden": Kind(403, "The key does not read this"),
     "not-found": Kind(404, "There is nothing at this address"),
     "unknown-dataset": Kind(404, "There is no such dataset"),
     "unknown-metric": Kind(404, "There is no such metric"),
     "method-not-allowed": Kind(405, "The method is not allowed here"),
     "not-acceptable": Kind(406, "None of the accepted media types is served"),
     "too-many-requests": Kind(429, "The client has too many requests under way"),
+    "rate-exceeded": Kind(429, "The key has used up its requests"),
     "too-many-headers": Kind(431, "The request has too many headers"),
     "target-too-long": Kind(414, "The address is too long"),
     "body-not-allowed": Kind(413, "The request has a body"),

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn_api.conditional import etag, has_already
 from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode
 from sojourn_api.json_rows import json_bytes
+from sojourn_api.safety.authentication import reading_key
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Result:
 
 
 def _etag(request: Request, *parts: str) -> str:
-    return etag(request.url.path, request.query_params.multi_items(), *parts)
+    scope = reading_key(request).scope
+    return etag(request.url.path, request.query_params.multi_items(), *parts, *([scope] if scope else []))
 
 
 def _has_already(request: Request, tag: str) -> bool:

@@ -98,6 +98,7 @@ def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
         **documented_formats("One row a comparison of two configurations; never cut short"),
         **documented(
             "unauthorized",
+            "forbidden",
             "unknown-metric",
             "unknown-dataset",
             "not-acceptable",

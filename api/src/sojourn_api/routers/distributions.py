@@ -76,6 +76,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
         **documented_formats("The statistic of each group, one row a point; never cut short"),
         **documented(
             "unauthorized",
+            "forbidden",
             "unknown-metric",
             "unknown-dataset",
             "not-acceptable",

@@ -64,6 +64,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
         **documented_formats("A page of rows, in a total order"),
         **documented(
             "unauthorized",
+            "forbidden",
             "unknown-dataset",
             "not-acceptable",
             "cursor-expired",
