@@ -125,7 +125,10 @@ def unknown_parameter(name: str, allowed: Sequence[str], **members: Any) -> Prob
     )
 
 
-def refuse_parameters(request: Request) -> None:
-    """Refuse any query parameter: a dependency of the endpoints that take none."""
+async def refuse_parameters(request: Request) -> None:
+    """Refuse any query parameter: a dependency of the endpoints that take none.
+
+    It is of the event loop, because a change of threads costs more than what it does.
+    """
     for name, _ in request.query_params.multi_items():
         raise unknown_parameter(name, [])

@@ -62,7 +62,8 @@ def reading_key(request: Request) -> Key:
     return key
 
 
-def require_key(
+# Not blocking, and therefore of the event loop: a change of threads costs more than all that these do.
+async def require_key(
     request: Request,
     _bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     _header: Annotated[str | None, Depends(_header)],
@@ -76,7 +77,7 @@ def require_key(
         )
 
 
-def require_whole_key(request: Request) -> None:
+async def require_whole_key(request: Request) -> None:
     """Refuse a key that does not read everything: for what is of no dataset. Comes after `require_key`."""
     if not reading_key(request).reads_everything:
         raise ProblemError("forbidden", "this key reads some studies or datasets only; this address tells of all")
