@@ -49,7 +49,9 @@ def test_a_step_s_status_is_that_of_run() -> None:
     handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
     assert run_step([sys.executable, "-c", "raise SystemExit(3)"], os.environ) == 3
     assert run_step([sys.executable, "-c", "pass"], os.environ) == 0
-    assert run_step([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], os.environ) == 137
+    assert (
+        run_step([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], os.environ) == 137
+    )
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == handlers
 
 
