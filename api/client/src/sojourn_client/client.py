@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    AnswersOfPandas = Answers[pd.DataFrame]
+else:
+    # The same class, of which pandas need not be installed.
+    AnswersOfPandas = Answers
 
-class Client(Answers["pd.DataFrame"]):
+
+class Client(AnswersOfPandas):
     """Reads one Sojourn API; closed by `close`, or at the end of a ``with``.
 
     `rows`, `distribution` and `comparisons` return data frames of pandas. The same methods of `polars` and of `arrow`

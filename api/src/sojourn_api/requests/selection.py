@@ -11,8 +11,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from sojourn_api.catalogue import Column
 from sojourn_api.formats import MEDIA_TYPES, negotiate
-from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
 from sojourn_api.problems import ProblemError
+from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
 from sojourn_api.requests.filters import Condition, Filters, parse_filters, placeholder
 from sojourn_api.requests.query_string import Asked, Items, OneOf
 from sojourn_api.safety.keys import Key

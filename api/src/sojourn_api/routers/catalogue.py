@@ -89,7 +89,7 @@ def builds(request: Request) -> Response:
 
 @router.get("/datasets", summary="Datasets", response_model=Datasets, responses=_PROBLEMS)
 def datasets(request: Request) -> Response:
-    """Return every dataset that the key reads: grain, key, number of rows, and each column's type, unit and description."""
+    """Return every dataset that the key reads: grain, key, rows; type, unit and description of each column."""
     store: SnapshotStore = request.app.state.store
     with store.acquire() as served:
         snapshot, key = served.snapshot, reading_key(request)
