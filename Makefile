@@ -214,7 +214,7 @@ docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in th
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
-	@.venv/bin/python -m sojourn_api.openapi_document docs/openapi.json
+	@.venv/bin/python infra/openapi_document.py docs/openapi.json
 
 .PHONY: site
 site: setup site-generator ## Build the documentation site into var/site, which opens without a server
