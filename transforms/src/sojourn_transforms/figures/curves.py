@@ -77,7 +77,7 @@ def delay_cdf(axes: Axes, curves: Sequence[Curve], label: str = "ms", mark: str 
     axes.set_ylim(0, 1.02)
     axes.set_xlabel(label)
     axes.set_ylabel(mark or "share up to it")
-    _legend(axes, len(drawn))
+    _legend(axes, [curve.label for curve in curves])
 
 
 def over_time(axes: Axes, curves: Sequence[Curve], y_label: str, x_label: str = "time (s)") -> None:
@@ -96,7 +96,7 @@ def over_time(axes: Axes, curves: Sequence[Curve], y_label: str, x_label: str = 
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
-    _legend(axes, len(curves))
+    _legend(axes, [curve.label for curve in curves])
 
 
 def ranges(axes: Axes, quantities: Sequence[Ranges], x_label: str) -> None:
@@ -114,10 +114,25 @@ def ranges(axes: Axes, quantities: Sequence[Ranges], x_label: str) -> None:
     axes.set_xlim(left=0)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(x_label)
-    _legend(axes, len(quantities))
+    _legend(axes, [quantity.label for quantity in quantities])
 
 
-def _legend(axes: Axes, curves: int) -> None:
-    if curves > 1:
+#: Letters in a line of a legend across the figure.
+_LEGEND_LETTERS = 78
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """Return in how many columns a legend fits across the figure."""
+    widest = max((len(label) for label in labels), default=0) + 5
+    return max(1, min(len(labels), 3, _LEGEND_LETTERS // widest))
+
+
+def _legend(axes: Axes, labels: Sequence[str]) -> None:
+    if len(labels) > 1:
         # Above the axes: inside, it would hide what it explains.
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(curves, 3), borderaxespad=0.2, fontsize=7.5)
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=legend_columns(labels), borderaxespad=0.2, fontsize=7.5,
+            columnspacing=1.2, handlelength=1.6,
+        )  # fmt: skip
+    elif labels:
+        axes.set_title(labels[0], fontsize=7.5)

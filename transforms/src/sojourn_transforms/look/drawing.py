@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Drawing
 
 from sojourn_transforms.figures import new_figure
 from sojourn_transforms.look.content import Evidence, Figure
+from sojourn_transforms.look.texts import plain
 
 #: Colours of the style, and the page's own names of them, which differ in the dark and in print.
 COLOURS = {
@@ -19,23 +20,7 @@ COLOURS = {
     "#000000": "ink", "#e4e4e4": "grid", "#b0b0b0": "grid", "#cfe3f1": "box", "#4c4c4c": "ink", "#4d4d4d": "ink",
 }  # fmt: skip
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-#: Letters that XML cannot have, and halves of such that no text has.
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
-
-
-def plain(text: str) -> str:
-    """Return a text without letters that neither HTML nor SVG can have."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def short(text: str, most: int = 26) -> str:
-    """Return a text that fits beside an axis; the middle is left out of a long one."""
-    text = plain(text)
-    if len(text) <= most:
-        return text
-    ahead = most // 2
-    return f"{text[:ahead]}…{text[-(most - ahead - 1) :]}"
 
 
 def drawn(

@@ -31,7 +31,7 @@ class View:
         self.used: set[str] = set()
         """Models that a figure or table shows."""
         self._lake = lake
-        self._models = ModelsInMemory(find_project(), lake)
+        self._models = ModelsInMemory(find_project(Path(__file__).parent), lake)
 
     def has(self, *tables: str) -> bool:
         """Return whether the lake has rows of any of these tables."""
