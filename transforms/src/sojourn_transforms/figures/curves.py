@@ -17,7 +17,10 @@ POINTS = 600
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: ``x`` ascending, ``y`` of the same length; ``lower`` and ``upper`` are a band, of the same length."""
+    """One line: ``x`` ascending, ``y`` of the same length; ``lower`` and ``upper`` are a band, of the same length.
+
+    ``colour`` is one of matplotlib's; without it, lines take those of the style in turn.
+    """
 
     label: str
     x: Sequence[float]
@@ -25,6 +28,7 @@ class Curve:
     lower: Sequence[float | None] | None = None
     upper: Sequence[float | None] | None = None
     dashed: bool = False
+    colour: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ def thinned(values: Reals, points: int = POINTS) -> npt.NDArray[np.int64]:
     if values.size <= points:
         return np.arange(values.size)
     kept = {0, values.size - 1}
+    missing = np.isnan(values)
+    # The first of a gap keeps it a gap.
+    kept |= {int(place) for place in np.flatnonzero(missing[1:] & ~missing[:-1]) + 1}
     for stretch in np.array_split(np.arange(values.size), points // 2):
         known = stretch[~np.isnan(values[stretch])]
         if known.size:
@@ -60,17 +67,19 @@ def thinned(values: Reals, points: int = POINTS) -> npt.NDArray[np.int64]:
 def delay_cdf(axes: Axes, curves: Sequence[Curve], label: str = "ms", mark: str = "") -> None:
     """Draw distribution functions: x is a delay in ms, y the share of values that are not above it, from 0 to 1.
 
-    x is logarithmic if the values span more than a factor of 30, because a queue's delays have a long tail.
+    x is logarithmic if the middle nine tenths of the values span more than a factor of 30.
     """
-    drawn: list[Reals] = []
-    for curve in curves:
+    ends: list[float] = []
+    for number, curve in enumerate(curves):
         x, y = _numbers(curve.x), _numbers(curve.y)
-        drawn.append(x)
-        axes.step(x, y, where="post", label=curve.label, linestyle="--" if curve.dashed else "-")
-    together = np.concatenate(drawn) if drawn else np.empty(0)
-    positive = together[together > 0]
-    if positive.size and together.min() > 0 and positive.max() > 30 * positive.min():
+        axes.step(
+            x, y, where="post", label=curve.label, linestyle="--" if curve.dashed else "-", color=curve.colour or f"C{number}"
+        )  # fmt: skip
+        ends += [float(x[np.searchsorted(y, share)]) for share in (0.05, 0.95) if y.size and y[-1] >= share]
+    if ends and min(ends) > 0 and max(ends) > 30 * min(ends):
         axes.set_xscale("log")
+        # Below, there is next to nothing, over decades.
+        axes.set_xlim(left=min(ends) / 3)
         axes.xaxis.set_major_formatter(lambda value, _place: f"{value:g}")
         # Minor labels of a short span would run into each other.
         axes.xaxis.set_minor_formatter(lambda _value, _place: "")
@@ -82,13 +91,14 @@ def delay_cdf(axes: Axes, curves: Sequence[Curve], label: str = "ms", mark: str 
 
 def over_time(axes: Axes, curves: Sequence[Curve], y_label: str, x_label: str = "time (s)") -> None:
     """Draw values over time, each with its band if it has one; a missing value leaves a gap."""
-    for curve in curves:
+    for number, curve in enumerate(curves):
         x, y = _numbers(curve.x), _numbers(curve.y)
         places = thinned(y)
+        # A value between two gaps has no line.
         sole = "o" if np.count_nonzero(~np.isnan(y)) <= 40 else None
         (line,) = axes.plot(
             x[places], y[places], label=curve.label, linewidth=1.1, marker=sole, markersize=2.5,
-            linestyle="--" if curve.dashed else "-",
+            linestyle="--" if curve.dashed else "-", color=curve.colour or f"C{number}",
         )  # fmt: skip
         if curve.lower is not None and curve.upper is not None:
             lower, upper = _numbers(curve.lower), _numbers(curve.upper)

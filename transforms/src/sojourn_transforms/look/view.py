@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.enrichment import AccessRules, Enrichment
+from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.lake import Lake
@@ -31,6 +31,7 @@ class View:
         self.used: set[str] = set()
         """Models that a figure or table shows."""
         self._lake = lake
+        self._run_names: dict[tuple[str, str], str] | None = None
         self._models = ModelsInMemory(find_project(Path(__file__).parent), lake)
 
     def has(self, *tables: str) -> bool:
@@ -46,6 +47,27 @@ class View:
         """Return rows of a statement over models; see :meth:`ModelsInMemory.select`."""
         self.used.update(models)
         return self._models.select(statement, *models)
+
+    def run_name(self, row: Mapping[str, Any]) -> str:
+        """Return what people call a run: its id, or the name of its file where a single file of a tool is the run."""
+        if self._run_names is None:
+            found = self._models.select(
+                """
+                select study_id, run_id, min(regexp_replace(source_path, '^.*/', '')) as file_name,
+                    count(distinct measurement_hash) as files, bool_or(sources.source_hash != measurement_hash) as is_declared
+                from {stg_lake__run_source} as sources
+                inner join {ingest_outcome} as outcomes on outcomes.content_hash = sources.measurement_hash
+                group by all
+                """,
+                "stg_lake__run_source", "ingest_outcome",
+            )  # fmt: skip
+            names = [one["file_name"] for one in found]
+            self._run_names = {
+                (one["study_id"], one["run_id"]): one["file_name"]
+                for one in found
+                if one["files"] == 1 and not one["is_declared"] and names.count(one["file_name"]) == 1
+            }
+        return self._run_names.get((row["study_id"], row["run_id"]), row["run_id"])
 
     def write_parquet(self, folder: Path) -> list[str]:
         """Write each mart that the page shows to a Parquet file in ``folder``; return their names."""
@@ -72,7 +94,7 @@ def viewed(files: Sequence[Path], on_done: Callable[[Attempt], None], workers: i
     with tempfile.TemporaryDirectory(prefix="sojourn-look-", ignore_cleanup_errors=True) as folder:
         lake = Lake(Path(folder) / "lake")
         session = IngestSession(
-            lake, _pseudonymiser(), runner=ThreadRunner(workers), enrichment=Enrichment(rules=_rules())
+            lake, _pseudonymiser(), runner=ThreadRunner(workers), enrichment=Enrichment(rules=bundled_rules())
         )
         with lake.writing():
             attempts = session.run(list(files), on_done)
@@ -81,10 +103,6 @@ def viewed(files: Sequence[Path], on_done: Callable[[Attempt], None], workers: i
             yield view
         finally:
             view.close()
-
-
-def _rules() -> AccessRules:
-    return bundled_rules()
 
 
 def _pseudonymiser() -> Pseudonymiser:

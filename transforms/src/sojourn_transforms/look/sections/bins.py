@@ -8,7 +8,9 @@ from typing import Any
 from sojourn_transforms.figures import Curve
 
 
-def curve_of_bins(label: str, rows: Iterable[Mapping[str, Any]], count: str, *, dashed: bool = False) -> Curve:
+def curve_of_bins(
+    label: str, rows: Iterable[Mapping[str, Any]], count: str, *, dashed: bool = False, colour: str | None = None
+) -> Curve:
     """Return a distribution function: at each bin's upper edge in ms, the share of values below it.
 
     ``rows`` have ``bin_lower_us``, ``bin_upper_us`` and the column ``count``; bins of several cells are added up. The
@@ -27,7 +29,7 @@ def curve_of_bins(label: str, rows: Iterable[Mapping[str, Any]], count: str, *, 
         below += n
         x.append(upper / 1000)
         y.append(below / total)
-    return Curve(f"{label} (n = {total:,})", x, y, dashed=dashed)
+    return Curve(f"{label} (n = {total:,})", x, y, dashed=dashed, colour=colour)
 
 
 def curve_of_values(label: str, values: Iterable[float], *, dashed: bool = False) -> Curve:

@@ -16,6 +16,8 @@ from sojourn_transforms.look.view import View
 RUNS_DRAWN = 3
 RUNS_SHOWN = 12
 ROLES = {"app": "application", "tcp": "TCP", "other": "other"}
+#: A role has one colour on every figure.
+COLOURS = {"app": "C0", "tcp": "C1", "other": "C2"}
 _RUN = Column("run", "run")
 _ROLE = Column("role", "role")
 #: Length of the intervals of delay over time.
@@ -32,6 +34,8 @@ def runs_sections(view: View) -> list[Section]:
     runs = view.rows("run", order="study_id, run_number, run_id")
     if not runs:
         return []
+    for run in runs:
+        run["run"] = view.run_name(run)
     section = Section("runs", "Runs")
     studies = sorted({run["study_id"] for run in runs})
     configurations = len({run["configuration_id"] for run in runs})
@@ -53,7 +57,7 @@ def runs_sections(view: View) -> list[Section]:
         section.items += configuration_items(view, section)
     else:
         section.absent.append("Intervals over runs: each configuration has one run, and one run gives a value without an interval.")
-    return [section, *_competition(view, runs)]
+    return [section, *_competition(view, section, runs)]
 
 
 def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -61,7 +65,8 @@ def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
     places = {(run["study_id"], run["run_id"]): place for place, run in enumerate(runs[:RUNS_SHOWN])}
     chosen = [row for row in rows if (row["study_id"], row["run_id"]) in places]
     chosen.sort(key=lambda row: places[row["study_id"], row["run_id"]])
-    return [{**row, "run": row["run_id"], "role": ROLES.get(row.get("role") or "", row.get("role"))} for row in chosen]
+    names = {(run["study_id"], run["run_id"]): run["run"] for run in runs}
+    return [{**row, "run": names[row["study_id"], row["run_id"]], "role": ROLES.get(row.get("role") or "", row.get("role"))} for row in chosen]
 
 
 def _left_off(runs: Sequence[Run]) -> str:
@@ -71,7 +76,7 @@ def _left_off(runs: Sequence[Run]) -> str:
 
 
 def _interval(runs: Sequence[Run]) -> str:
-    return ONE_RUN if len(runs) == 1 else "none in this table: each row is one run; configurations have intervals"
+    return ONE_RUN if len(runs) == 1 else "none: each row is one run"
 
 
 def _runs(runs: Sequence[Run]) -> Table:
@@ -84,7 +89,7 @@ def _runs(runs: Sequence[Run]) -> Table:
     return Table(
         "runs", "Runs",
         (
-            Column("run_id", "run"), Column("setting", "configuration"), Column("start_order", "order"),
+            Column("run", "run"), Column("setting", "configuration"), Column("start_order", "order"),
             Column("window_s", "window", "s", 1), Column("measured", "measured by"),
             Column("reconciliation_verdict", "sources"), Column("remark", "left out or flagged because"),
         ),
@@ -101,12 +106,12 @@ def _of(run: Run) -> str:
 
 def _figures(view: View, section: Section, run: Run, number: int) -> Items:
     items: Items = []
-    name = run["run_id"]
+    name = run["run"]
     items += _delay_over_time(view, run, number)
     bins = view.rows("queuing_delay_histogram", _of(run) + " and role in ('app', 'tcp', 'other')", "role, bin_index")
     if bins:
         curves = [
-            curve_of_bins(ROLES[role], [row for row in bins if row["role"] == role], "packets")
+            curve_of_bins(ROLES[role], [row for row in bins if row["role"] == role], "packets", colour=COLOURS[role])
             for role in ROLES
             if any(row["role"] == role for row in bins)
         ]
@@ -122,7 +127,8 @@ def _figures(view: View, section: Section, run: Run, number: int) -> Items:
     if seconds:
         point = "capture_after" if any(row["measurement"] == "capture_after" for row in seconds) else "capture_before"
         rates = [
-            Curve(ROLES.get(role, role), [row["second"] for row in chosen], [8 * row["bytes"] / 1e6 for row in chosen])
+            Curve(ROLES.get(role, role), [row["second"] for row in chosen], [8 * row["bytes"] / 1e6 for row in chosen],
+                  colour=COLOURS[role])
             for role in ROLES
             if (chosen := [row for row in seconds if (row["measurement"], row["role"]) == (point, role)])
         ]
@@ -175,15 +181,19 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
         )  # fmt: skip
     if not rows:
         return []
-    curves = [
-        Curve(ROLES.get(role, "all packets"), [row["second"] for row in chosen], [row["median_ms"] for row in chosen],
-              [row["median_ms"] for row in chosen], [row["max_ms"] for row in chosen])
-        for role in dict.fromkeys(row["role"] for row in rows)
-        if (chosen := [row for row in rows if row["role"] == role])
-    ]  # fmt: skip
+    curves = []
+    for role in dict.fromkeys(row["role"] for row in rows):
+        known = {round(1000 * row["second"] / _INTERVAL_MS): row for row in rows if row["role"] == role}
+        # An interval without a packet of the role is a gap, and no line across it.
+        places = range(min(known), max(known) + 1) if max(known) - min(known) < 100_000 else sorted(known)
+        median = [known[place]["median_ms"] if place in known else None for place in places]
+        most = [known[place]["max_ms"] if place in known else None for place in places]
+        curves.append(
+            Curve(ROLES.get(role, "all packets"), [place * _INTERVAL_MS / 1000 for place in places], median, median, most, colour=COLOURS.get(role))
+        )
     return [
         drawn(
-            f"run-delay-time-{number}", f"Queuing delay over time: {run['run_id']}",
+            f"run-delay-time-{number}", f"Queuing delay over time: {run['run']}",
             Evidence("ms", counted(sum(row["packets"] for row in rows), "packet") + f" of the {of_what}", OF_PACKETS),
             rows,
             lambda axes: over_time(axes, curves, "queuing delay (ms)", "time since the first packet (s)"),
@@ -243,7 +253,7 @@ def _rtts(view: View, runs: Sequence[Run]) -> Items:
     captured = {(row["study_id"], row["run_id"]): row for row in view.rows("run_capture_rtt")} if view.has("flow") else {}
     polled = {(row["study_id"], row["run_id"]): row for row in view.rows("run_smoothed_rtt")} if view.has("tcp_poll") else {}
     rows = [
-        {"run": run["run_id"], **{f"capture_{name}": value for name, value in captured.get(key, {}).items()}, **polled.get(key, {})}
+        {"run": run["run"], **{f"capture_{name}": value for name, value in captured.get(key, {}).items()}, **polled.get(key, {})}
         for run in runs[:RUNS_SHOWN]
         if (key := (run["study_id"], run["run_id"])) in captured or key in polled
     ]
@@ -273,12 +283,12 @@ def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
     return [Table("run-quality", "Calls and other items: MOS", columns, rows, Evidence("MOS", counted(len(rows), "item and model", "items and models"), _interval(runs)), _left_off(runs), note)]
 
 
-def _competition(view: View, runs: Sequence[Run]) -> list[Section]:
+def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Section]:
     section = Section("competition", "Fairness and harm")
     equal = _named(view.rows("run_flow_rate_equality"), runs)
     if not equal:
-        section.absent.append("Flow-rate equality and harm: no run has both an application and a TCP flow with a rate.")
-        return [section]
+        of_runs.absent.append("Flow-rate equality and harm: no run has both an application and a TCP flow with a rate.")
+        return []
     section.lead = (
         "Flow-rate equality is 0 if both roles have the same bytes, 1 if the application has all, -1 if TCP has all. Harm is what a role "
         "loses to competition, relative to its solo runs; negative harm is a gain."

@@ -41,6 +41,8 @@ def tools_sections(view: View) -> list[Section]:
         f"{counted(len(runs), 'run')} with {counted(sum(run['samples'] for run in runs), 'sample')} of tools. Loaded is from the first to "
         "the last moment at which a bulk flow moved data; idle is before it."
     )
+    for run in runs:
+        run["run"] = view.run_name(run)
     section.items += _cdf(view, section, runs)
     for number, run in enumerate(runs[:RUNS_DRAWN]):
         section.items += _over_time(view, run, number)
@@ -90,7 +92,7 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
     shown = rows[:LINES]
     curves = [
         curve_of_values(
-            f"{short(row['run_id'] if several else row['delay_basis'].replace('_', ' '), 24)}, {row['phase']}",
+            f"{short(view.run_name(row) if several else row['delay_basis'].replace('_', ' '), 24)}, {row['phase']}",
             row["delays"], dashed=row["phase"] == "idle",
         )
         for row in shown
@@ -151,7 +153,7 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
         left = rows[0]["all_series"] - len(curves)
         items.append(
             drawn(
-                f"tool-{key}-{number}", f"{title}: {short(run['run_id'], 60)}",
+                f"tool-{key}-{number}", f"{title}: {short(run['run'], 60)}",
                 Evidence(label.split("(")[1].rstrip(")"), counted(sum(row["value"] is not None for row in rows), "sample"), _INTERVAL),
                 data_of(curves, "time_s", "value"),
                 lambda axes, curves=curves, label=label: over_time(axes, curves, label),  # type: ignore[misc]
@@ -162,10 +164,14 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
     return items
 
 
+def _rows(view: View, model: str, order: str) -> list[dict[str, Any]]:
+    return [{**row, "run": view.run_name(row)} for row in view.rows(model, order=order)]
+
+
 def _tables(view: View, section: Section) -> Items:
     items: Items = []
-    delays = view.rows("run_load_delay", order="study_id, run_id, role, delay_basis")
-    run, role = Column("run_id", "run"), Column("role", "role")
+    delays = _rows(view, "run_load_delay", "study_id, run_id, role, delay_basis")
+    run, role = Column("run", "run"), Column("role", "role")
     if delays:
         columns: tuple[Column, ...] = (
             run, role, Column("delay_basis", "basis"), Column("idle_samples", "idle samples"), Column("idle_median_ms", "idle median", "ms", 2),
@@ -176,7 +182,7 @@ def _tables(view: View, section: Section) -> Items:
         items.append(_table("tool-delay", "Delay before and under load", columns, delays, "ms"))
     else:
         section.absent.append("Delay before and under load: no run has a delay and a bulk flow whose time is known.")
-    rates = view.rows("run_load_rate", order="study_id, run_id, role, rate_basis")
+    rates = _rows(view, "run_load_rate", "study_id, run_id, role, rate_basis")
     for row in rates:
         for name in ("rate", "flow_min_rate", "flow_max_rate"):
             row[f"{name}_mbps"] = None if row[f"{name}_bps"] is None else row[f"{name}_bps"] / 1e6
@@ -187,7 +193,7 @@ def _tables(view: View, section: Section) -> Items:
             Column("jain_index", "Jain's index", "1/n to 1", 3),
         )  # fmt: skip
         items.append(_table("tool-rate", "Rates of flows", columns, rates, "Mbit/s"))
-    outcomes = view.rows("run_outcome", order="study_id, run_id, role, delay_basis")
+    outcomes = _rows(view, "run_outcome", "study_id, run_id, role, delay_basis")
     if outcomes:
         columns = (
             run, Column("delay_basis", "basis"), Column("added_delay_ms", "added delay", "ms", 2), Column("bufferbloat_grade", "grade"),
