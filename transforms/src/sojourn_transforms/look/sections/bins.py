@@ -32,15 +32,16 @@ def curve_of_bins(
     return Curve(f"{label} (n = {total:,})", x, y, dashed=dashed, colour=colour)
 
 
-def curve_of_values(label: str, values: Iterable[float], *, dashed: bool = False) -> Curve:
+def curve_of_values(
+    label: str, values: Iterable[float], *, dashed: bool = False, colour: str | None = None
+) -> Curve:
     """Return the distribution function of single values: at each value, the share that is not above it."""
     ordered = sorted(values)
     n = len(ordered)
     # A line of a page has some 500 pixels: ranks in between would not show.
     ranks = sorted({round(1 + place * (n - 1) / 499) for place in range(500)}) if n > 500 else range(1, n + 1)
-    return Curve(
-        f"{label} (n = {n:,})", [ordered[rank - 1] for rank in ranks], [rank / n for rank in ranks], dashed=dashed
-    )
+    x, y = [ordered[rank - 1] for rank in ranks], [rank / n for rank in ranks]
+    return Curve(f"{label} (n = {n:,})", x, y, dashed=dashed, colour=colour)
 
 
 def data_of(curves: Iterable[Curve], x: str, y: str) -> list[dict[str, Any]]:
