@@ -136,10 +136,13 @@ def _median_interval(view: View) -> str:
     """Return the interval of the median queuing delay over clients, or why there is none."""
     rows = view.select(
         "select queuing_delay_us, client_host_key from {int_capture_leg}"
-        " where queuing_delay_us is not null and leg = 'responder' and is_loose order by all",
+        " where queuing_delay_us is not null and leg = 'responder' and is_loose order by source_hash, flow_id",
         "int_capture_leg",
     )
-    clients = len({row["client_host_key"] for row in rows})
+    # Keys differ with the key of the pseudonyms, and the figure must not.
+    numbers: dict[str | None, int] = {}
+    numbered = [numbers.setdefault(row["client_host_key"], len(numbers)) for row in rows]
+    clients = len(numbers)
     if len(rows) > _BOOTSTRAPPED:
         return f"none: {len(rows):,} connections are more than are resampled here; sojourn build counts them by host"
     if clients < 10:
@@ -147,9 +150,7 @@ def _median_interval(view: View) -> str:
     # SciPy takes half a second, which a page without such an interval does not spend.
     from sojourn_statistics.intervals.cluster import cluster_bootstrap_quantile
 
-    found = cluster_bootstrap_quantile(
-        [row["queuing_delay_us"] / 1000 for row in rows], [row["client_host_key"] or "" for row in rows], 0.5, "client"
-    )
+    found = cluster_bootstrap_quantile([row["queuing_delay_us"] / 1000 for row in rows], numbered, 0.5, "client")
     if found.interval is None:
         return f"none: {found.interval_null_reason}"
     return (
