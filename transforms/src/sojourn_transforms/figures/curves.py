@@ -73,8 +73,13 @@ def delay_cdf(axes: Axes, curves: Sequence[Curve], label: str = "ms", mark: str 
     for number, curve in enumerate(curves):
         x, y = _numbers(curve.x), _numbers(curve.y)
         axes.step(
-            x, y, where="post", label=curve.label, linestyle="--" if curve.dashed else "-", color=curve.colour or f"C{number}"
-        )  # fmt: skip
+            x,
+            y,
+            where="post",
+            label=curve.label,
+            linestyle="--" if curve.dashed else "-",
+            color=curve.colour or f"C{number}",
+        )
         ends += [float(x[np.searchsorted(y, share)]) for share in (0.05, 0.95) if y.size and y[-1] >= share]
     if ends and min(ends) > 0 and max(ends) > 30 * min(ends):
         axes.set_xscale("log")
@@ -97,9 +102,15 @@ def over_time(axes: Axes, curves: Sequence[Curve], y_label: str, x_label: str = 
         # A value between two gaps has no line.
         sole = "o" if np.count_nonzero(~np.isnan(y)) <= 40 else None
         (line,) = axes.plot(
-            x[places], y[places], label=curve.label, linewidth=1.1, marker=sole, markersize=2.5,
-            linestyle="--" if curve.dashed else "-", color=curve.colour or f"C{number}",
-        )  # fmt: skip
+            x[places],
+            y[places],
+            label=curve.label,
+            linewidth=1.1,
+            marker=sole,
+            markersize=2.5,
+            linestyle="--" if curve.dashed else "-",
+            color=curve.colour or f"C{number}",
+        )
         if curve.lower is not None and curve.upper is not None:
             lower, upper = _numbers(curve.lower), _numbers(curve.upper)
             axes.fill_between(x[places], lower[places], upper[places], alpha=0.2, linewidth=0, color=line.get_color())
@@ -141,8 +152,13 @@ def _legend(axes: Axes, labels: Sequence[str]) -> None:
     if len(labels) > 1:
         # Above the axes: inside, it would hide what it explains.
         axes.legend(
-            loc="lower left", bbox_to_anchor=(0, 1), ncols=legend_columns(labels), borderaxespad=0.2, fontsize=7.5,
-            columnspacing=1.2, handlelength=1.6,
-        )  # fmt: skip
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=legend_columns(labels),
+            borderaxespad=0.2,
+            fontsize=7.5,
+            columnspacing=1.2,
+            handlelength=1.6,
+        )
     elif labels:
         axes.set_title(labels[0], fontsize=7.5)

@@ -22,9 +22,13 @@ def runs_and_boxes(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
     several = [(place, values) for place, values in enumerate(groups.values(), 1) if len(values) > 1]
     if several:
         axes.boxplot(
-            [list(values) for _, values in several], positions=[place for place, _ in several], widths=0.55,
-            patch_artist=True, boxprops={"facecolor": "#cfe3f1", "edgecolor": "0.3"}, showfliers=False,
-        )  # fmt: skip
+            [list(values) for _, values in several],
+            positions=[place for place, _ in several],
+            widths=0.55,
+            patch_artist=True,
+            boxprops={"facecolor": "#cfe3f1", "edgecolor": "0.3"},
+            showfliers=False,
+        )
     for place, values in enumerate(groups.values(), 1):
         ordered = sorted(values)
         # The golden ratio's multiples fill a width evenly, whatever the number of runs.

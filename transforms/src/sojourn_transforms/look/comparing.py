@@ -16,7 +16,18 @@ from sojourn_statistics.comparison.metrics import METRICS, ComparisonMetric
 from sojourn_statistics.significance.two_samples import hodges_lehmann
 from sojourn_transforms import __version__
 from sojourn_transforms.figures import Curve, delay_cdf, runs_and_boxes
-from sojourn_transforms.look.content import OF_CONNECTIONS, OF_PACKETS, Column, Evidence, Figure, Page, Section, Table, Tile, counted
+from sojourn_transforms.look.content import (
+    OF_CONNECTIONS,
+    OF_PACKETS,
+    Column,
+    Evidence,
+    Figure,
+    Page,
+    Section,
+    Table,
+    Tile,
+    counted,
+)
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.looking import Looked, command_of, given_files, title_of
 from sojourn_transforms.look.sections.bins import curve_of_bins, curve_of_values, data_of
@@ -46,9 +57,7 @@ class Side:
         return f"{self.letter} {short(self.name, 18)}"
 
 
-def compare(
-    a: Path, b: Path, on_done: Callable[[Attempt], None], workers: int, parquet: Path | None = None
-) -> Looked:
+def compare(a: Path, b: Path, on_done: Callable[[Attempt], None], workers: int, parquet: Path | None = None) -> Looked:
     """Return the page that compares what two files or folders hold; marts go to ``A`` and ``B`` in ``parquet``.
 
     Raises
@@ -134,16 +143,35 @@ def _effects(section: Section, a: Side, b: Side) -> None:
         for key in sorted(of_a.keys() | of_b.keys(), key=str):
             rows.append(_effect(metric, key, of_a.get(key, []), of_b.get(key, [])))
     if not rows:
-        section.absent.append("Effects over runs: neither setting has runs. Connections of a capture are no repetitions.")
+        section.absent.append(
+            "Effects over runs: neither setting has runs. Connections of a capture are no repetitions."
+        )
         return
     columns = (
-        Column("metric", "metric"), Column("kind", "runs of"), Column("role", "role"), Column("unit", "unit"),
-        Column("n_a", "n of A"), Column("n_b", "n of B"), Column("median_a", "median of A", "", 3), Column("median_b", "median of B", "", 3),
-        Column("effect", "B minus A", "", 3), Column("interval", "95 % interval", "in the unit"),
-    )  # fmt: skip
+        Column("metric", "metric"),
+        Column("kind", "runs of"),
+        Column("role", "role"),
+        Column("unit", "unit"),
+        Column("n_a", "n of A"),
+        Column("n_b", "n of B"),
+        Column("median_a", "median of A", "", 3),
+        Column("median_b", "median of B", "", 3),
+        Column("effect", "B minus A", "", 3),
+        Column("interval", "95 % interval", "in the unit"),
+    )
     section.items.append(
-        Table("effects", "Effects", columns, rows, Evidence("in the table", counted(len(rows), "metric of a role", "metrics of roles"), "in the table, or the reason"))
-    )  # fmt: skip
+        Table(
+            "effects",
+            "Effects",
+            columns,
+            rows,
+            Evidence(
+                "in the table",
+                counted(len(rows), "metric of a role", "metrics of roles"),
+                "in the table, or the reason",
+            ),
+        )
+    )
 
 
 def _effect(metric: ComparisonMetric, key: _Key, a: Sequence[_Value], b: Sequence[_Value]) -> dict[str, Any]:
@@ -206,7 +234,13 @@ def _boxes(section: Section, a: Side, b: Side) -> None:
     data = [{"group": label, "mean_ms": value} for label, values in groups.items() for value in values]
     n = ", ".join(f"{label}: {len(values)}" for label, values in groups.items())
     section.items.append(
-        drawn("compare-runs", "Mean queuing delay of each run", Evidence("ms", f"runs of {n}", "of the shift: in the table"), data, draw)
+        drawn(
+            "compare-runs",
+            "Mean queuing delay of each run",
+            Evidence("ms", f"runs of {n}", "of the shift: in the table"),
+            data,
+            draw,
+        )
     )
 
 
@@ -225,9 +259,13 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
             section.absent.append(f"Queuing delay by packet of {side.letter}: it has no queue log.")
             continue
         # Solo runs are there for the demand of the others.
-        rows = side.view.rows("queuing_delay_histogram", "role in ('app', 'tcp') and exclusion_reason is null", "role, bin_index, run_id")
+        rows = side.view.rows(
+            "queuing_delay_histogram", "role in ('app', 'tcp') and exclusion_reason is null", "role, bin_index, run_id"
+        )
         shared = [row for row in rows if row["start_order"] != "solo"] or rows
-        settings = {tuple(row[name] for name in (*KIND, "queue_label", "bandwidth_bps", "congestion_control")) for row in shared}
+        settings = {
+            tuple(row[name] for name in (*KIND, "queue_label", "bandwidth_bps", "congestion_control")) for row in shared
+        }
         if len(settings) > 1:
             section.absent.append(
                 f"Distribution of queuing delay of {side.letter}: its runs are of {len(settings)} configurations, which are not pooled."
@@ -236,8 +274,14 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
         for role, colour in zip(("app", "tcp"), side.colours, strict=True):
             chosen = [row for row in shared if row["role"] == role]
             if chosen:
-                curves.append(curve_of_bins(f"{side.label}, {ROLES[role]}", chosen, "packets", dashed=side.letter == "A", colour=colour))
-    _add_cdf(section, "compare-queue-cdf", "Queuing delay of packets", curves, "queuing delay (ms)", "packets", OF_PACKETS)
+                curves.append(
+                    curve_of_bins(
+                        f"{side.label}, {ROLES[role]}", chosen, "packets", dashed=side.letter == "A", colour=colour
+                    )
+                )
+    _add_cdf(
+        section, "compare-queue-cdf", "Queuing delay of packets", curves, "queuing delay (ms)", "packets", OF_PACKETS
+    )
 
 
 def _tool_cdf(section: Section, a: Side, b: Side) -> None:
@@ -251,35 +295,68 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         else []
         for side in (a, b)
     ]
-    bases = Counter(basis for rows in found for basis in {row["delay_basis"] for row in rows if row["phase"] == "loaded"})
+    bases = Counter(
+        basis for rows in found for basis in {row["delay_basis"] for row in rows if row["phase"] == "loaded"}
+    )
     common = sorted(basis for basis, sides in bases.items() if sides == 2)
     if not common:
         if all(side.view.has("series") for side in (a, b)):
             section.absent.append("Delay of tools: no kind of delay under load is in both settings.")
         return
-    basis = max(common, key=lambda name: (sum(len(row["delays"]) for rows in found for row in rows if row["delay_basis"] == name), name))
+    basis = max(
+        common,
+        key=lambda name: (
+            sum(len(row["delays"]) for rows in found for row in rows if row["delay_basis"] == name),
+            name,
+        ),
+    )
     curves = [
-        curve_of_values(f"{side.label}, {row['phase']}", row["delays"], dashed=row["phase"] == "idle", colour=side.colours[0])
+        curve_of_values(
+            f"{side.label}, {row['phase']}", row["delays"], dashed=row["phase"] == "idle", colour=side.colours[0]
+        )
         for side, rows in zip((a, b), found, strict=True)
         for row in rows
         if row["delay_basis"] == basis
     ]
     title = f"Delay, idle and loaded: {basis.replace('_', ' ')}"
-    _add_cdf(section, "compare-tool-cdf", title, curves, "delay (ms)", "samples", "none: samples of one run are no repetitions")
+    _add_cdf(
+        section,
+        "compare-tool-cdf",
+        title,
+        curves,
+        "delay (ms)",
+        "samples",
+        "none: samples of one run are no repetitions",
+    )
 
 
 def _capture_cdf(section: Section, a: Side, b: Side) -> None:
     for mart, key, title, condition in (
         ("capture_queuing_delay_histogram", "delay", "Queuing delay of connections, upper bound", "leg = 'responder'"),
-        ("capture_rtt_histogram", "rtt", "Mean smoothed RTT of connections", "leg = 'responder' and rtt_basis = 'smoothed'"),
+        (
+            "capture_rtt_histogram",
+            "rtt",
+            "Mean smoothed RTT of connections",
+            "leg = 'responder' and rtt_basis = 'smoothed'",
+        ),
     ):
         curves = []
         for side in (a, b):
             rows = side.view.rows(mart, f"{_CAPTURES} and {condition}") if side.view.has("flow") else []
             if rows:
-                curves.append(curve_of_bins(side.label, rows, "connections", dashed=side.letter == "A", colour=side.colours[0]))
+                curves.append(
+                    curve_of_bins(side.label, rows, "connections", dashed=side.letter == "A", colour=side.colours[0])
+                )
         if len(curves) == 2:
-            _add_cdf(section, f"compare-capture-{key}", f"{title}, to the responder", curves, "ms", "connections", OF_CONNECTIONS)
+            _add_cdf(
+                section,
+                f"compare-capture-{key}",
+                f"{title}, to the responder",
+                curves,
+                "ms",
+                "connections",
+                OF_CONNECTIONS,
+            )
 
 
 def _add_cdf(section: Section, key: str, title: str, curves: Iterable[Curve], x: str, what: str, interval: str) -> None:
@@ -288,9 +365,11 @@ def _add_cdf(section: Section, key: str, title: str, curves: Iterable[Curve], x:
         return
     section.items.append(
         drawn(
-            key, title, Evidence("ms", "; ".join(curve.label for curve in drawn_curves) + f" {what}", interval),
+            key,
+            title,
+            Evidence("ms", "; ".join(curve.label for curve in drawn_curves) + f" {what}", interval),
             data_of(drawn_curves, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(axes, drawn_curves, x, f"share of {what} up to it"),
             height_inches=2.6 + 0.08 * len(drawn_curves),
         )
-    )  # fmt: skip
+    )

@@ -16,9 +16,19 @@ from sojourn_transforms.look.texts import plain
 
 #: Colours of the style, and the page's own names of them, which differ in the dark and in print.
 COLOURS = {
-    "#0072b2": "c0", "#d55e00": "c1", "#009e73": "c2", "#cc79a7": "c3", "#e69f00": "c4", "#56b4e9": "c5",
-    "#000000": "ink", "#e4e4e4": "grid", "#b0b0b0": "grid", "#cfe3f1": "box", "#4c4c4c": "ink", "#4d4d4d": "ink",
-}  # fmt: skip
+    "#0072b2": "c0",
+    "#d55e00": "c1",
+    "#009e73": "c2",
+    "#cc79a7": "c3",
+    "#e69f00": "c4",
+    "#56b4e9": "c5",
+    "#000000": "ink",
+    "#e4e4e4": "grid",
+    "#b0b0b0": "grid",
+    "#cfe3f1": "box",
+    "#4c4c4c": "ink",
+    "#4d4d4d": "ink",
+}
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
 

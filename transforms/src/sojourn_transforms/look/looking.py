@@ -15,7 +15,7 @@ from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.session import Attempt, files_below
 from sojourn_transforms import __version__
-from sojourn_transforms.look.content import Page, Section, Tile, Figure
+from sojourn_transforms.look.content import Figure, Page, Section, Tile
 from sojourn_transforms.look.sections.calls import calls_sections
 from sojourn_transforms.look.sections.captures import capture_sections
 from sojourn_transforms.look.sections.connections import connections_sections
@@ -28,8 +28,13 @@ from sojourn_transforms.look.view import View, viewed
 STDIN = Path("-")
 #: Sections in the order of the page, after that of the files.
 SECTIONS: tuple[Callable[[View], list[Section]], ...] = (
-    runs_sections, tools_sections, capture_sections, calls_sections, connections_sections, scores_sections,
-)  # fmt: skip
+    runs_sections,
+    tools_sections,
+    capture_sections,
+    calls_sections,
+    connections_sections,
+    scores_sections,
+)
 
 
 class LookError(OperatorError):
@@ -94,7 +99,9 @@ def page_of(view: View, sources: Sequence[Path]) -> Page:
     files = files_section(view)
     sections = [section for make in SECTIONS for section in make(view)]
     if not sections:
-        files.absent.append("Figures: no file has anything that a figure could be made of; the table has the reason of each.")
+        files.absent.append(
+            "Figures: no file has anything that a figure could be made of; the table has the reason of each."
+        )
     # What was refused is said first, where it explains an empty page; else figures come first.
     if sections and sections[0].key == "runs" and not any(isinstance(item, Figure) for item in sections[0].items):
         # Runs of a tool have their figures in its section.

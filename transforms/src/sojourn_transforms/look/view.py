@@ -59,8 +59,9 @@ class View:
                 inner join {ingest_outcome} as outcomes on outcomes.content_hash = sources.measurement_hash
                 group by all
                 """,
-                "stg_lake__run_source", "ingest_outcome",
-            )  # fmt: skip
+                "stg_lake__run_source",
+                "ingest_outcome",
+            )
             names = [one["file_name"] for one in found]
             self._run_names = {
                 (one["study_id"], one["run_id"]): one["file_name"]

@@ -32,9 +32,7 @@ def curve_of_bins(
     return Curve(f"{label} (n = {total:,})", x, y, dashed=dashed, colour=colour)
 
 
-def curve_of_values(
-    label: str, values: Iterable[float], *, dashed: bool = False, colour: str | None = None
-) -> Curve:
+def curve_of_values(label: str, values: Iterable[float], *, dashed: bool = False, colour: str | None = None) -> Curve:
     """Return the distribution function of single values: at each value, the share that is not above it."""
     ordered = sorted(values)
     n = len(ordered)
@@ -47,7 +45,5 @@ def curve_of_values(
 def data_of(curves: Iterable[Curve], x: str, y: str) -> list[dict[str, Any]]:
     """Return the points of curves as rows, for machines."""
     return [
-        {"series": curve.label, x: at, y: value}
-        for curve in curves
-        for at, value in zip(curve.x, curve.y, strict=True)
+        {"series": curve.label, x: at, y: value} for curve in curves for at, value in zip(curve.x, curve.y, strict=True)
     ]

@@ -65,18 +65,27 @@ def _recordings(recordings: Sequence[Mapping[str, Any]]) -> Table:
         "recordings",
         "Recordings",
         (
-            Column("recording_name", "recording"), Column("duration_ms", "duration", "ms", 0), Column("packets", "packets"),
-            Column("bytes", "bytes"), Column("flows", "flows"), Column("tcp_flows", "TCP flows"),
-            Column("udp_flows", "UDP flows"), Column("records_refused", "records refused"),
+            Column("recording_name", "recording"),
+            Column("duration_ms", "duration", "ms", 0),
+            Column("packets", "packets"),
+            Column("bytes", "bytes"),
+            Column("flows", "flows"),
+            Column("tcp_flows", "TCP flows"),
+            Column("udp_flows", "UDP flows"),
+            Column("records_refused", "records refused"),
         ),
         shown,
         Evidence("counts", counted(len(recordings), "recording"), COUNTED),
         _rest(len(recordings), len(shown), "recordings, those with most packets first"),
-    )  # fmt: skip
+    )
 
 
 def _rest(all_rows: int, shown: int, what: str) -> str:
-    return f"{shown:,} of {all_rows:,} {what}; the other {all_rows - shown:,} are counted in the sums" if all_rows > shown else ""
+    return (
+        f"{shown:,} of {all_rows:,} {what}; the other {all_rows - shown:,} are counted in the sums"
+        if all_rows > shown
+        else ""
+    )
 
 
 _LOOSE_DATASETS = "dataset like 'captures:%'"
@@ -94,13 +103,20 @@ def _distributions(view: View, section: Section) -> list[Figure | Table]:
         ]
         items.append(
             drawn(
-                "capture-delay-cdf", "Queuing delay of connections, upper bound",
-                Evidence("ms", counted(sum(row["connections"] for row in delays), "leg of a TCP connection", "legs of TCP connections")
-                         + " with at least 10 RTT samples", _median_interval(view)),
+                "capture-delay-cdf",
+                "Queuing delay of connections, upper bound",
+                Evidence(
+                    "ms",
+                    counted(
+                        sum(row["connections"] for row in delays), "leg of a TCP connection", "legs of TCP connections"
+                    )
+                    + " with at least 10 RTT samples",
+                    _median_interval(view),
+                ),
                 data_of(curves, "delay_ms", "share_ratio"),
                 lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of connections up to it"),
             )
-        )  # fmt: skip
+        )
     else:
         section.absent.append(
             "Distribution of queuing delay: no TCP connection has 10 or more RTT samples, which the bound needs."
@@ -110,19 +126,23 @@ def _distributions(view: View, section: Section) -> list[Figure | Table]:
         curves_of_rtt = [
             curve_of_bins(
                 names.get(basis, basis) if leg == "both" else f"{names.get(basis, basis)}, {_LEGS[leg]}",
-                [row for row in rtts if (row["rtt_basis"], row["leg"]) == (basis, leg)], "connections",
+                [row for row in rtts if (row["rtt_basis"], row["leg"]) == (basis, leg)],
+                "connections",
                 dashed=leg == "initiator",
             )
-            for basis, leg in sorted({(row["rtt_basis"], row["leg"]) for row in rtts}, key=lambda pair: (pair[0], pair[1] == "initiator"))
-        ]  # fmt: skip
+            for basis, leg in sorted(
+                {(row["rtt_basis"], row["leg"]) for row in rtts}, key=lambda pair: (pair[0], pair[1] == "initiator")
+            )
+        ]
         items.append(
             drawn(
-                "capture-rtt-cdf", "RTT of connections",
+                "capture-rtt-cdf",
+                "RTT of connections",
                 Evidence("ms", ", ".join(curve.label for curve in curves_of_rtt), OF_CONNECTIONS),
                 data_of(curves_of_rtt, "rtt_ms", "share_ratio"),
                 lambda axes: delay_cdf(axes, curves_of_rtt, "RTT (ms)", "share of connections up to it"),
             )
-        )  # fmt: skip
+        )
     else:
         section.absent.append("RTT: no TCP connection shows a segment with its acknowledgement, or a handshake.")
     return items
@@ -163,7 +183,11 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
     rows = view.rows("capture_delay_over_time", _LOOSE_DATASETS + " and leg in ('responder', 'both')")
     items: list[Figure | Table] = []
     for number, recording in enumerate(_drawn_recordings(recordings)):
-        of_it = [row for row in rows if row["source_hash"] == recording["source_hash"] and row["delay_kind"] == "smoothed_rtt"]
+        of_it = [
+            row
+            for row in rows
+            if row["source_hash"] == recording["source_hash"] and row["delay_kind"] == "smoothed_rtt"
+        ]
         services = _largest(of_it, "service", "connections", 3)
         if len({row["second"] for row in of_it}) < 3:
             section.absent.append(
@@ -172,21 +196,27 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
             )
             continue
         curves = [
-            Curve(service, [row["second"] for row in chosen], [row["median_ms"] for row in chosen],
-                  [row["p05_ms"] for row in chosen], [row["p95_ms"] for row in chosen])
+            Curve(
+                service,
+                [row["second"] for row in chosen],
+                [row["median_ms"] for row in chosen],
+                [row["p05_ms"] for row in chosen],
+                [row["p95_ms"] for row in chosen],
+            )
             for service in services
             if (chosen := sorted((row for row in of_it if row["service"] == service), key=lambda row: row["second"]))
-        ]  # fmt: skip
+        ]
         n = sum(row["connections"] for row in of_it if row["service"] in services)
         items.append(
             drawn(
-                f"capture-delay-time-{number}", f"RTT over time: {recording['recording_name']}",
+                f"capture-delay-time-{number}",
+                f"RTT over time: {recording['recording_name']}",
                 Evidence("ms", counted(n, "TCP connection") + ", by the 10 s in which each started", OF_CONNECTIONS),
                 [{**row, "start_date": None} for row in of_it],
                 lambda axes, curves=curves: over_time(axes, curves, "RTT to the responder (ms)"),  # type: ignore[misc]
                 note="Median of connections; the band is from the 5th to the 95th percentile of connections. It is not an interval.",
             )
-        )  # fmt: skip
+        )
     return items
 
 
@@ -227,8 +257,9 @@ def _rates(view: View, section: Section, recordings: Sequence[Mapping[str, Any]]
             from {{stg_lake__flow_interval}} inner join top_flows using (source_hash, flow_id)
             group by 1, 2 order by 1 nulls last, 2
             """,
-            "capture_flow", "stg_lake__flow_interval",
-        )  # fmt: skip
+            "capture_flow",
+            "stg_lake__flow_interval",
+        )
         last = int(recording["duration_ms"] // 1000) + 1
         curves = []
         for place in dict.fromkeys(row["place"] for row in rows):
@@ -240,13 +271,16 @@ def _rates(view: View, section: Section, recordings: Sequence[Mapping[str, Any]]
             curves.append(Curve(label, list(seconds), [chosen.get(second, 0.0) for second in seconds]))
         items.append(
             drawn(
-                f"capture-rate-{number}", f"Rates by flow: {recording['recording_name']}",
-                Evidence("Mbit/s", f"{counted(recording['flows'], 'flow')}, both directions together, by second", COUNTED),
+                f"capture-rate-{number}",
+                f"Rates by flow: {recording['recording_name']}",
+                Evidence(
+                    "Mbit/s", f"{counted(recording['flows'], 'flow')}, both directions together, by second", COUNTED
+                ),
                 data_of(curves, "second", "rate_mbps"),
                 lambda axes, curves=curves: over_time(axes, curves, "rate (Mbit/s)"),  # type: ignore[misc]
                 note="Numbers are places in the table of flows of this recording, by bytes.",
             )
-        )  # fmt: skip
+        )
     left = sum(1 for row in recordings if row["packets"]) - RECORDINGS_DRAWN
     if left > 0:
         section.absent.append(f"Figures over time of {counted(left, 'further recording')}: the tables count them.")
@@ -275,19 +309,26 @@ def _flows(view: View, flows: int) -> Table:
         "flows",
         "Flows with most bytes",
         (
-            Column("recording_name", "recording"), Column("protocol", "protocol"), Column("service", "service"),
-            Column("server_name", "server"), Column("bytes", "bytes"), Column("rate_mbps", "mean rate", "Mbit/s", 2),
-            Column("responder_rtt_min_ms", "min RTT", "ms", 2), Column("responder_smoothed_rtt_ms", "mean smoothed RTT", "ms", 2),
-            Column("responder_rtt_max_ms", "max RTT", "ms", 2), Column("responder_rtt_samples", "RTT samples"),
+            Column("recording_name", "recording"),
+            Column("protocol", "protocol"),
+            Column("service", "service"),
+            Column("server_name", "server"),
+            Column("bytes", "bytes"),
+            Column("rate_mbps", "mean rate", "Mbit/s", 2),
+            Column("responder_rtt_min_ms", "min RTT", "ms", 2),
+            Column("responder_smoothed_rtt_ms", "mean smoothed RTT", "ms", 2),
+            Column("responder_rtt_max_ms", "max RTT", "ms", 2),
+            Column("responder_rtt_samples", "RTT samples"),
             Column("responder_queuing_delay_ms", "queuing delay ≤", "ms", 2),
-            Column("retransmitted_percent", "retransmitted", "%", 2), Column("ecn_ce_packets", "CE marks"),
+            Column("retransmitted_percent", "retransmitted", "%", 2),
+            Column("ecn_ce_packets", "CE marks"),
         ),
         rows,
         Evidence("as in the headings", counted(len(rows), "flow"), "none: each row is one flow"),
         left if flows > len(rows) else "",
         note="RTT is to the responder. A bound of queuing delay needs 10 RTT samples. Hosts are not named; servers are, by "
         "their registered domain, where a handshake shows it.",
-    )  # fmt: skip
+    )
 
 
 def _services(view: View) -> Table:
@@ -301,16 +342,21 @@ def _services(view: View) -> Table:
         "services",
         "Loss and marks by service",
         (
-            Column("protocol", "protocol"), Column("service", "service"), Column("flows", "flows"), Column("packets", "packets"),
-            Column("bytes", "bytes"), Column("retransmitted_packets", "retransmitted packets"),
-            Column("retransmitted_percent", "retransmitted", "%", 3), Column("out_of_order_percent", "out of order", "%", 3),
+            Column("protocol", "protocol"),
+            Column("service", "service"),
+            Column("flows", "flows"),
+            Column("packets", "packets"),
+            Column("bytes", "bytes"),
+            Column("retransmitted_packets", "retransmitted packets"),
+            Column("retransmitted_percent", "retransmitted", "%", 3),
+            Column("out_of_order_percent", "out of order", "%", 3),
             Column("ecn_ce_packets", "CE marks"),
         ),
         shown,
         Evidence("packets, % of packets", counted(sum(row["packets"] for row in rows), "packet"), COUNTED),
         _rest(len(rows), len(shown), "services, those with most bytes first"),
         note="A single capture shows retransmissions, not where a packet was lost. Only TCP has them.",
-    )  # fmt: skip
+    )
 
 
 def _marks(view: View, section: Section) -> list[Figure | Table]:
@@ -331,38 +377,62 @@ def _marks(view: View, section: Section) -> list[Figure | Table]:
         return []
     return [
         Table(
-            "marks", "ECN codepoints",
+            "marks",
+            "ECN codepoints",
             (
-                Column("protocol", "protocol"), Column("ecn_mode", "ECN of the connection"), Column("directions", "directions of flows"),
-                Column("not_ect_packets", "Not-ECT"), Column("ect0_packets", "ECT(0)"), Column("ect1_packets", "ECT(1)"),
-                Column("ce_packets", "CE"), Column("ce_percent", "CE of ECN-capable", "%", 3),
+                Column("protocol", "protocol"),
+                Column("ecn_mode", "ECN of the connection"),
+                Column("directions", "directions of flows"),
+                Column("not_ect_packets", "Not-ECT"),
+                Column("ect0_packets", "ECT(0)"),
+                Column("ect1_packets", "ECT(1)"),
+                Column("ce_packets", "CE"),
+                Column("ce_percent", "CE of ECN-capable", "%", 3),
             ),
             rows,
-            Evidence("packets", counted(sum(row["directions"] for row in rows), "direction of a flow", "directions of flows"), COUNTED),
+            Evidence(
+                "packets",
+                counted(sum(row["directions"] for row in rows), "direction of a flow", "directions of flows"),
+                COUNTED,
+            ),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _servers(view: View, section: Section) -> list[Figure | Table]:
     rows = view.rows(
-        "capture_server_delay", _LOOSE_DATASETS + " and leg in ('responder', 'both')", "connections desc, server_name, delay_kind"
+        "capture_server_delay",
+        _LOOSE_DATASETS + " and leg in ('responder', 'both')",
+        "connections desc, server_name, delay_kind",
     )
     names = _largest(rows, "server_name", "connections", TOP_ROWS)
     if not [name for name in names if name != "unknown"]:
-        section.absent.append("RTT by server: no handshake of TLS or QUIC names a server, so all RTTs would be of one name.")
+        section.absent.append(
+            "RTT by server: no handshake of TLS or QUIC names a server, so all RTTs would be of one name."
+        )
         return []
-    titles = {"smoothed_rtt": "mean smoothed RTT", "queuing_delay": "queuing delay, upper bound", "handshake_rtt": "handshake"}
+    titles = {
+        "smoothed_rtt": "mean smoothed RTT",
+        "queuing_delay": "queuing delay, upper bound",
+        "handshake_rtt": "handshake",
+    }
     quantities = [
-        Ranges(title, [short(row["server_name"]) for row in chosen], [row["p05_ms"] for row in chosen],
-               [row["median_ms"] for row in chosen], [row["p95_ms"] for row in chosen])
+        Ranges(
+            title,
+            [short(row["server_name"]) for row in chosen],
+            [row["p05_ms"] for row in chosen],
+            [row["median_ms"] for row in chosen],
+            [row["p95_ms"] for row in chosen],
+        )
         for kind, title in titles.items()
         if (chosen := _of_each(rows, names, kind))
-    ]  # fmt: skip
+    ]
     left = len({row["server_name"] for row in rows}) - len(names)
     n = sum(row["connections"] for row in rows if row["delay_kind"] == "smoothed_rtt")
     return [
         drawn(
-            "capture-servers", "RTT by server",
+            "capture-servers",
+            "RTT by server",
             Evidence("ms", counted(n, "TCP connection") + " with an RTT", OF_CONNECTIONS),
             rows,
             lambda axes: ranges(axes, quantities, "delay to the responder (ms)"),
@@ -370,7 +440,7 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
             note="Median of connections with the range from their 5th to their 95th percentile."
             + (f" {counted(left, 'server')} with fewer connections left off." if left > 0 else ""),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _of_each(rows: Sequence[Mapping[str, Any]], names: Sequence[str], kind: str) -> list[Mapping[str, Any]]:

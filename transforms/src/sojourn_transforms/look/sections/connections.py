@@ -29,13 +29,20 @@ def connections_sections(view: View) -> list[Section]:
     total = sum(row["connections"] for row in counts)
     section.items.append(
         Table(
-            "connection-count", "What became of each connection",
-            (Column("dataset", "data set"), Column("rtt_basis", "RTT basis"), Column("sample_basis", "samples are"), Column("outcome", "outcome"),
-             Column("connections", "connections")),
-            counts[:40], Evidence("connections", counted(total, "connection"), COUNTED),
+            "connection-count",
+            "What became of each connection",
+            (
+                Column("dataset", "data set"),
+                Column("rtt_basis", "RTT basis"),
+                Column("sample_basis", "samples are"),
+                Column("outcome", "outcome"),
+                Column("connections", "connections"),
+            ),
+            counts[:40],
+            Evidence("connections", counted(total, "connection"), COUNTED),
             f"40 of {len(counts)} rows" if len(counts) > 40 else "",
         )
-    )  # fmt: skip
+    )
     bins = view.rows("connection_queuing_delay_histogram", _OTHERS)
     groups = sorted({(row["dataset"], row["rtt_basis"]) for row in bins})
     if not bins:
@@ -44,15 +51,24 @@ def connections_sections(view: View) -> list[Section]:
         )
         return [section]
     curves = [
-        curve_of_bins(short(f"{dataset}, {basis}"), [row for row in bins if (row["dataset"], row["rtt_basis"]) == (dataset, basis)], "connections")
+        curve_of_bins(
+            short(f"{dataset}, {basis}"),
+            [row for row in bins if (row["dataset"], row["rtt_basis"]) == (dataset, basis)],
+            "connections",
+        )
         for dataset, basis in groups[:DATASETS_DRAWN]
     ]
     section.items.append(
         drawn(
-            "connection-cdf", "Queuing delay of connections, upper bound",
-            Evidence("ms", counted(sum(row["connections"] for row in bins), "connection") + " in cells of 10 or more hosts", OF_CONNECTIONS),
+            "connection-cdf",
+            "Queuing delay of connections, upper bound",
+            Evidence(
+                "ms",
+                counted(sum(row["connections"] for row in bins), "connection") + " in cells of 10 or more hosts",
+                OF_CONNECTIONS,
+            ),
             data_of(curves, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of connections up to it"),
         )
-    )  # fmt: skip
+    )
     return [section]

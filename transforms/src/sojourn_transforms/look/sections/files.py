@@ -33,16 +33,23 @@ def files_section(view: View) -> Section:
     section = Section("files", "What was read", lead=f"{counted(len(given), 'file')}: {statuses or 'none'}.")
     section.items.append(
         Table(
-            "files", "Files",
+            "files",
+            "Files",
             (
-                Column("file", "file"), Column("read_as", "read as"), Column("status", "outcome"), Column("records_read", "records read"),
-                Column("records_refused", "records refused"), Column("why", "reason"),
+                Column("file", "file"),
+                Column("read_as", "read as"),
+                Column("status", "outcome"),
+                Column("records_read", "records read"),
+                Column("records_refused", "records refused"),
+                Column("why", "reason"),
             ),
             shown,
             Evidence("records", counted(len(rows), "file or pair", "files and pairs"), COUNTED),
-            f"{len(shown)} of {len(rows):,}; the other {len(rows) - len(shown):,} are counted above" if len(rows) > len(shown) else "",
+            f"{len(shown)} of {len(rows):,}; the other {len(rows) - len(shown):,} are counted above"
+            if len(rows) > len(shown)
+            else "",
         )
-    )  # fmt: skip
+    )
     return section
 
 

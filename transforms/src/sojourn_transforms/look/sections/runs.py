@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn_transforms.figures import Curve, delay_cdf, over_time
-from sojourn_transforms.look.content import COUNTED, OF_PACKETS, ONE_RUN, Column, Evidence, Figure, Section, Table, counted
+from sojourn_transforms.look.content import (
+    COUNTED,
+    OF_PACKETS,
+    ONE_RUN,
+    Column,
+    Evidence,
+    Figure,
+    Section,
+    Table,
+    counted,
+)
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.sections.configurations import configuration_items, setting
@@ -56,7 +66,9 @@ def runs_sections(view: View) -> list[Section]:
     if len(runs) > configurations:
         section.items += configuration_items(view, section)
     else:
-        section.absent.append("Intervals over runs: each configuration has one run, and one run gives a value without an interval.")
+        section.absent.append(
+            "Intervals over runs: each configuration has one run, and one run gives a value without an interval."
+        )
     return [section, *_competition(view, section, runs)]
 
 
@@ -66,7 +78,10 @@ def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
     chosen = [row for row in rows if (row["study_id"], row["run_id"]) in places]
     chosen.sort(key=lambda row: places[row["study_id"], row["run_id"]])
     names = {(run["study_id"], run["run_id"]): run["run"] for run in runs}
-    return [{**row, "run": names[row["study_id"], row["run_id"]], "role": ROLES.get(row.get("role") or "", row.get("role"))} for row in chosen]
+    return [
+        {**row, "run": names[row["study_id"], row["run_id"]], "role": ROLES.get(row.get("role") or "", row.get("role"))}
+        for row in chosen
+    ]
 
 
 def _left_off(runs: Sequence[Run]) -> str:
@@ -81,20 +96,32 @@ def _interval(runs: Sequence[Run]) -> str:
 
 def _runs(runs: Sequence[Run]) -> Table:
     rows = [
-        {**run, "setting": setting(run), "window_s": None if run["window_ms"] is None else run["window_ms"] / 1000,
-         "measured": ", ".join(name for name, column in _MEASURED.items() if run[column]) or "tables or results of a tool",
-         "remark": run["exclusion_reason"] or run["run_flag"] or ""}
+        {
+            **run,
+            "setting": setting(run),
+            "window_s": None if run["window_ms"] is None else run["window_ms"] / 1000,
+            "measured": ", ".join(name for name, column in _MEASURED.items() if run[column])
+            or "tables or results of a tool",
+            "remark": run["exclusion_reason"] or run["run_flag"] or "",
+        }
         for run in runs[:RUNS_SHOWN]
-    ]  # fmt: skip
+    ]
     return Table(
-        "runs", "Runs",
+        "runs",
+        "Runs",
         (
-            Column("run", "run"), Column("setting", "configuration"), Column("start_order", "order"),
-            Column("window_s", "window", "s", 1), Column("measured", "measured by"),
-            Column("reconciliation_verdict", "sources"), Column("remark", "left out or flagged because"),
+            Column("run", "run"),
+            Column("setting", "configuration"),
+            Column("start_order", "order"),
+            Column("window_s", "window", "s", 1),
+            Column("measured", "measured by"),
+            Column("reconciliation_verdict", "sources"),
+            Column("remark", "left out or flagged because"),
         ),
-        rows, Evidence("as in the headings", counted(len(runs), "run"), "none: a list"), _left_off(runs),
-    )  # fmt: skip
+        rows,
+        Evidence("as in the headings", counted(len(runs), "run"), "none: a list"),
+        _left_off(runs),
+    )
 
 
 _MEASURED = {"queue log": "has_queue_log", "captures": "has_captures", "polls of ss": "has_tcp_polls"}
@@ -117,32 +144,46 @@ def _figures(view: View, section: Section, run: Run, number: int) -> Items:
         ]
         items.append(
             drawn(
-                f"run-cdf-{number}", f"Queuing delay: {name}",
-                Evidence("ms", counted(sum(row["packets"] for row in bins), "packet") + " dequeued in the window", OF_PACKETS),
+                f"run-cdf-{number}",
+                f"Queuing delay: {name}",
+                Evidence(
+                    "ms", counted(sum(row["packets"] for row in bins), "packet") + " dequeued in the window", OF_PACKETS
+                ),
                 data_of(curves, "delay_ms", "share_ratio"),
                 lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of packets up to it"),
             )
-        )  # fmt: skip
+        )
     seconds = view.rows("int_capture_second", _of(run), "measurement, role, second")
     if seconds:
         point = "capture_after" if any(row["measurement"] == "capture_after" for row in seconds) else "capture_before"
         rates = [
-            Curve(ROLES.get(role, role), [row["second"] for row in chosen], [8 * row["bytes"] / 1e6 for row in chosen],
-                  colour=COLOURS[role])
+            Curve(
+                ROLES.get(role, role),
+                [row["second"] for row in chosen],
+                [8 * row["bytes"] / 1e6 for row in chosen],
+                colour=COLOURS[role],
+            )
             for role in ROLES
             if (chosen := [row for row in seconds if (row["measurement"], row["role"]) == (point, role)])
         ]
         items.append(
             drawn(
-                f"run-rate-{number}", f"Rates: {name}",
-                Evidence("Mbit/s", f"{len({row['second'] for row in seconds})} seconds of the capture "
-                         f"{'after' if point == 'capture_after' else 'before'} the bottleneck", COUNTED),
+                f"run-rate-{number}",
+                f"Rates: {name}",
+                Evidence(
+                    "Mbit/s",
+                    f"{len({row['second'] for row in seconds})} seconds of the capture "
+                    f"{'after' if point == 'capture_after' else 'before'} the bottleneck",
+                    COUNTED,
+                ),
                 data_of(rates, "second", "rate_mbps"),
                 lambda axes: over_time(axes, rates, "rate (Mbit/s)", "time since the start of the run (s)"),
             )
-        )  # fmt: skip
+        )
     if not items and not view.has("series"):
-        section.absent.append(f"Delay and rates over time of {name}: it has neither a queue log nor captures nor series of a tool.")
+        section.absent.append(
+            f"Delay and rates over time of {name}: it has neither a queue log nor captures nor series of a tool."
+        )
     return items
 
 
@@ -177,8 +218,9 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
                 where {_of(run)} and packets.fate = 'delivered'
             ) group by interval_number order by interval_number
             """,
-            "stg_lake__packet_pair", "stg_lake__capture_pair",
-        )  # fmt: skip
+            "stg_lake__packet_pair",
+            "stg_lake__capture_pair",
+        )
     if not rows:
         return []
     curves = []
@@ -189,17 +231,25 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
         median = [known[place]["median_ms"] if place in known else None for place in places]
         most = [known[place]["max_ms"] if place in known else None for place in places]
         curves.append(
-            Curve(ROLES.get(role, "all packets"), [place * _INTERVAL_MS / 1000 for place in places], median, median, most, colour=COLOURS.get(role))
+            Curve(
+                ROLES.get(role, "all packets"),
+                [place * _INTERVAL_MS / 1000 for place in places],
+                median,
+                median,
+                most,
+                colour=COLOURS.get(role),
+            )
         )
     return [
         drawn(
-            f"run-delay-time-{number}", f"Queuing delay over time: {run['run']}",
+            f"run-delay-time-{number}",
+            f"Queuing delay over time: {run['run']}",
             Evidence("ms", counted(sum(row["packets"] for row in rows), "packet") + f" of the {of_what}", OF_PACKETS),
             rows,
             lambda axes: over_time(axes, curves, "queuing delay (ms)", "time since the first packet (s)"),
             note=f"Median of each {_INTERVAL_MS} ms, over the whole recording; the band goes up to the maximum.",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
@@ -208,63 +258,126 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
     delays = _named(view.rows("run_queuing_delay", order="role"), runs)
     if delays:
         columns = (
-            _RUN, _ROLE, Column("packets", "packets"), Column("mean_ms", "mean", "ms", 2), Column("median_ms", "median", "ms", 2),
-            Column("p95_ms", "95 %", "ms", 2), Column("p99_ms", "99 %", "ms", 2), Column("max_ms", "max", "ms", 2),
+            _RUN,
+            _ROLE,
+            Column("packets", "packets"),
+            Column("mean_ms", "mean", "ms", 2),
+            Column("median_ms", "median", "ms", 2),
+            Column("p95_ms", "95 %", "ms", 2),
+            Column("p99_ms", "99 %", "ms", 2),
+            Column("max_ms", "max", "ms", 2),
             Column("delay_basis", "basis"),
-        )  # fmt: skip
-        items.append(Table("run-delay", "Queuing delay", columns, delays, Evidence("ms", n, _interval(runs)), _left_off(runs)))
+        )
+        items.append(
+            Table("run-delay", "Queuing delay", columns, delays, Evidence("ms", n, _interval(runs)), _left_off(runs))
+        )
     else:
         section.absent.append("Queuing delay by packet: no run has a queue log that can be used, or a mean of a study.")
     pairs = _named(view.rows("run_capture_pair_flow", order="role"), runs) if view.has("flow_pair") else []
     if pairs:
         columns = (
-            _RUN, _ROLE, Column("sent_packets", "sent"), Column("delivered_packets", "delivered"),
-            Column("dropped_packets", "dropped"), Column("one_way_queuing_delay_mean_ms", "mean one-way queuing delay", "ms", 2),
-            Column("one_way_queuing_delay_max_ms", "max", "ms", 2), Column("reconciliation_verdict", "sources"),
-        )  # fmt: skip
-        items.append(Table("run-pair", "Pair of captures, before and after the bottleneck", columns, pairs,
-                           Evidence("ms, packets", n, _interval(runs)), _left_off(runs)))  # fmt: skip
+            _RUN,
+            _ROLE,
+            Column("sent_packets", "sent"),
+            Column("delivered_packets", "delivered"),
+            Column("dropped_packets", "dropped"),
+            Column("one_way_queuing_delay_mean_ms", "mean one-way queuing delay", "ms", 2),
+            Column("one_way_queuing_delay_max_ms", "max", "ms", 2),
+            Column("reconciliation_verdict", "sources"),
+        )
+        items.append(
+            Table(
+                "run-pair",
+                "Pair of captures, before and after the bottleneck",
+                columns,
+                pairs,
+                Evidence("ms, packets", n, _interval(runs)),
+                _left_off(runs),
+            )
+        )
     rates = _named(view.rows("run_rate", order="role"), runs)
     for row in rates:
         row["rate_mbps"] = None if row["rate_bps"] is None else row["rate_bps"] / 1e6
         row["utilisation_percent"] = None if row["utilisation_ratio"] is None else 100 * row["utilisation_ratio"]
     if rates:
         columns = (
-            _RUN, _ROLE, Column("rate_mbps", "rate", "Mbit/s", 3), Column("utilisation_percent", "of the link", "%", 1),
-            Column("packets", "packets"), Column("rate_basis", "basis"),
-        )  # fmt: skip
-        items.append(Table("run-rate", "Rates", columns, rates, Evidence("Mbit/s", n, _interval(runs)), _left_off(runs)))
+            _RUN,
+            _ROLE,
+            Column("rate_mbps", "rate", "Mbit/s", 3),
+            Column("utilisation_percent", "of the link", "%", 1),
+            Column("packets", "packets"),
+            Column("rate_basis", "basis"),
+        )
+        items.append(
+            Table("run-rate", "Rates", columns, rates, Evidence("Mbit/s", n, _interval(runs)), _left_off(runs))
+        )
     losses = _named(view.rows("run_flow_loss", order="role"), runs)
     for row in losses:
         row["loss_percent"] = None if row["loss_ratio"] is None else 100 * row["loss_ratio"]
     if losses:
         columns = (
-            _RUN, _ROLE, Column("received_packets", "packets at the queue"), Column("dropped_packets", "dropped"),
-            Column("dropped_overlimit_packets", "of which queue full"), Column("dropped_aqm_packets", "of which by AQM"),
-            Column("loss_percent", "dropped", "%", 3), Column("ecn_marked_packets", "CE marks of the queue"),
-        )  # fmt: skip
-        items.append(Table("run-loss", "Drops and marks at the queue", columns, losses, Evidence("packets, %", n, _interval(runs)), _left_off(runs)))
+            _RUN,
+            _ROLE,
+            Column("received_packets", "packets at the queue"),
+            Column("dropped_packets", "dropped"),
+            Column("dropped_overlimit_packets", "of which queue full"),
+            Column("dropped_aqm_packets", "of which by AQM"),
+            Column("loss_percent", "dropped", "%", 3),
+            Column("ecn_marked_packets", "CE marks of the queue"),
+        )
+        items.append(
+            Table(
+                "run-loss",
+                "Drops and marks at the queue",
+                columns,
+                losses,
+                Evidence("packets, %", n, _interval(runs)),
+                _left_off(runs),
+            )
+        )
     else:
         section.absent.append("Drops and marks at the queue: no run has a queue log that can be used.")
     return [*items, *_rtts(view, runs), *_voice(view, section, runs)]
 
 
 def _rtts(view: View, runs: Sequence[Run]) -> Items:
-    captured = {(row["study_id"], row["run_id"]): row for row in view.rows("run_capture_rtt")} if view.has("flow") else {}
-    polled = {(row["study_id"], row["run_id"]): row for row in view.rows("run_smoothed_rtt")} if view.has("tcp_poll") else {}
+    captured = (
+        {(row["study_id"], row["run_id"]): row for row in view.rows("run_capture_rtt")} if view.has("flow") else {}
+    )
+    polled = (
+        {(row["study_id"], row["run_id"]): row for row in view.rows("run_smoothed_rtt")} if view.has("tcp_poll") else {}
+    )
     rows = [
-        {"run": run["run"], **{f"capture_{name}": value for name, value in captured.get(key, {}).items()}, **polled.get(key, {})}
+        {
+            "run": run["run"],
+            **{f"capture_{name}": value for name, value in captured.get(key, {}).items()},
+            **polled.get(key, {}),
+        }
         for run in runs[:RUNS_SHOWN]
         if (key := (run["study_id"], run["run_id"])) in captured or key in polled
     ]
     if not rows:
         return []
     columns = (
-        _RUN, Column("capture_rtt_samples", "RTT samples"), Column("capture_rtt_min_ms", "min RTT", "ms", 2),
-        Column("capture_rtt_avg_ms", "mean RTT", "ms", 2), Column("capture_rtt_max_ms", "max RTT", "ms", 2),
-        Column("polls", "polls of ss"), Column("srtt_mean_ms", "mean smoothed RTT", "ms", 2), Column("srtt_max_ms", "max", "ms", 2),
-    )  # fmt: skip
-    return [Table("run-rtt", "RTT of TCP: captures, and the kernel", columns, rows, Evidence("ms", counted(len(runs), "run"), _interval(runs)), _left_off(runs))]
+        _RUN,
+        Column("capture_rtt_samples", "RTT samples"),
+        Column("capture_rtt_min_ms", "min RTT", "ms", 2),
+        Column("capture_rtt_avg_ms", "mean RTT", "ms", 2),
+        Column("capture_rtt_max_ms", "max RTT", "ms", 2),
+        Column("polls", "polls of ss"),
+        Column("srtt_mean_ms", "mean smoothed RTT", "ms", 2),
+        Column("srtt_max_ms", "max", "ms", 2),
+    )
+    return [
+        Table(
+            "run-rtt",
+            "RTT of TCP: captures, and the kernel",
+            columns,
+            rows,
+            Evidence("ms", counted(len(runs), "run"), _interval(runs)),
+            _left_off(runs),
+        )
+    ]
 
 
 def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
@@ -275,12 +388,27 @@ def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
     for row in rows:
         row["why"] = row["score_null_reason"] or ""
     columns = (
-        _RUN, Column("item", "item"), Column("qoe_model_id", "model"), Column("mos", "MOS", "1 to 5", 2),
-        Column("quality_class", "class"), Column("score", "score of the model", "", 2),
-        Column("queuing_delay_mean_ms", "mean queuing delay", "ms", 2), Column("why", "no score because"),
-    )  # fmt: skip
+        _RUN,
+        Column("item", "item"),
+        Column("qoe_model_id", "model"),
+        Column("mos", "MOS", "1 to 5", 2),
+        Column("quality_class", "class"),
+        Column("score", "score of the model", "", 2),
+        Column("queuing_delay_mean_ms", "mean queuing delay", "ms", 2),
+        Column("why", "no score because"),
+    )
     note = "Models: g107-network is the E-model of ITU-T G.107 with G.711 and concealment; docs/quality.md has all."
-    return [Table("run-quality", "Calls and other items: MOS", columns, rows, Evidence("MOS", counted(len(rows), "item and model", "items and models"), _interval(runs)), _left_off(runs), note)]
+    return [
+        Table(
+            "run-quality",
+            "Calls and other items: MOS",
+            columns,
+            rows,
+            Evidence("MOS", counted(len(rows), "item and model", "items and models"), _interval(runs)),
+            _left_off(runs),
+            note,
+        )
+    ]
 
 
 def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Section]:
@@ -294,19 +422,41 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
         "loses to competition, relative to its solo runs; negative harm is a gain."
     )
     columns: tuple[Column, ...] = (
-        _RUN, Column("flow_rate_equality", "flow-rate equality", "-1 to 1", 3), Column("jain_index", "Jain's index", "0.5 to 1", 3),
-        Column("app_bytes", "bytes of the application"), Column("tcp_bytes", "bytes of TCP"),
-    )  # fmt: skip
+        _RUN,
+        Column("flow_rate_equality", "flow-rate equality", "-1 to 1", 3),
+        Column("jain_index", "Jain's index", "0.5 to 1", 3),
+        Column("app_bytes", "bytes of the application"),
+        Column("tcp_bytes", "bytes of TCP"),
+    )
     n = counted(len(equal), "shared run")
-    section.items.append(Table("equality", "How the link was shared", columns, equal, Evidence("ratio", n, _interval(runs)), _left_off(runs)))
+    section.items.append(
+        Table(
+            "equality",
+            "How the link was shared",
+            columns,
+            equal,
+            Evidence("ratio", n, _interval(runs)),
+            _left_off(runs),
+        )
+    )
     harms = _named(view.rows("run_metric_harm", order="role, harm_metric"), runs)
     columns = (
-        _RUN, _ROLE, Column("harm_metric", "harm by"), Column("harm_ratio", "harm", "ratio", 3), Column("performance", "performance", "", 3),
-        Column("demand", "demand", "", 3), Column("metric_unit", "unit"), Column("demand_runs", "solo runs"),
+        _RUN,
+        _ROLE,
+        Column("harm_metric", "harm by"),
+        Column("harm_ratio", "harm", "ratio", 3),
+        Column("performance", "performance", "", 3),
+        Column("demand", "demand", "", 3),
+        Column("metric_unit", "unit"),
+        Column("demand_runs", "solo runs"),
         Column("harm_null_reason", "no harm because"),
-    )  # fmt: skip
+    )
     if harms:
-        section.items.append(Table("harm", "Harm", columns, harms, Evidence("ratio", n, _interval(runs)), _left_off(runs)))
+        section.items.append(
+            Table("harm", "Harm", columns, harms, Evidence("ratio", n, _interval(runs)), _left_off(runs))
+        )
     if not any(row["harm_ratio"] is not None for row in harms):
-        section.absent.append("Harm: no solo runs of the same configuration are among the files; give their folders too.")
+        section.absent.append(
+            "Harm: no solo runs of the same configuration are among the files; give their folders too."
+        )
     return [section]

@@ -47,7 +47,9 @@ def tools_sections(view: View) -> list[Section]:
     for number, run in enumerate(runs[:RUNS_DRAWN]):
         section.items += _over_time(view, run, number)
     if len(runs) > RUNS_DRAWN:
-        section.absent.append(f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: the tables count them.")
+        section.absent.append(
+            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: the tables count them."
+        )
     section.items += _tables(view, section)
     return [section]
 
@@ -93,21 +95,23 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
     curves = [
         curve_of_values(
             f"{short(view.run_name(row) if several else row['delay_basis'].replace('_', ' '), 24)}, {row['phase']}",
-            row["delays"], dashed=row["phase"] == "idle",
+            row["delays"],
+            dashed=row["phase"] == "idle",
         )
         for row in shown
-    ]  # fmt: skip
+    ]
     title = "Delay, idle and loaded" + (f": {basis.replace('_', ' ')}" if several else "")
     return [
         drawn(
-            "tool-cdf", title,
+            "tool-cdf",
+            title,
             Evidence("ms", counted(sum(len(row["delays"]) for row in shown), "sample"), _INTERVAL),
             data_of(curves, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(axes, curves, "delay (ms)", "share of samples up to it"),
             height_inches=2.6 + 0.14 * len(curves),
             note=f"{counted(left, 'further distribution')} of other runs or bases left off." if left else "",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
@@ -145,22 +149,32 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
             continue
         # Qlog and others count from a start of their own.
         curves = [
-            Curve(short(f"{chosen[0]['measurement']} {chosen[0]['series_name'] or chosen[0]['flow_name'] or ''}".strip(), 30),
-                  [row["time_s"] for row in chosen], [None if row["value"] is None else row["value"] / scale for row in chosen])
+            Curve(
+                short(
+                    f"{chosen[0]['measurement']} {chosen[0]['series_name'] or chosen[0]['flow_name'] or ''}".strip(), 30
+                ),
+                [row["time_s"] for row in chosen],
+                [None if row["value"] is None else row["value"] / scale for row in chosen],
+            )
             for place in dict.fromkeys(row["place"] for row in rows)
             if (chosen := [row for row in rows if row["place"] == place])
-        ]  # fmt: skip
+        ]
         left = rows[0]["all_series"] - len(curves)
         items.append(
             drawn(
-                f"tool-{key}-{number}", f"{title}: {short(run['run'], 60)}",
-                Evidence(label.split("(")[1].rstrip(")"), counted(sum(row["value"] is not None for row in rows), "sample"), _INTERVAL),
+                f"tool-{key}-{number}",
+                f"{title}: {short(run['run'], 60)}",
+                Evidence(
+                    label.split("(")[1].rstrip(")"),
+                    counted(sum(row["value"] is not None for row in rows), "sample"),
+                    _INTERVAL,
+                ),
                 data_of(curves, "time_s", "value"),
                 lambda axes, curves=curves, label=label: over_time(axes, curves, label),  # type: ignore[misc]
                 height_inches=2.6 + 0.07 * len(curves),
                 note=f"{counted(left, 'further series', 'further series')} left off." if left > 0 else "",
             )
-        )  # fmt: skip
+        )
     return items
 
 
@@ -174,11 +188,18 @@ def _tables(view: View, section: Section) -> Items:
     run, role = Column("run", "run"), Column("role", "role")
     if delays:
         columns: tuple[Column, ...] = (
-            run, role, Column("delay_basis", "basis"), Column("idle_samples", "idle samples"), Column("idle_median_ms", "idle median", "ms", 2),
-            Column("loaded_samples", "loaded samples"), Column("loaded_unanswered_samples", "not answered"),
-            Column("loaded_median_ms", "loaded median", "ms", 2), Column("loaded_p95_ms", "loaded 95 %", "ms", 2),
-            Column("loaded_p99_ms", "loaded 99 %", "ms", 2), Column("median_increase_ms", "median increase", "ms", 2),
-        )  # fmt: skip
+            run,
+            role,
+            Column("delay_basis", "basis"),
+            Column("idle_samples", "idle samples"),
+            Column("idle_median_ms", "idle median", "ms", 2),
+            Column("loaded_samples", "loaded samples"),
+            Column("loaded_unanswered_samples", "not answered"),
+            Column("loaded_median_ms", "loaded median", "ms", 2),
+            Column("loaded_p95_ms", "loaded 95 %", "ms", 2),
+            Column("loaded_p99_ms", "loaded 99 %", "ms", 2),
+            Column("median_increase_ms", "median increase", "ms", 2),
+        )
         items.append(_table("tool-delay", "Delay before and under load", columns, delays, "ms"))
     else:
         section.absent.append("Delay before and under load: no run has a delay and a bulk flow whose time is known.")
@@ -188,22 +209,38 @@ def _tables(view: View, section: Section) -> Items:
             row[f"{name}_mbps"] = None if row[f"{name}_bps"] is None else row[f"{name}_bps"] / 1e6
     if rates:
         columns = (
-            run, role, Column("rate_basis", "basis"), Column("flows", "flows"), Column("rate_mbps", "sum of flows", "Mbit/s", 3),
-            Column("flow_min_rate_mbps", "slowest flow", "Mbit/s", 3), Column("flow_max_rate_mbps", "fastest flow", "Mbit/s", 3),
+            run,
+            role,
+            Column("rate_basis", "basis"),
+            Column("flows", "flows"),
+            Column("rate_mbps", "sum of flows", "Mbit/s", 3),
+            Column("flow_min_rate_mbps", "slowest flow", "Mbit/s", 3),
+            Column("flow_max_rate_mbps", "fastest flow", "Mbit/s", 3),
             Column("jain_index", "Jain's index", "1/n to 1", 3),
-        )  # fmt: skip
+        )
         items.append(_table("tool-rate", "Rates of flows", columns, rates, "Mbit/s"))
     outcomes = _rows(view, "run_outcome", "study_id, run_id, role, delay_basis")
     if outcomes:
         columns = (
-            run, Column("delay_basis", "basis"), Column("added_delay_ms", "added delay", "ms", 2), Column("bufferbloat_grade", "grade"),
-            Column("responsiveness_rpm", "responsiveness", "1/min", 0), Column("qoo_score", "QoO", "0 to 100", 1),
+            run,
+            Column("delay_basis", "basis"),
+            Column("added_delay_ms", "added delay", "ms", 2),
+            Column("bufferbloat_grade", "grade"),
+            Column("responsiveness_rpm", "responsiveness", "1/min", 0),
+            Column("qoo_score", "QoO", "0 to 100", 1),
             Column("qoo_null_reason", "no QoO because"),
-        )  # fmt: skip
+        )
         items.append(_table("outcome", "What load adds", columns, outcomes, "ms"))
     return items
 
 
 def _table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], unit: str) -> Table:
     left = f"{ROWS_SHOWN} of {len(rows):,} rows; --parquet writes all" if len(rows) > ROWS_SHOWN else ""
-    return Table(key, title, columns, rows[:ROWS_SHOWN], Evidence(unit, counted(len(rows), "row") + ", each of one run", "none: each row is one run"), left)
+    return Table(
+        key,
+        title,
+        columns,
+        rows[:ROWS_SHOWN],
+        Evidence(unit, counted(len(rows), "row") + ", each of one run", "none: each row is one run"),
+        left,
+    )
