@@ -201,7 +201,7 @@ def _is_left_out(path: Path) -> bool:
 def _column_types(seeds: Path) -> dict[str, Mapping[str, str]]:
     types = {}
     for path in seeds.rglob("*.yml"):
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
         for seed in document.get("seeds", []):
             types[seed["name"]] = seed.get("config", {}).get("column_types", {})
     return types

@@ -1,4 +1,6 @@
-"""Figures as functions: values in, marks on matplotlib's axes out. Notebooks and the pages of ``sojourn look`` share them.
+"""Figures as functions: values in, marks on matplotlib's axes out.
+
+Notebooks and the pages of ``sojourn look`` share them.
 
 Nothing here reads a file, a table or the API, and nothing needs a display.
 """

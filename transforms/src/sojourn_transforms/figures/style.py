@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ def new_figure(height_inches: float = PAGE_SIZE_INCHES[1]) -> Iterator[tuple[Fig
     Texts are shown as they are: a dollar sign in the name of a file is no formula.
     """
     # Text stays text: it is small, can be searched, and takes the colour of the page.
-    own = {"text.parse_math": False, "svg.fonttype": "none"}
+    own: Any = {"text.parse_math": False, "svg.fonttype": "none"}
     with mpl.rc_context(own, fname=STYLE), mpl.rc_context(own):
         figure = Figure(figsize=(PAGE_SIZE_INCHES[0], height_inches), layout="constrained")
         yield figure, figure.add_subplot()

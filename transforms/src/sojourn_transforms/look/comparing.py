@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,8 @@ def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
     """Return what there is to say of two settings together."""
     section = Section("comparison", "Comparison")
     section.lead = (
-        f"A is {a.name}, B is {b.name}. An effect is B minus A: the Hodges-Lehmann shift over runs, with its 95 % interval, or the "
+        f"A is {a.name}, B is {b.name}. An effect is B minus A: the Hodges-Lehmann shift over runs, with "
+        "its 95 % interval, or the "
         "reason why there is none. It is not corrected for the number of metrics."
     )
     _effects(section, a, b)
@@ -106,8 +107,6 @@ def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
 
 
 def _renamed(item: Figure | Table, letter: str) -> Figure | Table:
-    from dataclasses import replace
-
     return replace(item, key=f"{item.key}-{letter.lower()}")
 
 
@@ -140,8 +139,10 @@ def _effects(section: Section, a: Side, b: Side) -> None:
     rows = []
     for metric in METRICS.values():
         of_a, of_b = _values(a, metric), _values(b, metric)
-        for key in sorted(of_a.keys() | of_b.keys(), key=str):
-            rows.append(_effect(metric, key, of_a.get(key, []), of_b.get(key, [])))
+        rows += [
+            _effect(metric, key, of_a.get(key, []), of_b.get(key, []))
+            for key in sorted(of_a.keys() | of_b.keys(), key=str)
+        ]
     if not rows:
         section.absent.append(
             "Effects over runs: neither setting has runs. Connections of a capture are no repetitions."
@@ -268,7 +269,8 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
         }
         if len(settings) > 1:
             section.absent.append(
-                f"Distribution of queuing delay of {side.letter}: its runs are of {len(settings)} configurations, which are not pooled."
+                f"Distribution of queuing delay of {side.letter}: its runs are of {len(settings)} "
+                "configurations, which are not pooled."
             )
             continue
         for role, colour in zip(("app", "tcp"), side.colours, strict=True):
@@ -287,7 +289,8 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
 def _tool_cdf(section: Section, a: Side, b: Side) -> None:
     found = [
         side.view.select(
-            "select delay_basis, phase, list(value order by value) as delays, count(distinct run_id) as runs from {int_run_load_sample}"
+            "select delay_basis, phase, list(value order by value) as delays, count(distinct run_id) as "
+            "runs from {int_run_load_sample}"
             " where value is not null group by all order by delay_basis, phase",
             "int_run_load_sample",
         )

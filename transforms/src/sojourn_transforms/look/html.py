@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from sojourn_transforms.look.content import Column, Page, Table
 from sojourn_transforms.look.texts import number, plain
@@ -20,7 +21,7 @@ def html_of(page: Page) -> str:
         loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.filters |= {"plain": plain, "number": number, "numeric": _numeric, "shown_columns": _shown_columns}
-    css = jinja2.utils.markupsafe.Markup((_HERE / "page.css").read_text(encoding="utf-8"))
+    css = Markup((_HERE / "page.css").read_text(encoding="utf-8"))
     return environment.get_template("page.html.jinja").render(page=page, css=css, generator=GENERATOR)
 
 

@@ -54,7 +54,8 @@ class View:
             found = self._models.select(
                 """
                 select study_id, run_id, min(regexp_replace(source_path, '^.*/', '')) as file_name,
-                    count(distinct measurement_hash) as files, bool_or(sources.source_hash != measurement_hash) as is_declared
+                    count(distinct measurement_hash) as files,
+                    bool_or(sources.source_hash != measurement_hash) as is_declared
                 from {stg_lake__run_source} as sources
                 inner join {ingest_outcome} as outcomes on outcomes.content_hash = sources.measurement_hash
                 group by all
@@ -68,7 +69,7 @@ class View:
                 for one in found
                 if one["files"] == 1 and not one["is_declared"] and names.count(one["file_name"]) == 1
             }
-        return self._run_names.get((row["study_id"], row["run_id"]), row["run_id"])
+        return self._run_names.get((row["study_id"], row["run_id"]), str(row["run_id"]))
 
     def write_parquet(self, folder: Path) -> list[str]:
         """Write each mart that the page shows to a Parquet file in ``folder``; return their names."""

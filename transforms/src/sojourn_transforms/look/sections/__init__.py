@@ -1,1 +1,1 @@
-"""The sections of a page: each reads models of a view, and yields figures, tables, and what is absent with its reason."""
+"""The sections of a page: each reads models of a view, and gives figures, tables, and the reasons of what is absent."""

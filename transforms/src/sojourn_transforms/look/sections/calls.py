@@ -58,8 +58,10 @@ def _rtp(view: View) -> Items:
             rows[:STREAMS_SHOWN],
             Evidence("as in the headings", counted(len(rows), "stream"), "none: each row is one stream"),
             f"{STREAMS_SHOWN} of {len(rows):,} streams, those with most packets" if len(rows) > STREAMS_SHOWN else "",
-            "MOS at most: the E-model (ITU-T G.107) for G.711 with concealment, by the loss before the capture point and half of the RTT that RTCP "
-            "reports, if it does. Later loss, late packets and bursts lower it. A run's manifest gives the whole: docs/quality.md.",
+            "MOS at most: the E-model (ITU-T G.107) for G.711 with concealment, by the loss before the "
+            "capture point and half of the RTT that RTCP "
+            "reports, if it does. Later loss, late packets and bursts lower it. A run's manifest gives "
+            "the whole: docs/quality.md.",
         )
     ]
 
@@ -176,7 +178,8 @@ def _webrtc(view: View, section: Section) -> Items:
         )
     )
     section.absent.append(
-        "MOS of calls with WebRTC statistics: they show loss after the buffer and no mouth-to-ear delay, which G.107 needs."
+        "MOS of calls with WebRTC statistics: they show loss after the buffer and no mouth-to-ear delay, "
+        "which G.107 needs."
     )
     return items
 

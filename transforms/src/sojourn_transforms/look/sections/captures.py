@@ -191,7 +191,8 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
         services = _largest(of_it, "service", "connections", 3)
         if len({row["second"] for row in of_it}) < 3:
             section.absent.append(
-                f"Delay over time of {recording['recording_name']}: its TCP connections with RTT started within fewer than three "
+                f"Delay over time of {recording['recording_name']}: its TCP connections with RTT started "
+                "within fewer than three "
                 "spans of 10 s; the table of flows has the RTT of each."
             )
             continue
@@ -214,7 +215,10 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
                 Evidence("ms", counted(n, "TCP connection") + ", by the 10 s in which each started", OF_CONNECTIONS),
                 [{**row, "start_date": None} for row in of_it],
                 lambda axes, curves=curves: over_time(axes, curves, "RTT to the responder (ms)"),  # type: ignore[misc]
-                note="Median of connections; the band is from the 5th to the 95th percentile of connections. It is not an interval.",
+                note=(
+                    "Median of connections; the band is from the 5th to the 95th percentile of connections. "
+                    "It is not an interval."
+                ),
             )
         )
     return items
@@ -236,7 +240,8 @@ def _rates(view: View, section: Section, recordings: Sequence[Mapping[str, Any]]
     for number, recording in enumerate(_drawn_recordings(recordings)):
         if recording["duration_ms"] < 2000:
             section.absent.append(
-                f"Rates over time of {recording['recording_name']}: it lasts {recording['duration_ms']:.0f} ms; two seconds are needed."
+                f"Rates over time of {recording['recording_name']}: it lasts "
+                f"{recording['duration_ms']:.0f} ms; two seconds are needed."
             )
             continue
         first_second = recording["first_packet_ns"] // 1_000_000_000
@@ -294,8 +299,10 @@ def _flows(view: View, flows: int) -> Table:
             recording_name, protocol, service, coalesce(server_name, '') as server_name, duration_ms,
             fwd_bytes + rev_bytes as bytes,
             8000 * cast(fwd_bytes + rev_bytes as double) / nullif(duration_ms, 0) / 1e6 as rate_mbps,
-            responder_rtt_min_ms, responder_smoothed_rtt_ms, responder_rtt_max_ms, responder_queuing_delay_ms, responder_rtt_samples,
-            100 * (coalesce(fwd_retransmitted_ratio * fwd_packets, 0) + coalesce(rev_retransmitted_ratio * rev_packets, 0))
+            responder_rtt_min_ms, responder_smoothed_rtt_ms, responder_rtt_max_ms, responder_queuing_delay_ms,
+            responder_rtt_samples,
+            100 * (coalesce(fwd_retransmitted_ratio * fwd_packets, 0)
+            + coalesce(rev_retransmitted_ratio * rev_packets, 0))
             / nullif(case protocol when 'tcp' then fwd_packets + rev_packets end, 0) as retransmitted_percent,
             fwd_ecn_ce_packets + rev_ecn_ce_packets as ecn_ce_packets,
             sum(fwd_bytes + rev_bytes) over () as all_bytes
@@ -304,7 +311,10 @@ def _flows(view: View, flows: int) -> Table:
         "capture_flow",
     )
     share = sum(row["bytes"] for row in rows) / max(rows[0]["all_bytes"], 1) if rows else 0
-    left = f"{len(rows)} of {flows:,} flows, those with most bytes; the other {flows - len(rows):,} have {1 - share:.1%} of the bytes"
+    left = (
+        f"{len(rows)} of {flows:,} flows, those with most bytes; the other {flows - len(rows):,} have "
+        f"{1 - share:.1%} of the bytes"
+    )
     return Table(
         "flows",
         "Flows with most bytes",
@@ -326,8 +336,10 @@ def _flows(view: View, flows: int) -> Table:
         rows,
         Evidence("as in the headings", counted(len(rows), "flow"), "none: each row is one flow"),
         left if flows > len(rows) else "",
-        note="RTT is to the responder. A bound of queuing delay needs 10 RTT samples. Hosts are not named; servers are, by "
-        "their registered domain, where a handshake shows it.",
+        note=(
+            "RTT is to the responder. A bound of queuing delay needs 10 RTT samples. Hosts are not named; "
+            "servers are, by their registered domain, where a handshake shows it."
+        ),
     )
 
 
@@ -366,9 +378,11 @@ def _marks(view: View, section: Section) -> list[Figure | Table]:
     rows = view.select(
         f"""
         select protocol, coalesce(ecn_mode, 'not TCP or no handshake') as ecn_mode, count(*) as directions,
-            sum(not_ect_packets) as not_ect_packets, sum(ect0_packets) as ect0_packets, sum(ect1_packets) as ect1_packets,
+            sum(not_ect_packets) as not_ect_packets,
+            sum(ect0_packets) as ect0_packets, sum(ect1_packets) as ect1_packets,
             sum(ce_packets) as ce_packets,
-            100 * cast(sum(ce_packets) as double) / nullif(sum(ect0_packets + ect1_packets + ce_packets), 0) as ce_percent
+            100 * cast(sum(ce_packets) as double)
+            / nullif(sum(ect0_packets + ect1_packets + ce_packets), 0) as ce_percent
         from {{capture_ecn}} where {_LOOSE_DATASETS} group by all order by all
         """,
         "capture_ecn",

@@ -48,7 +48,8 @@ def configuration_items(view: View, section: Section) -> Items:
         groups: dict[str, list[float]] = {}
         for row in runs:
             if row["role"] == role:
-                key = f"{short(row['queue_label'] or row['aqm'] or 'no queue', 14)}\n{row['congestion_control'] or 'no TCP'}"
+                queue = short(row["queue_label"] or row["aqm"] or "no queue", 14)
+                key = f"{queue}\n{row['congestion_control'] or 'no TCP'}"
                 key += (
                     ""
                     if len({one["bandwidth_bps"] for one in runs}) < 2

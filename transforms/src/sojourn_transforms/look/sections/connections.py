@@ -19,7 +19,8 @@ def connections_sections(view: View) -> list[Section]:
     if not view.has("connection"):
         return []
     counts = view.select(
-        "select dataset, rtt_basis, sample_basis, outcome, sum(connections)::bigint as connections from {connection_count}"
+        "select dataset, rtt_basis, sample_basis, outcome, sum(connections)::bigint as connections from "
+        "{connection_count}"
         f" where {_OTHERS} group by all order by all",
         "connection_count",
     )
@@ -47,7 +48,8 @@ def connections_sections(view: View) -> list[Section]:
     groups = sorted({(row["dataset"], row["rtt_basis"]) for row in bins})
     if not bins:
         section.absent.append(
-            "Queuing delay of connections: none was counted, or each cell has fewer than 10 hosts and is not shown (small-count suppression)."
+            "Queuing delay of connections: none was counted, or each cell has fewer than 10 hosts and is "
+            "not shown (small-count suppression)."
         )
         return [section]
     curves = [

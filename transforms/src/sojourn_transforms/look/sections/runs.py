@@ -59,7 +59,8 @@ def runs_sections(view: View) -> list[Section]:
         section.items += _figures(view, section, run, number)
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
-            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: tables and configurations count them. "
+            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: tables and "
+            "configurations count them. "
             "Give the folder of a run to see its own."
         )
     section.items += _tables(view, section, runs)
@@ -212,7 +213,8 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
                 median(delay_ns) / 1e6 as median_ms, max(delay_ns) / 1e6 as max_ms
             from (
                 select packets.queuing_delay_ns as delay_ns,
-                    (packets.before_ns - min(packets.before_ns) over ()) // {_INTERVAL_MS * 1_000_000} as interval_number
+                    (packets.before_ns - min(packets.before_ns) over ()) // {_INTERVAL_MS * 1_000_000}
+                    as interval_number
                 from {{stg_lake__packet_pair}} as packets
                 inner join {{stg_lake__capture_pair}} as pairs on packets.source_hash = pairs.source_hash
                 where {_of(run)} and packets.fate = 'delivered'
@@ -254,6 +256,7 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
 
 def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
     items: Items = []
+    columns: tuple[Column, ...]
     n = counted(len(runs), "run")
     delays = _named(view.rows("run_queuing_delay", order="role"), runs)
     if delays:
@@ -418,7 +421,8 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
         of_runs.absent.append("Flow-rate equality and harm: no run has both an application and a TCP flow with a rate.")
         return []
     section.lead = (
-        "Flow-rate equality is 0 if both roles have the same bytes, 1 if the application has all, -1 if TCP has all. Harm is what a role "
+        "Flow-rate equality is 0 if both roles have the same bytes, 1 if the application has all, -1 if "
+        "TCP has all. Harm is what a role "
         "loses to competition, relative to its solo runs; negative harm is a gain."
     )
     columns: tuple[Column, ...] = (

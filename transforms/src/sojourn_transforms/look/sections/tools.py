@@ -28,7 +28,8 @@ def tools_sections(view: View) -> list[Section]:
         return []
     section = Section("tools", "Measurement tools")
     runs = view.select(
-        "select study_id, run_id, string_agg(distinct measurement, ', ' order by measurement) as tools, count(*) as samples,"
+        "select study_id, run_id, string_agg(distinct measurement, ', ' order by measurement) as tools, "
+        "count(*) as samples,"
         " count(distinct phase) filter (where phase = 'idle') > 0 as has_idle,"
         " count(distinct phase) filter (where phase = 'loaded') > 0 as has_load"
         " from {int_run_series_value} group by all order by all",
@@ -38,7 +39,8 @@ def tools_sections(view: View) -> list[Section]:
         section.absent.append("Figures of tools: none of their files belongs to a run.")
         return [section]
     section.lead = (
-        f"{counted(len(runs), 'run')} with {counted(sum(run['samples'] for run in runs), 'sample')} of tools. Loaded is from the first to "
+        f"{counted(len(runs), 'run')} with {counted(sum(run['samples'] for run in runs), 'sample')} of "
+        "tools. Loaded is from the first to "
         "the last moment at which a bulk flow moved data; idle is before it."
     )
     for run in runs:
@@ -134,12 +136,14 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
             ranked as (
                 select measurement, series_number,
                     row_number() over (
-                        order by case any_value(sample_basis) when 'interpolated' then 1 else 0 end, count(value) desc, measurement, series_number
+                        order by case any_value(sample_basis) when 'interpolated' then 1 else 0 end,
+                            count(value) desc, measurement, series_number
                     ) as place,
                     count(*) over () as all_series
                 from chosen group by measurement, series_number
             )
-            select ranked.place, ranked.all_series, chosen.measurement, chosen.series_name, chosen.flow_name, chosen.time_s, chosen.value
+            select ranked.place, ranked.all_series, chosen.measurement, chosen.series_name, chosen.flow_name,
+                chosen.time_s, chosen.value
             from chosen inner join ranked using (measurement, series_number)
             where ranked.place <= {LINES} order by ranked.place, chosen.time_s, chosen.sample_number
             """,
