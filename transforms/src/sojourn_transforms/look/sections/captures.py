@@ -162,6 +162,8 @@ def _median_interval(view: View) -> str:
     # Keys differ with the key of the pseudonyms, and the figure must not.
     numbers: dict[str | None, int] = {}
     numbered = [numbers.setdefault(row["client_host_key"], len(numbers)) for row in rows]
+    if not rows:
+        return "none: no leg to a responder has 10 RTT samples"
     clients = len(numbers)
     if len(rows) > _BOOTSTRAPPED:
         return f"none: {len(rows):,} connections are more than are resampled here; sojourn build counts them by host"
