@@ -13,9 +13,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from sojourn_transforms.figures import STYLE, delay_heat_map, runs_and_boxes, utilisation_boxes
+from sojourn_transforms.figures import DELAY_COLOURS, STYLE, delay_heat_map, runs_and_boxes, utilisation_boxes
 
-__all__ = ["delay_heat_map", "runs_and_boxes", "show", "utilisation_boxes"]
+__all__ = ["DELAY_COLOURS", "delay_heat_map", "runs_and_boxes", "show", "utilisation_boxes"]
 
 plt.style.use(STYLE)
 
