@@ -195,6 +195,12 @@ test-long: setup-tests testbed-image ## What make test leaves out: a Spark worke
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
 
+# Not part of make test: an advisory may appear on any day, and the databases are on the network.
+.PHONY: audit
+audit: ## Compare the locked dependencies with published advisories: pip-audit, cargo-audit, govulncheck (network)
+	@infra/setup/uv.sh install
+	@infra/setup/audit.sh "$(UV)" "$(SOJOURN_VAR)/audit"
+
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets
 	@native/fuzz/run.sh $(SECONDS_EACH)

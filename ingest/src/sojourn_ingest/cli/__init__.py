@@ -66,3 +66,7 @@ def main() -> None:
     except (OperatorError, OSError) as error:
         print(f"error: {_text_of(error)}", file=sys.stderr)
         sys.exit(1)
+    except MemoryError:
+        text = "not enough memory; what was committed stays: run the same command with fewer --workers, or more memory"
+        print(f"error: {text}", file=sys.stderr)
+        sys.exit(1)
