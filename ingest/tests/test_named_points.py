@@ -62,7 +62,9 @@ def test_a_setting_that_names_no_point_is_an_error(at: str) -> None:
         point_of({STOP_AT: at})
 
 
-@pytest.mark.parametrize("fault", ["kill", "kill@x", "boom@facts.written", "eio@facts.written", "torn@commit.published", "@"])
+@pytest.mark.parametrize(
+    "fault", ["kill", "kill@x", "boom@facts.written", "eio@facts.written", "torn@commit.published", "@"]
+)
 def test_a_fault_that_cannot_happen_is_an_error(fault: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         point_of({FAULT: fault})
@@ -88,9 +90,7 @@ def test_a_torn_write_leaves_half_of_the_file(tmp_path: Path) -> None:
         "from pathlib import Path; from sojourn_ingest import named_points; "
         f"named_points.reach('data.flushing', Path({str(file)!r}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, FAULT: "torn@data.flushing"}, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, FAULT: "torn@data.flushing"}, check=False)
     assert done.returncode == -signal.SIGKILL
     assert file.stat().st_size == 50
 

@@ -45,7 +45,9 @@ def publish_small(var: Path, value: float) -> None:
     if not warehouse.exists():
         with duckdb.connect(str(warehouse)) as connection:
             connection.execute("create schema marts")
-            connection.execute("create table marts.delay as select 'r' || i as run_id, i / 2 as mean_ms from range(9) t(i)")
+            connection.execute(
+                "create table marts.delay as select 'r' || i as run_id, i / 2 as mean_ms from range(9) t(i)"
+            )
     publish(warehouse, "marts", [MART], {"value": value}, var / "snapshots")
 
 

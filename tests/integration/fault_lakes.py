@@ -133,7 +133,11 @@ def state_of(var: Path, uri: str | None = None) -> State:
     assert verify(lake, full=True).damages == ()
     assert lake.leftovers() == []
     if uri is None and (var / "lake").exists():
-        others = [path for path in (var / "lake").rglob("*") if path.is_file() and path.suffix not in (".parquet", ".json", ".gz")]
+        others = [
+            path
+            for path in (var / "lake").rglob("*")
+            if path.is_file() and path.suffix not in (".parquet", ".json", ".gz")
+        ]
         assert [path.name for path in others] in ([], ["lock"]), others
     hidden = [path for path in var.glob(".*") if path.name != ".gitignore"]
     assert hidden == []
@@ -160,4 +164,6 @@ def argv_of(step: str, inputs: Path) -> list[str]:
 
 def environment_of(uri: str | None) -> dict[str, str]:
     """Return the environment that leads to a lake that is not below the folder of everything else."""
-    return {} if uri is None else {LAKE_VARIABLE: uri}
+    if uri is None:
+        return {}
+    return {name: value for name, value in os.environ.items() if name.startswith("AWS_")} | {LAKE_VARIABLE: uri}

@@ -39,7 +39,7 @@ RUNS = int(os.environ.get("SOJOURN_FAULT_RUNS") or 500)
 SEED = int(os.environ.get("SOJOURN_FAULT_SEED") or 1)
 KINDS = ("kill", "torn", "eio", "enospc", "slow")
 #: A point is reached up to this often in a step; a later time than that leaves the command undisturbed.
-TIMES = 6
+TIMES = 3
 #: Steps that change the lake, and points that they reach in any storage.
 OF_THE_LAKE = ("ingest", "compact", "forget")
 FOLDERS_ONLY = "object.writing"
@@ -50,7 +50,11 @@ pytestmark = [pytest.mark.integration, pytest.mark.long]
 def chosen(chance: random.Random, steps: tuple[str, ...]) -> tuple[str, str]:
     """Return a step, and a fault at a point that it reaches."""
     step = chance.choice(steps)
-    later = {"ingest": ("object.deleting",), "compact": ("data.flushing", "object.creating"), "forget": ("data.flushing",)}
+    later = {
+        "ingest": ("object.deleting",),
+        "compact": ("data.flushing", "object.creating"),
+        "forget": ("data.flushing",),
+    }
     points = [point for point, where in STEP_OF.items() if where == step] + list(later.get(step, ()))
     if step == "forget":
         points += ["object.writing", "object.creating", "object.created", "commit.published", "object.deleting"]
@@ -128,7 +132,12 @@ def _copy(source: Path, target: Path, source_uri: str | None, target_uri: str | 
 
 
 def _campaign(
-    runner: Commands, inputs: Path, folder: Path, steps: tuple[str, ...], uri: str | None, reader: Commands | None = None
+    runner: Commands,
+    inputs: Path,
+    folder: Path,
+    steps: tuple[str, ...],
+    uri: str | None,
+    reader: Commands | None = None,
 ) -> Counter[str]:
     chance = random.Random(SEED)  # noqa: S311 - no secret
     expected = staged(runner, inputs, folder, steps, uri)
@@ -191,7 +200,14 @@ def test_a_build_that_is_killed_again_and_again_ends_in_the_same_build(tmp_path:
         var = tmp_path / name
         assert run(var, ["ingest", str(inputs), "--workers", "1"]).returncode == 0
         if name == "killed":
-            for point in ("lake.registered", "object.created", "mart.built:1", "mart.built:40", "mart.writing:30", "snapshot.renamed"):
+            for point in (
+                "lake.registered",
+                "object.created",
+                "mart.built:1",
+                "mart.built:40",
+                "mart.writing:30",
+                "snapshot.renamed",
+            ):
                 assert run(var, ["build"], SOJOURN_FAULT=f"kill@{point}").returncode == -signal.SIGKILL, point
                 settle(var, None)
             full = run(var, ["build"], SOJOURN_FAULT="enospc@mart.writing:20")

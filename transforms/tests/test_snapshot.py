@@ -293,7 +293,9 @@ def test_a_snapshot_is_verified_by_sizes_and_by_its_own_name(tmp_path: Path) -> 
     delay = snapshot / "delay.parquet"
     whole = delay.read_bytes()
     delay.write_bytes(whole[:-1])
-    with pytest.raises(DamagedSnapshotError, match=r"delay.parquet has [\d,]+ bytes; expected [\d,]+; run sojourn build"):
+    with pytest.raises(
+        DamagedSnapshotError, match=r"delay.parquet has [\d,]+ bytes; expected [\d,]+; run sojourn build"
+    ):
         refuse_damage(snapshot)
     # What is damaged cannot be called up to date, so that a build publishes it again.
     assert current_build(tmp_path / "snapshots") is None

@@ -252,4 +252,3 @@ def test_a_build_names_the_damaged_file_before_it_does_anything(var: Path, folde
     with pytest.raises(LakeDamagedError, match=r"series/.*is not of the size.*b\.txt.*run sojourn maintain repair"):
         build(Paths(var), lambda _: None)
     assert not (var / "warehouse").exists()
-

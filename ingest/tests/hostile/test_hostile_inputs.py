@@ -57,8 +57,10 @@ def zstd_of_zeros(blocks: int) -> bytes:
     """Return one zstd frame whose blocks repeat one zero byte, 128 KiB each, from four bytes."""
     frame = struct.pack("<IBB", 0xFD2FB528, 0, 7 << 3)  # a window of 128 KiB
     block = 128 * 1024
-    return frame + (struct.pack("<I", block << 3 | 1 << 1)[:3] + b"\0") * (blocks - 1) + (
-        struct.pack("<I", block << 3 | 1 << 1 | 1)[:3] + b"\0"
+    return (
+        frame
+        + (struct.pack("<I", block << 3 | 1 << 1)[:3] + b"\0") * (blocks - 1)
+        + (struct.pack("<I", block << 3 | 1 << 1 | 1)[:3] + b"\0")
     )
 
 
@@ -99,11 +101,17 @@ def write_inputs(folder: Path) -> dict[str, set[str]]:
         "interfaces.pcapng": (pcapng_of_interfaces(1_000_000), {"ok", "partial", "rejected"}),
         "nested-iperf3.json": (b'{"start":{"connected":' + b"[" * NEST, {"rejected"}),
         "nested-webrtc.json": (b'{"getUserMedia":[],"PeerConnections":' + b'{"a":' * NEST, {"rejected"}),
-        "nested-qlog.qlog": (b'{"qlog_version":"0.3","qlog_format":"JSON","traces":' + b"[" * NEST, {"rejected", "partial"}),
+        "nested-qlog.qlog": (
+            b'{"qlog_version":"0.3","qlog_format":"JSON","traces":' + b"[" * NEST,
+            {"rejected", "partial"},
+        ),
         "nested-flent.flent": (b'{"metadata":{},"version":4,"x_values":[],"results":' + b"[" * NEST, {"rejected"}),
         "nested-manifest.json": (b'{"schema":"testbed-manifest/1","x":' + b"[" * NEST, {"rejected"}),
         "nested-webpage.har": (b'{"log":{"version":"1.2","pages":' + b"[" * NEST, {"rejected"}),
-        "nested-lines.jsonl": (b'{"ClientIP":' + b"[" * NEST + b"\n" + b'{"ClientIP":' * NEST + b"\n", {"rejected", "partial"}),
+        "nested-lines.jsonl": (
+            b'{"ClientIP":' + b"[" * NEST + b"\n" + b'{"ClientIP":' * NEST + b"\n",
+            {"rejected", "partial"},
+        ),
         "nested-manifest.yaml": (b"schema: testbed-manifest/1\nx: " + b"[" * 100_000, {"rejected"}),
         "exploding-study.yaml": (exploding_yaml("sojourn_study: 1").encode(), {"rejected"}),
         "exploding-connections.yaml": (exploding_yaml("sojourn_connections: 1").encode(), {"rejected"}),
@@ -111,7 +119,8 @@ def write_inputs(folder: Path) -> dict[str, set[str]]:
         "exploding-manifest.yaml": (exploding_yaml("schema: testbed-manifest/1").encode(), {"rejected"}),
         "description.yaml": (DESCRIPTION.encode(), {"ok"}),
         "one-cell.csv.gz": (
-            gzip.compress(b"start,ip,rtt\n1700000000,192.0.2.1,20\n1700000000,") + gzip.compress(b"a" * (16 * MIB)) * 64,
+            gzip.compress(b"start,ip,rtt\n1700000000,192.0.2.1,20\n1700000000,")
+            + gzip.compress(b"a" * (16 * MIB)) * 64,
             {"ok", "partial", "rejected"},
         ),
         "one-line.txt.gz": (gzip.compress(b"1700000000.5\n") + gzip.compress(b"a" * (16 * MIB)) * 64, {"rejected"}),
@@ -175,7 +184,8 @@ def test_every_hostile_input_has_an_outcome(
 ) -> None:
     found = {path.removeprefix(f"{inputs}/"): commit for path, commit in outcomes.items()}
     told = {
-        name: (found[name].status, found[name].reason, found[name].message) if name in found else None for name in expected
+        name: (found[name].status, found[name].reason, found[name].message) if name in found else None
+        for name in expected
     }
     wrong = {
         name: told[name]
@@ -216,7 +226,9 @@ def test_what_expands_is_found_without_decompressing(tmp_path: Path) -> None:
             refuse_expansion(path)
 
 
-@pytest.mark.parametrize("compress", [lzma.compress, lambda text: pa.compress(text, "zstd", asbytes=True), gzip.compress])
+@pytest.mark.parametrize(
+    "compress", [lzma.compress, lambda text: pa.compress(text, "zstd", asbytes=True), gzip.compress]
+)
 def test_what_is_in_proportion_is_read(compress: object, tmp_path: Path) -> None:
     path = tmp_path / "genuine"
     for text in (b"", os.urandom(300_000), bytes(3 * MIB), b"packet" * 100_000):
