@@ -1,4 +1,4 @@
-"""Public addresses and names that are planted in every input form are in nothing that an ingest, a repair or forget writes.
+"""Public addresses and names, planted in the inputs of every reader, are in nothing that ingest and maintenance write.
 
 The warehouse and snapshots are searched by ``tests/integration/test_privacy.py``.
 """
@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -62,7 +61,7 @@ class Planting:
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[tuple[Path, Planting]]:
+def planted(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> tuple[Path, Planting]:
     folder = tmp_path_factory.mktemp("privacy") / "inputs"
     write_inputs(folder, repository)
     # The sample's runs are many packets of addresses that are not public; their forms are in the other folders too.
@@ -77,7 +76,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
             changed = planting.packets(plain) if is_capture else planting.text(plain)
             if changed != plain:
                 path.write_bytes(gzip.compress(changed, mtime=0) if zipped else changed)
-    yield folder, planting
+    return folder, planting
 
 
 def forms_of(address: str) -> list[bytes]:

@@ -18,11 +18,6 @@ import duckdb
 import obstore.store  # noqa: F401 - loaded here, so that no fork has to
 import pyarrow.parquet as pq
 
-import sojourn_ingest.cli.forgetting
-import sojourn_ingest.cli.ingesting
-import sojourn_ingest.lake.storage.object_store
-import sojourn_transforms.maintenance
-import sojourn_transforms.verifying
 from sojourn_ingest import named_points
 from sojourn_ingest.cli import main
 from sojourn_ingest.paths import Paths

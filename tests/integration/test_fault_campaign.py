@@ -80,7 +80,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URI of a bucket of moto's S3 server, which runs in a process of its own."""
-    import boto3  # noqa: PLC0415 - only here
+    import boto3
 
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
@@ -92,7 +92,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             try:
                 client.create_bucket(Bucket="campaign")
                 break
-            except Exception:  # noqa: BLE001 - the server is not there yet, whatever the client calls that
+            except Exception:
                 if attempt == 59 or server.poll() is not None:
                     raise
                 subprocess.run(["sleep", "1"], check=True)
@@ -123,7 +123,7 @@ def _below(uri: str | None, name: str) -> str | None:
 def _copy(source: Path, target: Path, source_uri: str | None, target_uri: str | None) -> None:
     shutil.copytree(source, target)
     if source_uri is not None and target_uri is not None:
-        from sojourn_ingest.schema import TABLES  # noqa: PLC0415 - only here
+        from sojourn_ingest.schema import TABLES
 
         one, other = open_storage(source_uri), open_storage(target_uri)
         for folder in ("commits", "packs", *(f"data/{name}" for name in TABLES)):
@@ -139,7 +139,7 @@ def _campaign(
     uri: str | None,
     reader: Commands | None = None,
 ) -> Counter[str]:
-    chance = random.Random(SEED)  # noqa: S311 - no secret
+    chance = random.Random(SEED)
     expected = staged(runner, inputs, folder, steps, uri)
     seen: Counter[str] = Counter()
     for number in range(RUNS):

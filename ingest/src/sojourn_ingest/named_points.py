@@ -4,8 +4,8 @@
 without a number it is the first. With ``SOJOURN_STOP_FILE=FILE`` a process pauses there instead (SIGSTOP), once it has
 written its id to FILE; of several processes, such as the tasks of Spark, only the first that comes there.
 
-``SOJOURN_FAULT=enospc@data.flushing:2`` does another thing at a point: see `FAULTS`. Errors and torn writes happen only at
-`WRITES`, the points that come right before something is written, renamed, linked or removed.
+``SOJOURN_FAULT=enospc@data.flushing:2`` does another thing at a point: see `FAULTS`. Errors and torn writes happen only
+at `WRITES`, the points that come right before something is written, renamed, linked or removed.
 
 Without a setting a point is a call of a function that does nothing.
 """

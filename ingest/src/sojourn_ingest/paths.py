@@ -40,7 +40,7 @@ class Paths:
             If it is at a URI that cannot be used.
         """
         # Imported here, because every command knows these folders and few open a lake, which takes Arrow.
-        from sojourn_ingest.lake import Lake, Storage
+        from sojourn_ingest.lake import Lake
 
         return Lake(self.open_storage())
 

@@ -30,7 +30,7 @@ def _refuse_explosion(text: bytes | str) -> None:
             (count,) = open_values.pop()
             anchor = anchors.pop()
         elif isinstance(event, yaml.events.AliasEvent):
-            count, anchor = sizes.get(event.anchor, 1), None
+            count, anchor = sizes.get(str(event.anchor), 1), None
         elif isinstance(event, yaml.events.ScalarEvent):
             count, anchor = 1, event.anchor
         else:

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -160,7 +159,7 @@ def expected(inputs: Path) -> dict[str, set[str]]:
 
 
 @pytest.fixture(scope="module")
-def outcomes(inputs: Path, expected: dict[str, set[str]]) -> Iterator[dict[str, Commit]]:
+def outcomes(inputs: Path, expected: dict[str, set[str]]) -> dict[str, Commit]:
     var = inputs.parent / "var"
     sojourn = str(Path(sys.executable).parent / "sojourn")
 
@@ -175,7 +174,7 @@ def outcomes(inputs: Path, expected: dict[str, set[str]]) -> Iterator[dict[str, 
     print(f"{time.monotonic() - started:.0f} s")
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Traceback" not in done.stderr, done.stderr[-3000:]
-    yield {commit.source_path: commit for commit in Lake(var / "lake").live()}
+    return {commit.source_path: commit for commit in Lake(var / "lake").live()}
 
 
 @pytest.mark.integration
@@ -239,7 +238,7 @@ def test_what_is_in_proportion_is_read(compress: object, tmp_path: Path) -> None
 
 def test_aliases_of_ordinary_size_are_read_and_exploding_ones_are_not() -> None:
     assert load_yaml("a: &x [1, 2]\nb: *x\nc: {<<: &y {d: 1}}") == {"a": [1, 2], "b": [1, 2], "c": {"d": 1}}
-    import yaml  # noqa: PLC0415 - its errors
+    import yaml
 
     with pytest.raises(yaml.YAMLError, match="stand for more than"):
         load_yaml(exploding_yaml("x: 1"))

@@ -18,8 +18,8 @@ from sojourn_ingest.cli.forgetting import host_keys_of
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
 from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
-from sojourn_ingest.lake.storage import kept_of
 from sojourn_ingest.lake.purge import host_key_columns
+from sojourn_ingest.lake.storage import kept_of
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.secrets_file import address_key

@@ -73,8 +73,8 @@ def repair_command(
 ) -> None:
     """Find damage as verify --full does, set the affected sources aside, and name the files to ingest again.
 
-    The outcome of a source that was set aside is rejected, with the reason damaged_in_lake, and builds go on without its
-    facts until it is ingested again. If the source is gone or has another content, its facts stay as they are:
+    The outcome of a source that was set aside is rejected, with the reason damaged_in_lake, and builds go on without
+    its facts until it is ingested again. If the source is gone or has another content, its facts stay as they are:
     put the damaged file back from a backup, or give them up with --drop. A damaged build that was published needs no
     repair: sojourn build publishes it again.
 

@@ -51,14 +51,14 @@ class ContentAttempts:
     def _refuse_change(self, draft: Draft, files: tuple[DataFile, ...]) -> None:
         """Go on if a file is as it was before it was hashed: otherwise its facts may be of another content."""
         if not draft.path.is_file():
-            return  # a recording or a pair, whose name is not a file; or one that was removed, and whose facts are whole
+            # A recording or a pair, whose name is not a file; or one that was removed, whose facts are whole.
+            return
         state = draft.path.stat()
         if (state.st_size, state.st_mtime_ns) != (draft.size_bytes, draft.modified_ns):
             for file in files:
                 self._state.lake.storage.delete(file.path)
-            raise InputError(
-                "changed_while_read", "the file changed while it was read; ingest it again once it is complete"
-            )
+            text = "the file changed while it was read; ingest it again when it is complete"
+            raise InputError("changed_while_read", text)
 
     def _holder(
         self, draft: Draft, chosen: Format, compatible: tuple[str, ...], superseded: dict[str, Commit]

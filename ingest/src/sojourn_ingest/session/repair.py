@@ -1,8 +1,8 @@
 """Repair: damaged facts are set aside, so that builds go on, and their sources are named to be ingested again.
 
 A commit with a damaged file is replaced by one that says so, in the same step as every other change of the lake: it is
-rejected for ``damaged_in_lake``, and the next ingest of its path reads the file again. Facts whose source is no longer
-there are left as they are, damaged, unless they are given up explicitly: a file restored from a backup makes them whole.
+rejected for ``damaged_in_lake``, and the next ingest of its path reads the file again. Facts whose source is gone are
+left as they are, damaged, unless they are given up explicitly: a file restored from a backup makes them whole.
 """
 
 from __future__ import annotations

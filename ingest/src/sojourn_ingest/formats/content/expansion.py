@@ -1,8 +1,9 @@
 """How large a compressed file may become, found from its structure and before anything of it is decompressed.
 
-Whoever reads a compressed file reads all of its plain content, so its time is that of the plain bytes. gzip cannot expand more
-than 1032 times. zstd and xz can: a file of a few MB may stand for terabytes of zeros. The headers of zstd's blocks (RFC
-8878, section 3.1.1.2) and the index at the end of xz (version 1.2.1 of its format, section 4) say how much comes out.
+Whoever reads a compressed file reads all of its plain content, so its time is that of the plain bytes. gzip cannot
+expand more than 1032 times. zstd and xz can: a file of a few MB may stand for terabytes of zeros. The headers of zstd's
+blocks (RFC 8878, section 3.1.1.2) and the index at the end of xz (version 1.2.1 of its format, section 4) say how much
+comes out.
 """
 
 from __future__ import annotations
