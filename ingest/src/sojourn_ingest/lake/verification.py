@@ -14,7 +14,7 @@ from typing import Literal
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.pack import Pack
-from sojourn_ingest.lake.storage import Storage
+from sojourn_ingest.lake.storage import Storage, kept_of
 from sojourn_ingest.lake.stored_commits import LakeDamagedError
 
 REPAIR = "sojourn maintain repair"
@@ -168,6 +168,23 @@ def record_hashes(lake: Lake, on_file: Callable[[str], None] = lambda _: None) -
     return len(hashes)
 
 
+def _damage_of_local(storage: Storage, file: DataFile) -> DamageKind | None:
+    """Return what is wrong with the local file that readers of an object look at; a copy is fetched once more."""
+    kind: DamageKind | None = None
+    for _ in range(2):
+        try:
+            kept = kept_of(storage.local(file.path))
+        except FileNotFoundError:
+            return "missing"
+        kind = "torn" if kept.size_bytes != file.size_bytes else None
+        if kind is None and file.sha256 not in (None, kept.sha256):
+            kind = "altered"
+        if kind is None:
+            return None
+        storage.drop_copy(file.path)
+    return kind
+
+
 def check_files(storage: Storage, files: Iterable[DataFile], sources: Mapping[str, Collection[str]]) -> None:
     """Go on if files that are about to be put together have the sizes and hashes that were recorded.
 
@@ -180,8 +197,7 @@ def check_files(storage: Storage, files: Iterable[DataFile], sources: Mapping[st
         If one is missing or differs.
     """
     for file in files:
-        size = storage.size(file.path)
-        kind = _damage(storage, file, {} if size is None else {file.path: size}, True, lambda _: None)
+        kind = _damage_of_local(storage, file)
         if kind is not None:
             damage = Damage(file, kind, tuple(sources.get(file.path, ())))
             raise LakeDamagedError(told(storage.uri, [damage]))

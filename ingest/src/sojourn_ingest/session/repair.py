@@ -152,8 +152,10 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
         elif plan.unreadable:
             return
         lake = Lake(storage)
+        # What another writer has replaced since the plan was made is not damaged any more.
+        live = {commit.name for commit in lake.live()}
         for source in plan.sources:
-            if source.commit is not None and (give_up or source.state == "same"):
+            if source.commit is not None and source.commit.name in live and (give_up or source.state == "same"):
                 _set_aside(lake, source.commit)
         lake.remove_leftovers()
 
