@@ -190,10 +190,16 @@ test-browser: ## The dashboards in a real browser, over the build of test-integr
 	@.venv/bin/python tests/browser/with_servers.py
 
 .PHONY: test-long
-test-long: setup-tests testbed-image ## What make test leaves out: a Spark worker killed in the middle of a build, 10 million connections
+test-long: setup-tests testbed-image ## What make test leaves out: random faults, 10,000 captures, a Spark worker killed in a build, 10 million connections
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
+
+# Not part of make test: an advisory may appear on any day, and the databases are on the network.
+.PHONY: audit
+audit: ## Compare the locked dependencies with published advisories: pip-audit, cargo-audit, govulncheck (network)
+	@infra/setup/uv.sh install
+	@infra/setup/audit.sh "$(UV)" "$(SOJOURN_VAR)/audit"
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets

@@ -153,6 +153,26 @@ def rename_column(folder: Path) -> None:
     path.write_text(path.read_text().replace('"harm_ratio"', '"harm"'))
 
 
+def list_files(folder: Path) -> Path:
+    """Write the list of files that a build has, and return one of the files."""
+    path = folder / "study.parquet"
+    content = path.read_bytes()
+    entry = {"name": path.name, "rows": 1, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (folder / "files.json").write_text(json.dumps([{**entry, "fingerprint": None}]))
+    return path
+
+
+def tear_a_listed_file(folder: Path) -> None:
+    path = list_files(folder)
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def alter_a_listed_file(folder: Path) -> None:
+    path = list_files(folder)
+    content = path.read_bytes()
+    path.write_bytes(content[:-40] + bytes(40))
+
+
 def other_build_id(folder: Path) -> None:
     (folder / "build.json").write_text('{"build_id": "other"}')
 
@@ -177,6 +197,8 @@ def hostile_name(folder: Path) -> None:
         other_build_id,
         key_without_column,
         hostile_name,
+        tear_a_listed_file,
+        alter_a_listed_file,
     ],
 )
 def test_a_damaged_build_leaves_the_one_before_in_service(
@@ -202,8 +224,12 @@ def test_a_damaged_build_leaves_the_one_before_in_service(
     assert "sojourn_build_stale 1.0" in client.get("/metrics").text
     point(folder, "b1")
     assert client.get("/healthz").json() == {"status": "ok", "build_id": "b1"}
-    with pytest.raises(SnapshotError):
+    with pytest.raises(SnapshotError) as refused:
         Snapshot.open(folder / "b2", Settings())
+    if damage in (tear_a_listed_file, alter_a_listed_file):
+        assert "study.parquet" in str(refused.value)
+        assert str(refused.value).endswith("run sojourn build, which publishes it again")
+        assert "\n" not in str(refused.value)
 
 
 def test_a_damaged_build_is_tried_again(publish: Any, serve: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> None:

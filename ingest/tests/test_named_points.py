@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.named_points import POINTS, STOP_AT, STOP_FILE, point_of
+from sojourn_ingest.named_points import FAULT, FAULTS, POINTS, STOP_AT, STOP_FILE, WRITES, point_of
 
 PROGRAM = """
 from sojourn_ingest import named_points
@@ -61,8 +62,41 @@ def test_a_setting_that_names_no_point_is_an_error(at: str) -> None:
         point_of({STOP_AT: at})
 
 
+@pytest.mark.parametrize(
+    "fault", ["kill", "kill@x", "boom@facts.written", "eio@facts.written", "torn@commit.published", "@"]
+)
+def test_a_fault_that_cannot_happen_is_an_error(fault: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        point_of({FAULT: fault})
+
+
+def test_faults_are_raised_at_the_point_and_time(tmp_path: Path) -> None:
+    for kind, number in (("eio", errno.EIO), ("enospc", errno.ENOSPC)):
+        reach = point_of({FAULT: f"{kind}@data.flushing:2"})
+        reach("data.flushing", tmp_path)
+        reach("facts.writing", tmp_path)
+        with pytest.raises(OSError, match=str(tmp_path)) as raised:
+            reach("data.flushing", tmp_path)
+        assert raised.value.errno == number
+        reach("data.flushing", tmp_path)
+    assert set(FAULTS) == {"kill", "eio", "enospc", "torn", "slow"}
+    assert set(POINTS) > set(WRITES)
+
+
+def test_a_torn_write_leaves_half_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "written"
+    file.write_bytes(bytes(100))
+    program = (
+        "from pathlib import Path; from sojourn_ingest import named_points; "
+        f"named_points.reach('data.flushing', Path({str(file)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, FAULT: "torn@data.flushing"}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert file.stat().st_size == 50
+
+
 def test_every_point_is_come_to_somewhere(repository: Path) -> None:
     folders = (repository / package / "src" for package in ("ingest", "transforms"))
     sources = [path.read_text() for folder in folders for path in folder.rglob("*.py")]
-    reached = {point for point in POINTS if any(f'named_points.reach("{point}")' in text for text in sources)}
+    reached = {point for point in POINTS if any(f'named_points.reach("{point}"' in text for text in sources)}
     assert reached == set(POINTS)

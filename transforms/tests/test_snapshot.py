@@ -11,6 +11,7 @@ import pytest
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer
+from sojourn_snapshot.verification import damages, refuse_damage
 from sojourn_transforms.catalogue import Mart, MartColumn, marts_in
 from sojourn_transforms.mart_files import RepeatedKeyError
 from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish
@@ -275,3 +276,47 @@ def test_a_mart_without_grain_or_key_is_refused() -> None:
     }
     with pytest.raises(ValueError, match=r"mart delay: .* needs grain and key"):
         marts_in({"nodes": {"model.sojourn.delay": node}})
+
+
+def test_a_snapshot_is_verified_by_sizes_and_by_its_own_name(tmp_path: Path) -> None:
+    build_id, _ = put(tmp_path, ("a", 1.0), ("b", 2.0))
+    snapshot = tmp_path / "snapshots" / build_id
+    assert damages(snapshot, full=True) == []
+    for name in ("delay.parquet", "build.json", "catalog.json", "files.json"):
+        path = snapshot / name
+        whole = path.read_bytes()
+        altered = whole.replace(b"duckdb", b"DuckDB") if name == "build.json" else whole.replace(b"run", b"ruN")
+        assert altered != whole or name == "files.json"
+        path.write_bytes(altered if altered != whole else whole.replace(b"delay", b"Delay"))
+        assert len(damages(snapshot, full=True)) == 1, name
+        path.write_bytes(whole)
+    delay = snapshot / "delay.parquet"
+    whole = delay.read_bytes()
+    delay.write_bytes(whole[:-1])
+    with pytest.raises(
+        DamagedSnapshotError, match=r"delay.parquet has [\d,]+ bytes; expected [\d,]+; run sojourn build"
+    ):
+        refuse_damage(snapshot)
+    # What is damaged cannot be called up to date, so that a build publishes it again.
+    assert current_build(tmp_path / "snapshots") is None
+    assert put(tmp_path, ("a", 1.0), ("b", 2.0)) == (build_id, False)
+    assert delay.read_bytes() == whole
+    assert damages(snapshot, full=True) == []
+
+
+def test_a_torn_pointer_is_written_again(tmp_path: Path) -> None:
+    build_id, _ = put(tmp_path, ("a", 1.0))
+    for content in (b"", b'{"build_id"', b"\x00" * 64):
+        (tmp_path / "snapshots" / "CURRENT").write_bytes(content)
+        assert current_build(tmp_path / "snapshots") is None
+        assert put(tmp_path, ("a", 1.0)) == (build_id, False)
+        assert read_pointer(tmp_path / "snapshots").build_id == build_id  # type: ignore[union-attr]
+
+
+def test_what_a_killed_publication_left_is_removed(tmp_path: Path) -> None:
+    put(tmp_path, ("a", 1.0))
+    for name in (".staging-1", ".damaged-1"):
+        (tmp_path / "snapshots" / name).mkdir()
+    (tmp_path / "snapshots" / ".CURRENT-1").write_text("{")
+    put(tmp_path, ("a", 2.0))
+    assert [path.name for path in (tmp_path / "snapshots").iterdir() if path.name.startswith(".")] == []

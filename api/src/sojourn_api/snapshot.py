@@ -26,6 +26,7 @@ from sojourn_snapshot.documents import read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer
+from sojourn_snapshot.verification import REBUILD, damages, refuse_damage
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +101,7 @@ class Snapshot:
         try:
             catalogue = read_catalogue(folder, Catalogue)
             build = read_build(folder)
+            refuse_damage(folder)
         except DamagedSnapshotError as error:
             raise SnapshotError(f"build {folder.name}: {error}") from error
         connection = duckdb.connect(
@@ -120,7 +122,10 @@ class Snapshot:
             )
         except (duckdb.Error, OSError, DamagedSnapshotError) as error:
             connection.close()
-            raise SnapshotError(f"build {folder.name}: {error}") from error
+            # A file that changed without changing its size is named; DuckDB says what it stumbled over, not why.
+            changed = damages(folder, full=True)
+            text = f"{changed[0]}; run {REBUILD}, which publishes it again" if changed else str(error)
+            raise SnapshotError(f"build {folder.name}: {text}") from error
         except SnapshotError:
             connection.close()
             raise

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn_ingest import named_points
+
 # What the extension gives in the place of the keys of a forgotten host.
 FORGOTTEN = "forgotten"
 
@@ -69,8 +71,28 @@ def add_to_list(
     record = {"forgotten_ns": forgotten_ns, "rows": dict(sorted(rows.items()))}
     new = [json.dumps(entry | record) for entry in named]
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "a", encoding="utf-8") as handle:
-        handle.write("".join(f"{line}\n" for line in new))
-        handle.flush()
-        os.fsync(handle.fileno())
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if before and not before.endswith("\n"):
+        before += "\n"
+    # The whole list under another name, and then a rename: a host that was on the list never falls off it.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+            handle.write(before + "".join(f"{line}\n" for line in new))
+            handle.flush()
+            named_points.reach("list.writing", temporary)
+            os.fsync(handle.fileno())
+        named_points.reach("list.renaming")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    for other in path.parent.glob(f".{path.name}.*"):
+        # One that was killed before the rename; the lake is held, so nobody else is writing one.
+        other.unlink()
+    named_points.reach("host.listed")

@@ -1,55 +1,132 @@
-"""Points in the course of a command at which it stops, so that a test kills it exactly there.
+"""Points in the course of a command at which a test makes it fail: killed, a disk that fails or is full, a torn write.
 
 ``SOJOURN_STOP_AT=commit.published:3`` ends the process by SIGKILL when it reaches that point for the third time;
 without a number it is the first. With ``SOJOURN_STOP_FILE=FILE`` a process pauses there instead (SIGSTOP), once it has
 written its id to FILE; of several processes, such as the tasks of Spark, only the first that comes there.
 
-Without the setting a point is a call of a function that does nothing.
+``SOJOURN_FAULT=enospc@data.flushing:2`` does another thing at a point: see `FAULTS`. Errors and torn writes happen only
+at `WRITES`, the points that come right before something is written, renamed, linked or removed.
+
+Without a setting a point is a call of a function that does nothing.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 STOP_AT = "SOJOURN_STOP_AT"
 STOP_FILE = "SOJOURN_STOP_FILE"
+FAULT = "SOJOURN_FAULT"
+#: What a slow step takes more.
+SLOW_S = 0.2
 
-#: Every point, and what has just happened there.
-POINTS = {
+#: What may happen at a point, and what it stands for.
+FAULTS = {
+    "kill": "the process is killed",
+    "eio": "the disk reports an error (EIO)",
+    "enospc": "the disk is full (ENOSPC)",
+    "torn": "half of the file is on the disk, and the process is killed",
+    "slow": f"from here on, this step takes {SLOW_S} s more each time",
+}
+
+#: Points right before a write, rename, link, conditional put or removal, and what is about to happen.
+WRITES = {
+    "facts.writing": "rows of one source go into a file that no commit names",
+    "data.flushing": "a file of facts, which no commit names yet, is brought to the disk or uploaded",
+    "object.writing": "a commit, pack or hold is brought to the disk under a name that nobody reads",
+    "object.creating": "a commit, pack or hold appears, by a link, a rename or a conditional put",
+    "object.deleting": "an object that nothing names is removed",
+    "compaction.writing": "rows of several sources go into a file that no pack names",
+    "list.writing": "the list of forgotten hosts, with one more, is brought to the disk under another name",
+    "list.renaming": "the list of forgotten hosts is replaced",
+    "mart.writing": "one file of a mart is brought to the disk in a folder that nobody reads",
+    "snapshot.renaming": "the folder of a finished snapshot gets its name",
+    "pointer.renaming": "CURRENT is replaced, by which the snapshot is served",
+    "snapshot.removing": "an old snapshot is removed",
+}
+
+#: Every point, and what has just happened there, or for `WRITES` what is about to.
+POINTS = WRITES | {
     "facts.written": "the facts of one source are on the disk, and no commit names them",
+    "object.created": "a commit, pack or hold has appeared, and its other name is still there",
     "commit.published": "one commit is visible",
     "compaction.written": "the files of a compaction are on the disk, and no pack names them",
     "pack.published": "one pack is visible, and what it replaces is not removed yet",
+    "host.listed": "a host is on the list of forgotten hosts, and its rows are in the lake",
+    "lake.registered": "the warehouse sees the lake's files, and no mart is built",
     "mart.built": "dbt has built one mart",
+    "snapshot.written": "every file of a snapshot is on the disk, in a folder that nobody reads",
+    "snapshot.renamed": "a snapshot has its name, and CURRENT names the one before",
+    "pointer.renamed": "CURRENT names the new snapshot, and old ones are not removed yet",
 }
 
 
-class _Stop:
-    """Counts how often a point is reached, and stops the process at the requested one."""
+class Reach(Protocol):
+    """What is called at each point, with its name and the file that is being written there, if it is one."""
 
-    def __init__(self, point: str, times: int, file: Path | None) -> None:
+    def __call__(self, point: str, file: Path | None = None) -> None:
+        """Go on, or do what the settings say."""
+
+
+class _Once:
+    """Counts how often a point is reached, and acts at the requested time."""
+
+    def __init__(self, point: str, times: int, act: Callable[[Path | None], None], *, again: bool = False) -> None:
         self._point = point
         self._left = times
-        self._file = file
+        self._act = act
+        self._again = again
         self._lock = threading.Lock()
 
-    def __call__(self, point: str) -> None:
+    def __call__(self, point: str, file: Path | None = None) -> None:
         if point != self._point:
             return
         with self._lock:
             self._left -= 1
-            if self._left == 0:
-                self._stop()
+            if self._left == 0 or (self._again and self._left < 0):
+                self._act(file)
 
-    def _stop(self) -> None:
-        if self._file is None:
-            os.kill(os.getpid(), signal.SIGKILL)
-        elif _claimed(self._file):
+
+def _kill(_: Path | None) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _pause(claim: Path) -> Callable[[Path | None], None]:
+    def pause(_: Path | None) -> None:
+        if _claimed(claim):
             os.kill(os.getpid(), signal.SIGSTOP)
+
+    return pause
+
+
+def _fail(number: int) -> Callable[[Path | None], None]:
+    def fail(file: Path | None) -> None:
+        raise OSError(number, os.strerror(number), None if file is None else str(file))
+
+    return fail
+
+
+def _tear(file: Path | None) -> None:
+    if file is not None and file.is_file():
+        os.truncate(file, file.stat().st_size // 2)
+    _kill(file)
+
+
+def _act_of(fault: str) -> Callable[[Path | None], None]:
+    return {
+        "kill": _kill,
+        "eio": _fail(errno.EIO),
+        "enospc": _fail(errno.ENOSPC),
+        "torn": _tear,
+        "slow": lambda _: time.sleep(SLOW_S),
+    }[fault]
 
 
 def _claimed(file: Path) -> bool:
@@ -65,29 +142,42 @@ def _claimed(file: Path) -> bool:
     return True
 
 
-def _pass_by(point: str) -> None:
+def _pass_by(point: str, file: Path | None = None) -> None:
     """Go on: no point is set."""
 
 
-def point_of(environment: Mapping[str, str]) -> Callable[[str], None]:
+def _point_and_times(setting: str, text: str) -> tuple[str, int]:
+    point, _, times = text.partition(":")
+    if point not in POINTS:
+        raise ValueError(f"{setting}={text}: no such point; expected one of {', '.join(POINTS)}")
+    if times and not (times.isascii() and times.isdigit() and int(times) > 0):
+        raise ValueError(f"{setting}={text}: expected a number from 1 on behind the colon")
+    return point, int(times or 1)
+
+
+def point_of(environment: Mapping[str, str]) -> Reach:
     """Return the function to be called at each point with its name.
 
     Raises
     ------
     ValueError
-        If the setting names no point, or what follows its colon is not a number.
+        If a setting names no point or fault, what follows its colon is not a number, or the fault cannot happen there.
     """
-    wanted = environment.get(STOP_AT)
-    if not wanted:
-        return _pass_by
-    point, _, times = wanted.partition(":")
-    if point not in POINTS:
-        raise ValueError(f"{STOP_AT}={wanted}: no such point; expected one of {', '.join(POINTS)}")
-    if times and not (times.isascii() and times.isdigit() and int(times) > 0):
-        raise ValueError(f"{STOP_AT}={wanted}: expected a number from 1 on behind the colon")
-    file = environment.get(STOP_FILE)
-    return _Stop(point, int(times or 1), Path(file) if file else None)
+    stop, fault = environment.get(STOP_AT), environment.get(FAULT)
+    if fault:
+        kind, _, where = fault.partition("@")
+        if kind not in FAULTS:
+            raise ValueError(f"{FAULT}={fault}: expected {', '.join(FAULTS)}, then @ and a point")
+        point, times = _point_and_times(FAULT, where)
+        if kind not in ("kill", "slow") and point not in WRITES:
+            raise ValueError(f"{FAULT}={fault}: nothing is written at this point; expected one of {', '.join(WRITES)}")
+        return _Once(point, times, _act_of(kind), again=kind == "slow")
+    if stop:
+        point, times = _point_and_times(STOP_AT, stop)
+        claim = environment.get(STOP_FILE)
+        return _Once(point, times, _pause(Path(claim)) if claim else _kill)
+    return _pass_by
 
 
 #: To be called at each point, with its name.
-reach = point_of(os.environ)
+reach: Reach = point_of(os.environ)

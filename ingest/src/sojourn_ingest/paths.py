@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sojourn_ingest.lake import Lake
+    from sojourn_ingest.lake import Lake, Storage
 
 LAKE_VARIABLE = "SOJOURN_LAKE"
 
@@ -42,7 +42,19 @@ class Paths:
         # Imported here, because every command knows these folders and few open a lake, which takes Arrow.
         from sojourn_ingest.lake import Lake
 
-        return Lake(self.lake) if self.lake_uri is None else Lake(self.lake_uri, self.lake_cache)
+        return Lake(self.open_storage())
+
+    def open_storage(self) -> Storage:
+        """Return the storage of the lake, of which nothing is read yet: what repairs a lake begins with it.
+
+        Raises
+        ------
+        StorageError
+            If it is at a URI that cannot be used.
+        """
+        from sojourn_ingest.lake.storage import open_storage
+
+        return open_storage(self.lake) if self.lake_uri is None else open_storage(self.lake_uri, self.lake_cache)
 
     @property
     def lake_cache(self) -> Path:

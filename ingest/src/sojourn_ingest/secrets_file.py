@@ -76,6 +76,9 @@ def ensure_secrets(path: Path) -> dict[str, str]:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
         handle.write(body)
+        handle.flush()
+        # A lost key would make every pseudonym of the lake another.
+        os.fsync(handle.fileno())
     _keep_out_of_git(path.parent)
     if path.exists():
         temporary.replace(path)

@@ -8,6 +8,38 @@ import yaml
 
 #: libyaml's parser, where PyYAML was built with it: the same documents and errors, ten times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: Values that a document may stand for once its aliases are put in, and how deep they may be nested.
+MOST_VALUES = 1_000_000
+MOST_DEPTH = 100
+
+
+def _refuse_explosion(text: bytes | str) -> None:
+    """Go on if a document is of a size that a person would write, counted by its events: nothing is built for it."""
+    sizes: dict[str, int] = {}
+    # Of each collection that is open: its anchor, and how many values it has so far.
+    open_values: list[list[int]] = [[0]]
+    anchors: list[str | None] = []
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.events.CollectionStartEvent):
+            open_values.append([1])
+            anchors.append(event.anchor)
+            if len(anchors) > MOST_DEPTH:
+                raise yaml.YAMLError(f"nested more than {MOST_DEPTH} deep; write it flatter")
+            continue
+        if isinstance(event, yaml.events.CollectionEndEvent):
+            (count,) = open_values.pop()
+            anchor = anchors.pop()
+        elif isinstance(event, yaml.events.AliasEvent):
+            count, anchor = sizes.get(str(event.anchor), 1), None
+        elif isinstance(event, yaml.events.ScalarEvent):
+            count, anchor = 1, event.anchor
+        else:
+            continue
+        if anchor is not None:
+            sizes[anchor] = count
+        open_values[-1][0] += count
+        if open_values[-1][0] > MOST_VALUES:
+            raise yaml.YAMLError(f"its aliases stand for more than {MOST_VALUES:,} values; write them out")
 
 
 def load_yaml(text: bytes | str) -> Any:
@@ -16,6 +48,7 @@ def load_yaml(text: bytes | str) -> Any:
     Raises
     ------
     yaml.YAMLError
-        If it is not YAML.
+        If it is not YAML, or its aliases stand for far more than was written, or it is nested too deeply.
     """
+    _refuse_explosion(text)
     return yaml.load(text, Loader=_LOADER)  # noqa: S506, the loader is a safe one

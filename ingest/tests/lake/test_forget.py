@@ -19,6 +19,7 @@ from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_
 from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.purge import host_key_columns
+from sojourn_ingest.lake.storage import kept_of
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.secrets_file import address_key
@@ -150,9 +151,10 @@ def test_rows_in_a_file_shared_by_many_commits_go(tmp_path: Path, data: Path) ->
             own = [(commit, file) for commit in lake.live() for file in commit.files if file.table == table]
             path = f"data/{table}/put-together.parquet"
             content = pa.concat_tables([pq.read_table(lake.storage.local(file.path)) for _, file in own])
-            pq.write_table(content, lake.storage.draft(path))
+            draft = lake.storage.draft(path)
+            pq.write_table(content, draft)
             parts = tuple(Part(f.path, c.source_path, c.content_hash, c.decoder_version) for c, f in own)
-            shared.append(SharedFile(DataFile(table, path, content.num_rows, 1), parts))
+            shared.append(SharedFile(DataFile.of(table, path, content.num_rows, kept_of(draft)), parts))
         lake.publish_pack(Pack(tuple(lake.live()), tuple(shared)))
         lake.remove_leftovers()
     others = [row for row in rows(lake, "connection") if row["client_host_key"] != key_of(HOST)]

@@ -278,15 +278,15 @@ def test_what_was_rejected_is_tried_again_once_it_is_described(tmp_path: Path, i
 def test_a_reader_that_failed_once_is_tried_again(
     tmp_path: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sojourn_ingest.lake import FactWriter
+    from sojourn_ingest.formats.capture.capture import Capture
 
     write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
 
-    def full_disk(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    def fails(*_: object) -> None:
+        raise RuntimeError("out of order")
 
     with monkeypatch.context() as patched:
-        patched.setattr(FactWriter, "write", full_disk)
+        patched.setattr(Capture, "read", fails)
         assert ingest(tmp_path, inputs)["a.pcap"].commit.status == "rejected"
     assert ingest(tmp_path, inputs)["a.pcap"].commit.status == "ok"
     assert len(rows(tmp_path, "flow")) == 1

@@ -6,14 +6,18 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 import sojourn_statistics
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.catalogue import Catalogue, read_catalogue
 from sojourn_transforms import __version__
@@ -25,6 +29,12 @@ from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"
 """The test that finds days and months whose kept counts differ from those of their sources."""
+
+
+OF_READING = re.compile(
+    r"parquet|decompress|thrift|protocol|corrupt|buffer|magic|snappy|zstd|deserializ", re.IGNORECASE
+)
+"""Words in errors of DuckDB and Spark that a file with other bytes than were written may cause."""
 
 
 class BuildError(RuntimeError):
@@ -89,6 +99,8 @@ def build(
     ------
     BuildError
         If a model or test failed, the lake is empty, or a setting has no sense.
+    LakeDamagedError
+        If a file of the lake is missing, torn or altered.
     """
     project = find_project()
     lake = paths.open_lake()
@@ -128,11 +140,18 @@ def _build_and_publish(
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
     with lake.reading(), engine.running():
+        refuse_damage(lake)
         # From here on the build sees the lake as it is now, even if files are ingested or compacted meanwhile.
         fingerprint = inputs_fingerprint(lake, project)
         try:
             report = engine.build_marts(project, lake, on_step)
-        except DbtError as error:
+        except (DbtError, duckdb.Error) as error:
+            # A file that changed without changing its size is found by its hash; if none is, the error stands as it is.
+            # Every byte is read for that, so only for an error of a kind that such a file causes.
+            if OF_READING.search(str(error)):
+                refuse_damage(lake, full=True)
+            if isinstance(error, duckdb.Error):
+                raise
             advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
             raise BuildError(f"{error}; nothing was published, the previous build is still served{advice}") from error
         on_step("comparing configurations")

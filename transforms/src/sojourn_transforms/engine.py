@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from sojourn_ingest import named_points
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.dbt.fingerprint import models_fingerprint
@@ -98,6 +99,7 @@ class DuckDbEngine:
 
         on_step("registering the lake's files")
         register_lake(self._paths.warehouse, lake)
+        named_points.reach("lake.registered")
         warehouse, fingerprint = self._paths.warehouse, models_fingerprint(project) + _forgotten(self._paths)
         is_full = self._full or models_fingerprint_of(warehouse) != fingerprint
         report = run_dbt(

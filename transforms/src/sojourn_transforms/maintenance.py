@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES
-from sojourn_ingest.lake import Lake, LakeBusyError
+from sojourn_ingest.lake import Lake, LakeBusyError, LakeDamagedError
 from sojourn_ingest.lake.compaction import (
     CompactionError,
     CompactionPlan,
@@ -83,7 +83,7 @@ def run_compaction(
             if not plan.is_empty:
                 settings = SparkSettings.from_options(*spark) if spark is not None else None
                 _compact(paths, lake, plan, settings, lambda step: shown.update(escape(step)))
-    except (LakeBusyError, CompactionError, SparkError) as error:
+    except (LakeBusyError, LakeDamagedError, CompactionError, SparkError) as error:
         raise _fail(str(error)) from error
     _say_plan(out, plan, "were")
 

@@ -14,7 +14,9 @@ from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkC
 VarOption = Annotated[Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")]
 
 maintain = typer.Typer(
-    name="maintain", no_args_is_help=True, help="Keep a lake in order: put small files together, let old facts go."
+    name="maintain",
+    no_args_is_help=True,
+    help="Keep a lake in order: find and repair damage, put small files together, let old facts go.",
 )
 
 
@@ -29,6 +31,62 @@ def status_command(var: VarOption = None) -> None:
     from sojourn_transforms.maintenance import show_status
 
     show_status(var)
+
+
+@maintain.command("verify", short_help="Find files that are missing, torn or altered.")
+def verify_command(
+    var: VarOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read every byte and compare hashes; otherwise only sizes are compared.")
+    ] = False,
+    add_hashes: Annotated[
+        bool,
+        typer.Option("--add-hashes", help="Record the hashes of files that an older version wrote without one."),
+    ] = False,
+) -> None:
+    """Compare every file of the lake and of the published builds with what was recorded when it was written.
+
+    Each file that is missing, torn or altered is named with the source whose facts are in it, and the status is 1 if
+    there is one. Nothing is changed unless --add-hashes is given.
+
+    For example:
+
+      sojourn maintain verify
+
+      sojourn maintain verify --full
+    """
+    from sojourn_transforms.verifying import run_verify
+
+    run_verify(var, full, add_hashes)
+
+
+@maintain.command("repair", short_help="Set damaged facts aside, and name the files to ingest again.")
+def repair_command(
+    var: VarOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    drop: Annotated[
+        bool,
+        typer.Option(
+            "--drop", help="Give up also the facts whose source is gone or has another content. They are lost."
+        ),
+    ] = False,
+) -> None:
+    """Find damage as verify --full does, set the affected sources aside, and name the files to ingest again.
+
+    The outcome of a source that was set aside is rejected, with the reason damaged_in_lake, and builds go on without
+    its facts until it is ingested again. If the source is gone or has another content, its facts stay as they are:
+    put the damaged file back from a backup, or give them up with --drop. A damaged build that was published needs no
+    repair: sojourn build publishes it again.
+
+    For example:
+
+      sojourn maintain repair --dry-run
+
+      sojourn maintain repair
+    """
+    from sojourn_transforms.verifying import run_repair
+
+    run_repair(var, dry_run, drop)
 
 
 @maintain.command("compact", short_help="Put small files together.")

@@ -18,8 +18,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from sojourn_ingest import named_points
+from sojourn_ingest.lake.parquet_files import parquet_writer
+from sojourn_ingest.lake.storage.folder import flush
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import MartFile, has_bytes, read_files, sha256_of
 from sojourn_transforms.catalogue import Mart
@@ -157,12 +159,15 @@ class MartFiles:
         result = self._connection.sql(self._statement(mart, f"{condition} order by {order}"))
         reader: pa.RecordBatchReader = result.to_arrow_reader(ROW_GROUP_ROWS)
         rows, path, last = 0, self._folder / name, None
-        with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
+        with parquet_writer(path, reader.schema, compression="zstd") as writer:
             for batch in reader:
                 rows += batch.num_rows
                 last = _check_key(mart, batch, last)
                 writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_ROWS)
-        return MartFile(name, rows, path.stat().st_size, sha256_of(path), fingerprint)
+        file = MartFile(name, rows, path.stat().st_size, sha256_of(path), fingerprint)
+        named_points.reach("mart.writing", path)
+        flush(path)
+        return file
 
 
 def _check_key(mart: Mart, batch: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch | None:

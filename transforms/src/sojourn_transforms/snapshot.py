@@ -6,8 +6,6 @@ when it was made; the pointer does.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -17,22 +15,28 @@ from typing import Any
 
 import duckdb
 
+from sojourn_ingest import named_points
+from sojourn_ingest.lake.storage.folder import flush
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, write_catalogue
 from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
-from sojourn_snapshot.files import MartFile, is_intact, write_files
-from sojourn_snapshot.pointer import Pointer, read_pointer, write_pointer
+from sojourn_snapshot.files import FILES, MartFile, is_intact, write_files
+from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer, write_pointer
+from sojourn_snapshot.verification import build_id_of, damages
 from sojourn_transforms.catalogue import Mart
 from sojourn_transforms.mart_files import DateFingerprints, MartFiles
 
-BUILD_ID_DIGITS = 16
 SNAPSHOTS_KEPT = 3
 
 
 def current_build(snapshots: Path) -> dict[str, Any] | None:
-    """Return build.json of what is being served, or None if there is none that can be read."""
-    published = read_pointer(snapshots)
-    if published is None:
+    """Return build.json of what is being served, or None if there is none that can be read, or files of it are gone."""
+    try:
+        published = read_pointer(snapshots)
+    except DamagedSnapshotError:
+        # A pointer that was torn is written again by the next build, which finds its snapshot there already.
+        return None
+    if published is None or damages(snapshots / published.build_id, full=False):
         return None
     try:
         return read_build(snapshots / published.build_id)
@@ -63,14 +67,13 @@ def publish(
         If two rows of a mart have the same key.
     """
     snapshots.mkdir(parents=True, exist_ok=True)
+    _remove_unfinished(snapshots)
     staging = snapshots / f".staging-{os.getpid()}"
-    shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
     try:
         entries: list[Dataset] = []
         files: list[MartFile] = []
-        published = read_pointer(snapshots)
-        before = None if published is None or full else snapshots / published.build_id
+        before = None if full else _before(snapshots)
         with duckdb.connect(str(warehouse), read_only=True) as connection:
             if memory is not None:
                 connection.execute("set memory_limit = ?", [memory])
@@ -83,14 +86,14 @@ def publish(
                 entries.append(mart.dataset(sum(file.rows for file in of_mart), writer.types(mart)))
         write_catalogue(staging, Catalogue(datasets=tuple(entries)))
         write_files(staging, files)
-        digest = hashlib.sha256(json.dumps(build, sort_keys=True).encode())
-        digest.update((staging / CATALOGUE).read_bytes())
-        for file in sorted(files, key=lambda file: file.name):
-            digest.update(f"{file.name} {file.sha256}\n".encode())
-        build_id = digest.hexdigest()[:BUILD_ID_DIGITS]
+        build_id = build_id_of(build, (staging / CATALOGUE).read_bytes(), files)
         write_document(staging / BUILD, {"build_id": build_id, **build})
+        for name in (CATALOGUE, FILES, BUILD):
+            flush(staging / name)
+        named_points.reach("snapshot.written")
         target = snapshots / build_id
         is_new = not target.exists()
+        named_points.reach("snapshot.renaming")
         if is_new:
             staging.replace(target)
         elif not is_intact(target):
@@ -98,12 +101,33 @@ def publish(
             target.replace(damaged)
             staging.replace(target)
             shutil.rmtree(damaged)
+        flush(snapshots)
+        named_points.reach("snapshot.renamed")
         published_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        write_pointer(snapshots, Pointer(build_id=build_id, published_at=published_at))
+        pointer = Pointer(build_id=build_id, published_at=published_at)
+        write_pointer(snapshots, pointer, lambda file: named_points.reach("pointer.renaming", file))
+        named_points.reach("pointer.renamed")
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     _remove_old(snapshots, build_id)
     return build_id, is_new
+
+
+def _remove_unfinished(snapshots: Path) -> None:
+    # What a killed build left; builds exclude one another by a lock, so nobody is writing these.
+    for path in snapshots.glob(".*"):
+        if path.name.startswith((".staging-", ".damaged-")):
+            shutil.rmtree(path)
+        elif path.name.startswith(f".{CURRENT}-"):
+            path.unlink()
+
+
+def _before(snapshots: Path) -> Path | None:
+    try:
+        published = read_pointer(snapshots)
+    except DamagedSnapshotError:
+        return None
+    return None if published is None else snapshots / published.build_id
 
 
 def _remove_old(snapshots: Path, build_id: str) -> None:
@@ -111,4 +135,5 @@ def _remove_old(snapshots: Path, build_id: str) -> None:
     builds = [path for path in snapshots.iterdir() if path.is_dir() and not path.name.startswith(".")]
     builds.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in [p for p in builds if p.name != build_id][SNAPSHOTS_KEPT - 1 :]:
+        named_points.reach("snapshot.removing")
         shutil.rmtree(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
 from importlib.metadata import entry_points
@@ -52,10 +53,21 @@ def application() -> typer.Typer:
     return app
 
 
+def _text_of(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}No space left on device; make room and run the same command again, what was committed stays"
+    return str(error)
+
+
 def main() -> None:
     """Run the command line; what its user can correct ends in one line."""
     try:
         application()()
     except (OperatorError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_text_of(error)}", file=sys.stderr)
+        sys.exit(1)
+    except MemoryError:
+        text = "not enough memory; what was committed stays: run the same command with fewer --workers, or more memory"
+        print(f"error: {text}", file=sys.stderr)
         sys.exit(1)

@@ -116,7 +116,7 @@ def _mmdb_rows(path: Path) -> Rows:
                 prefixes.append(str(network))
                 asns.append(_asn(_first(record, ("autonomous_system_number", "asn"))))
                 countries.append(_country(_first(record, ("country", "registered_country", "country_code"))))
-    except (maxminddb.InvalidDatabaseError, ValueError) as error:
+    except (maxminddb.InvalidDatabaseError, ValueError, RecursionError) as error:
         raise InputError("corrupt_record", f"{path}: damaged MMDB file: {one_line(error)}") from error
     return prefixes, asns, countries
 

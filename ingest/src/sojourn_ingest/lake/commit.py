@@ -13,17 +13,47 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from sojourn_ingest.lake.storage import Kept
+
 FORMAT_VERSION = 1
+#: The member that has the SHA-256 of all others; commits of versions that recorded none lack it.
+CHECKSUM = "checksum"
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def without_unknown_hashes(content: Any) -> Any:
+    """Return a commit or pack as told by ``asdict``, without hashes that are None.
+
+    What was written without hashes so keeps its text, from which the name of a pack is made.
+    """
+    if isinstance(content, dict):
+        told = {name: without_unknown_hashes(value) for name, value in content.items()}
+        return {name: value for name, value in told.items() if name != "sha256" or value is not None}
+    if isinstance(content, list | tuple):
+        return [without_unknown_hashes(item) for item in content]
+    return content
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a commit; ``path`` is relative to the lake."""
+    """One Parquet file of a commit; ``path`` is relative to the lake.
+
+    ``sha256`` is the hash of its bytes; None if a version wrote it that recorded none.
+    """
 
     table: str
     path: str
     rows: int
     size_bytes: int
+    sha256: str | None = None
+
+    @classmethod
+    def of(cls, table: str, path: str, rows: int, kept: Kept) -> DataFile:
+        """Return the file as the storage has kept it."""
+        return cls(table, path, rows, kept.size_bytes, kept.sha256)
 
 
 @dataclass(frozen=True)
@@ -88,7 +118,8 @@ class Commit:
 
     def to_json(self) -> str:
         """Return the commit as JSON."""
-        return json.dumps({"version": FORMAT_VERSION, **asdict(self)}, indent=1, sort_keys=True) + "\n"
+        content = {"version": FORMAT_VERSION, **without_unknown_hashes(asdict(self))}
+        return json.dumps({**content, CHECKSUM: _checksum(content)}, indent=1, sort_keys=True) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Commit:
@@ -97,9 +128,12 @@ class Commit:
         Raises
         ------
         ValueError
-            If the text is not a commit of a version this release reads.
+            If the text is not a commit of a version this release reads, or was altered.
         """
         content = json.loads(text)
+        checksum = content.pop(CHECKSUM, None) if isinstance(content, dict) else None
+        if checksum is not None and checksum != _checksum(content):
+            raise ValueError("its content was altered")
         version = content.pop("version", None) if isinstance(content, dict) else None
         if version != FORMAT_VERSION:
             raise ValueError(f"commit version {version!r}; this release reads version {FORMAT_VERSION}")

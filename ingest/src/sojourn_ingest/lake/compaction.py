@@ -16,7 +16,6 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sojourn_ingest import named_points
 from sojourn_ingest.file_sizes import SMALL_BYTES, TARGET_BYTES
@@ -24,7 +23,9 @@ from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import rows_sql
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
+from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.storage import Storage
+from sojourn_ingest.lake.verification import check_files, stored_files
 from sojourn_ingest.schema import TABLES, Table, table
 
 ROW_GROUP_ROWS = 122_880
@@ -50,6 +51,9 @@ class Group:
     hidden: dict[str, tuple[Part, ...]]
     rows: int
     size_bytes: int
+    #: The files as commits and packs recorded them, and the path of a source of each, to tell one that is damaged.
+    files: tuple[DataFile, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def _sizes(lake: Lake, name: str) -> dict[str, tuple[int, int]]:
 def plan_compaction(lake: Lake, small_bytes: int = SMALL_BYTES, target_bytes: int = TARGET_BYTES) -> CompactionPlan:
     """Return which files would be put together: small ones, and those in which rows are hidden."""
     groups = []
+    stored = stored_files(lake)
     for name in TABLES:
         hidden = lake.hidden(name)
         sizes = _sizes(lake, name)
@@ -96,18 +101,22 @@ def plan_compaction(lake: Lake, small_bytes: int = SMALL_BYTES, target_bytes: in
         group: list[str] = []
         for place in wanted:
             if group and sum(sizes[other][1] for other in (*group, place)) > target_bytes:
-                groups.append(_group(name, group, hidden, sizes))
+                groups.append(_group(name, group, hidden, sizes, stored))
                 group = []
             group.append(place)
         if group:
-            groups.append(_group(name, group, hidden, sizes))
+            groups.append(_group(name, group, hidden, sizes, stored))
     useful = tuple(group for group in groups if len(group.names) > 1 or group.hidden)
     packed = {commit.name for pack in lake.packs() for commit in pack.commits}
     return CompactionPlan(useful, sum(commit.name not in packed for commit in lake.live()))
 
 
 def _group(
-    name: str, places: list[str], hidden: dict[str, tuple[Part, ...]], sizes: dict[str, tuple[int, int]]
+    name: str,
+    places: list[str],
+    hidden: dict[str, tuple[Part, ...]],
+    sizes: dict[str, tuple[int, int]],
+    stored: dict[str, tuple[DataFile, tuple[Commit, ...]]],
 ) -> Group:
     return Group(
         name,
@@ -115,6 +124,8 @@ def _group(
         {place: hidden[place] for place in places if place in hidden},
         sum(sizes[place][0] for place in places),
         sum(sizes[place][1] for place in places),
+        tuple(stored[place][0] for place in places),
+        tuple(stored[place][1][0].source_path for place in places),
     )
 
 
@@ -125,7 +136,11 @@ def write_group(storage: Storage, group: Group) -> DataFile:
     ------
     CompactionError
         If the files do not hold the rows that their commits promise.
+    LakeDamagedError
+        If one of them is missing, torn or altered.
     """
+    sources = {file.path: (source,) for file, source in zip(group.files, group.sources, strict=True)}
+    check_files(storage, group.files, sources)
     declared = table(group.table)
     whole = [storage.local(name) for name in group.names if name not in group.hidden]
     partly = {storage.local(name): parts for name, parts in group.hidden.items()}
@@ -136,7 +151,7 @@ def write_group(storage: Storage, group: Group) -> DataFile:
     except BaseException:
         storage.discard(name, draft)
         raise
-    return DataFile(group.table, name, group.rows, storage.keep(name, draft))
+    return DataFile.of(group.table, name, group.rows, storage.keep(name, draft))
 
 
 def _write_sorted(declared: Table, statement: str, path: Path, promised_rows: int) -> None:
@@ -147,9 +162,10 @@ def _write_sorted(declared: Table, statement: str, path: Path, promised_rows: in
         connection.execute("set memory_limit = '2GB'")
         connection.execute(f"set temp_directory = '{spill}'")
         selected = connection.sql(f"{statement} order by {order}")
-        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        with parquet_writer(path, schema, compression="zstd") as writer:
             for batch in selected.to_arrow_reader(ROW_GROUP_ROWS):
                 rows += batch.num_rows
+                named_points.reach("compaction.writing", path)
                 writer.write_table(_as_declared(batch, schema), row_group_size=ROW_GROUP_ROWS)
     if rows != promised_rows:
         what = f"{rows:,} rows in files whose commits promise {promised_rows:,}"

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.pack import SharedFile
+from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.purge import (
     FLOW,
     FLOW_KEY,
@@ -35,6 +36,7 @@ from sojourn_ingest.lake.purge import (
     rewrite_without,
     selected_values,
 )
+from sojourn_ingest.lake.verification import check_files, shared_files
 
 REASON = "forgotten_host"
 OUTCOMES = "ingest_outcome"
@@ -96,10 +98,14 @@ def forget(lake: Lake, found: Collection[Forgetting]) -> None:
 def _without(lake: Lake, found: Forgetting) -> Commit:
     commit = replace(found.commit, replaces=(found.commit.name,))
     files: list[DataFile] = []
+    stored = shared_files(lake)
     # A large source has several files of a table, written by several tasks.
     for place, file in enumerate(found.commit.files):
         path = f"data/{file.table}/{found.commit.content_hash[:24]}-{commit.name}-{place}.parquet"
         source, of_commit = lake.storage.local(lake.place_of(file)), _of(found.commit, file)
+        rewritten = file.table == OUTCOMES or file.path in found.selections or lake.place_of(file) != file.path
+        if rewritten:
+            check_files(lake.storage, [stored.get(lake.place_of(file), file)], {file.path: [commit.source_path]})
         draft = lake.storage.draft(path)
         if file.table == OUTCOMES:
             rows = _rewrite_outcomes(source, draft, found)
@@ -111,7 +117,7 @@ def _without(lake: Lake, found: Forgetting) -> Commit:
             others = neither(of_commit)
             rows = rewrite_without(source, draft, others if gone is None else either(others, gone))
         if rows:
-            files.append(DataFile(file.table, path, rows, lake.storage.keep(path, draft)))
+            files.append(DataFile.of(file.table, path, rows, lake.storage.keep(path, draft)))
         else:
             lake.storage.discard(path, draft)
     # holds_facts stays, even if no row is left: the content was read, and is not to be read again.
@@ -130,7 +136,8 @@ def _rewrite_outcomes(source: Path, draft: Path, found: Forgetting) -> int:
         of_part = of_source(part.content_hash, commit.decoder_version, part.source_path)
         kept.append(table.filter(of_part(table)))
     outcomes = pa.concat_tables(kept)
-    pq.write_table(outcomes, draft, compression="zstd")
+    with parquet_writer(draft, outcomes.schema, compression="zstd") as writer:
+        writer.write_table(outcomes)
     return int(outcomes.num_rows)
 
 
@@ -155,7 +162,8 @@ def _shared_without(lake: Lake, shared: SharedFile, live: set[str]) -> SharedFil
             select = of_source(part.content_hash, part.decoder_version, part.source_path if outcomes else None)
             gone = select if gone is None else either(gone, select)
     path = f"data/{shared.file.table}/shared-{uuid.uuid4().hex[:24]}.parquet"
+    check_files(lake.storage, [shared.file], {shared.file.path: [parts[0].source_path]})
     draft = lake.storage.draft(path)
     assert gone is not None
     rows = rewrite_without(lake.storage.local(shared.file.path), draft, gone)
-    return SharedFile(DataFile(shared.file.table, path, rows, lake.storage.keep(path, draft)), parts)
+    return SharedFile(DataFile.of(shared.file.table, path, rows, lake.storage.keep(path, draft)), parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.live_commits import LiveCommits
 from sojourn_ingest.lake.outcome import Outcome, commit_of
 from sojourn_ingest.lake.pack import Pack, Part
+from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.readers import holding_files, reader_names
 from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
 from sojourn_ingest.lake.stored_commits import StoredCommits, moved_files
@@ -31,16 +32,22 @@ class Lake:
     Readers see exactly the files that live commits name, so a file that was being written when a process was
     killed is never seen; the next writer removes it. ``location`` is a folder or a URI (see
     :func:`sojourn_ingest.lake.storage.open_storage`), and ``cache`` where copies of remote files are kept.
-    With ``live`` these are the live commits and none is read: a task of a cluster receives them.
+    With ``live`` these are the live commits and none is read: a task of a cluster receives them. The commits and packs
+    named in ``skip`` are taken as absent: a repair looks at what is left without those that cannot be read.
     """
 
     def __init__(
-        self, location: Path | str | Storage, cache: Path | None = None, *, live: Iterable[Commit] | None = None
+        self,
+        location: Path | str | Storage,
+        cache: Path | None = None,
+        *,
+        live: Iterable[Commit] | None = None,
+        skip: Collection[str] = (),
     ) -> None:
         self.storage = open_storage(location, cache) if isinstance(location, Path | str) else location
         self._lock = threading.Lock()
         self._content_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._stored = StoredCommits(self.storage)
+        self._stored = StoredCommits(self.storage, skip)
         self._live = LiveCommits(live or ())
         self._replaced: set[str] = set()
         self._moved: dict[str, str] = {}
@@ -206,8 +213,9 @@ class Lake:
         """Write the outcomes of a commit that is to be made, as rows of ``ingest_outcome``."""
         path = f"data/ingest_outcome/{commit_name}.parquet"
         draft = self.storage.draft(path)
-        pq.write_table(rows, draft, compression="zstd")
-        return DataFile("ingest_outcome", path, rows.num_rows, self.storage.keep(path, draft))
+        with parquet_writer(draft, rows.schema, compression="zstd") as writer:
+            writer.write_table(rows)
+        return DataFile.of("ingest_outcome", path, rows.num_rows, self.storage.keep(path, draft))
 
     def publish_pack(self, pack: Pack) -> None:
         """Make a pack visible; the commits and files that it replaces are then orphaned."""

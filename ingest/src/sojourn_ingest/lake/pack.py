@@ -12,7 +12,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.commit import Commit, DataFile, without_unknown_hashes
 
 FORMAT_VERSION = 1
 
@@ -49,7 +49,7 @@ class Pack:
         return hashlib.sha256(self._text().encode()).hexdigest()[:32]
 
     def _text(self) -> str:
-        return json.dumps({"version": FORMAT_VERSION, **asdict(self)}, sort_keys=True)
+        return json.dumps({"version": FORMAT_VERSION, **without_unknown_hashes(asdict(self))}, sort_keys=True)
 
     def to_bytes(self) -> bytes:
         """Return the pack as compressed JSON, the same bytes each time."""

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sojourn_ingest.hosts_in_text import naming
+from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.schema import TABLES
 
 HOST_KEY_SUFFIX = "_host_key"
@@ -110,7 +111,7 @@ def rewrite_without(path: Path, target: Path, select: Selection) -> int:
     A target without any row is not left behind.
     """
     rows = 0
-    with pq.ParquetFile(path) as file, pq.ParquetWriter(target, file.schema_arrow, compression="zstd") as writer:
+    with pq.ParquetFile(path) as file, parquet_writer(target, file.schema_arrow, compression="zstd") as writer:
         for group in range(file.num_row_groups):
             content = file.read_row_group(group)
             kept = content.filter(pc.invert(select(content)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from sojourn_ingest import named_points
@@ -35,8 +35,9 @@ def pack_object(name: str) -> str:
 class StoredCommits:
     """Reads each commit and pack once, because they never change."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, skip: Collection[str] = ()) -> None:
         self._storage = storage
+        self._skip = frozenset(skip)
         self._seen: dict[str, Commit] = {}
         #: Packs that no other one replaces, by the name of their object.
         self.packs: dict[str, Pack] = {}
@@ -60,7 +61,7 @@ class StoredCommits:
 
     def _read(self) -> dict[str, Commit]:
         # Commits are listed before packs: a pack appears before what it replaces is removed, so nothing is missed.
-        names = [name for name in self._storage.names("commits") if name.endswith(".json")]
+        names = [name for name in self._storage.names("commits") if name.endswith(".json") and name not in self._skip]
         self.packs = self._read_packs()
         unread = [name for name in names if name not in self._seen]
         with ThreadPoolExecutor(max_workers=READERS, thread_name_prefix="commits") as pool:
@@ -73,16 +74,17 @@ class StoredCommits:
             return Commit.from_json(self._storage.read(name).decode("utf-8"))
         except ValueError as error:
             where = f"{self._storage.uri}/{name}"
-            raise LakeDamagedError(f"{where} is damaged ({error}); remove it and ingest its source again") from error
+            raise LakeDamagedError(f"{where} is damaged ({error}); run sojourn maintain repair") from error
 
     def _read_packs(self) -> dict[str, Pack]:
         packs = {}
         for name in self._storage.names("packs"):
-            if name.endswith(PACK_SUFFIX):
+            if name.endswith(PACK_SUFFIX) and name not in self._skip:
                 try:
                     packs[name] = self.packs.get(name) or Pack.from_bytes(self._storage.read(name))
                 except ValueError as error:
-                    raise LakeDamagedError(f"{self._storage.uri}/{name} is damaged ({error})") from error
+                    where = f"{self._storage.uri}/{name}"
+                    raise LakeDamagedError(f"{where} is damaged ({error}); run sojourn maintain repair") from error
         replaced = {pack_object(name) for pack in packs.values() for name in pack.replaces}
         return {name: pack for name, pack in packs.items() if name not in replaced}
 
@@ -102,6 +104,23 @@ class StoredCommits:
         packed = {commit_object(commit.name) for pack in self.packs.values() for commit in pack.commits}
         found = [name for name in self._storage.names("commits") if name.endswith(".tmp") or name in packed]
         return found + [name for name in self._storage.names("packs") if name not in self.packs]
+
+
+def unreadable_objects(storage: Storage) -> dict[str, str]:
+    """Return the commits and packs that cannot be read, with the reason of each; normally there is none."""
+    found = {}
+    for folder, suffix in (("commits", ".json"), ("packs", PACK_SUFFIX)):
+        for name in storage.names(folder):
+            if name.endswith(suffix):
+                try:
+                    content = storage.read(name)
+                    if folder == "commits":
+                        Commit.from_json(content.decode("utf-8"))
+                    else:
+                        Pack.from_bytes(content)
+                except ValueError as error:
+                    found[name] = str(error)
+    return found
 
 
 def moved_files(packs: Iterable[Pack]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from sojourn_ingest import named_points
 from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.hosts_in_text import FORGOTTEN_IN_TEXT
 from sojourn_ingest.lake.commit import DataFile
+from sojourn_ingest.lake.parquet_files import give_up
 from sojourn_ingest.lake.purge import (
     FLOW,
     FLOW_KEY,
@@ -94,7 +95,7 @@ class FactWriter:
     ) -> None:
         if self._finished is None:
             for writer in self._writers.values():
-                writer.close()
+                give_up(writer)
             for name, path in self._paths.items():
                 self._storage.discard(self._objects[name], path)
 
@@ -205,6 +206,7 @@ class FactWriter:
         left = self._pending.get(name, [])
         self._pending_rows[name] = sum(batch.num_rows for batch in left)
         self._pending_bytes[name] = sum(batch.nbytes for batch in left)
+        named_points.reach("facts.writing", self._paths[name])
         self._writers[name].write_table(rows, row_group_size=ROW_GROUP_ROWS)
 
     def _file_tag(self) -> str:
@@ -218,9 +220,9 @@ class FactWriter:
             writer.close()
         self._remove_what_belonged_to_forgotten_flows()
         # The commit must never reach the disk before what it promises.
-        sizes = {name: self._storage.keep(self._objects[name], path) for name, path in self._paths.items()}
+        kept = {name: self._storage.keep(self._objects[name], path) for name, path in self._paths.items()}
         self._finished = tuple(
-            DataFile(name, self._objects[name], self._rows[name], size) for name, size in sorted(sizes.items())
+            DataFile.of(name, self._objects[name], self._rows[name], of) for name, of in sorted(kept.items())
         )
         named_points.reach("facts.written")
         return self._finished

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
-from sojourn_ingest.lake import Commit
+from sojourn_ingest.lake import Commit, DataFile
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.state import IngestState
@@ -41,11 +41,24 @@ class ContentAttempts:
         reading = Reading()
         try:
             files = state.decode(draft, source, chosen, reading)
+            self._refuse_change(draft, files)
         except InputError as error:
             return self.reject(draft, error, reading)
         refused = sum(reading.refused.values())
         commit = state.commit(draft.read(reading), files, reading.subject, superseded=superseded)
         return Attempt(draft.path, commit, "new", refused)
+
+    def _refuse_change(self, draft: Draft, files: tuple[DataFile, ...]) -> None:
+        """Go on if a file is as it was before it was hashed: otherwise its facts may be of another content."""
+        if not draft.path.is_file():
+            # A recording or a pair, whose name is not a file; or one that was removed, whose facts are whole.
+            return
+        state = draft.path.stat()
+        if (state.st_size, state.st_mtime_ns) != (draft.size_bytes, draft.modified_ns):
+            for file in files:
+                self._state.lake.storage.delete(file.path)
+            text = "the file changed while it was read; ingest it again when it is complete"
+            raise InputError("changed_while_read", text)
 
     def _holder(
         self, draft: Draft, chosen: Format, compatible: tuple[str, ...], superseded: dict[str, Commit]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import traceback
 
+import pyarrow as pa
+
 from sojourn_ingest.formats.content.file_parts import PartOfFile
 from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.lake import DataFile, FactWriter, Lake
@@ -16,6 +18,19 @@ logger = logging.getLogger(__name__)
 INTERNAL_ERROR = "internal_error"
 
 
+class _LakeFault(Exception):  # noqa: N818 - it carries an error past those of the reader
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _write(writer: FactWriter, name: str, batch: pa.RecordBatch) -> None:
+    try:
+        writer.write(name, batch)
+    except OSError as error:
+        raise _LakeFault(error) from error
+
+
 def decode(
     lake: Lake, context: Context, draft: Draft, source: Source, chosen: Format, reading: Reading
 ) -> tuple[DataFile, ...]:
@@ -25,14 +40,19 @@ def decode(
     ------
     InputError
         If nothing can be read, or the reader failed.
+    OSError
+        If the lake cannot be written to.
     """
     forgotten = context.pseudonymiser.forgotten.host_keys
     with FactWriter(lake.storage, draft.content_hash, draft.version, forgotten) as writer:
         try:
             for name, batch in chosen.read(source, context, reading):
-                writer.write(name, batch)
+                _write(writer, name, batch)
         except (InputError, MemoryError):
             raise
+        except _LakeFault as fault:
+            # The disk of the lake, not the reader: the ingest ends, and the same command completes it.
+            raise fault.error from fault
         except BaseException as error:
             # A panic of the decoder derives from BaseException and from no class that can be imported.
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":

@@ -54,7 +54,7 @@ class FileAttempts:
         for commit in lake.at_path(draft.source_path):
             known = self._state.registry.named(commit.format)
             if commit.status == "rejected" or (known is not None and known.describes_neighbours):
-                # What was rejected may be readable now: a description was added, a full disk was emptied. What depends
+                # What was rejected may be readable now: a description was added, a reader was corrected. What depends
                 # on the files next to it is read again, because those may have come or changed.
                 continue
             if commit.duplicate_of is not None and not lake.holding_facts(commit.content_hash):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -86,6 +87,10 @@ class Runner(Protocol):
         """
 
 
+class _NotStartedError(Exception):
+    """An item was not tried, because another one had failed."""
+
+
 class ThreadRunner:
     """Runs attempts in threads of this process; the decoders release Python's lock while they work."""
 
@@ -112,12 +117,27 @@ class ThreadRunner:
         return ingest.decode(draft, source, chosen, reading)
 
     def _in_parallel(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        failed = threading.Event()
+
+        def unless_failed(item: Item) -> Result:
+            # A thread takes the next item before the others can be cancelled: after a fault of the lake, such as a full
+            # disk, it must not go on, and make another path the holder of a content than the one that comes first.
+            if failed.is_set():
+                raise _NotStartedError
+            try:
+                return work(item)
+            except BaseException:
+                failed.set()
+                raise
+
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
-            pending: set[Future[Result]] = {pool.submit(work, item) for item in items}
+            pending: set[Future[Result]] = {pool.submit(unless_failed, item) for item in items}
             try:
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
+                    # The fault itself is among these or those that are still pending.
+                    tried = (future for future in done if not isinstance(future.exception(), _NotStartedError))
+                    yield from (future.result() for future in tried)
             except BaseException:
                 # Ctrl-C or a fault of the lake itself: what is committed stays, the rest is not started.
                 pool.shutdown(cancel_futures=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.content.expansion import refuse_expansion
 from sojourn_ingest.formats.content.native_decoder import input_error
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.lake import Lake
@@ -62,6 +63,7 @@ def open_file(path: Path) -> OpenedFile:
         str(path).encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError("unreadable", "the file's name is not UTF-8; rename it") from error
+    _refuse_expansion(path)
     try:
         content = _native.fingerprint(str(path))
     except _native.DecodeError as error:
@@ -70,8 +72,16 @@ def open_file(path: Path) -> OpenedFile:
     return OpenedFile(source, content.sha256, None if content.fault is None else input_error(content.fault))
 
 
+def _refuse_expansion(path: Path) -> None:
+    try:
+        refuse_expansion(path)
+    except OSError as error:
+        raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
+
+
 def content_hash(path: Path) -> str:
     """Return the hash of a file's plain content; raises InputError if it cannot be read."""
+    _refuse_expansion(path)
     try:
         return _native.fingerprint(str(path)).sha256
     except _native.DecodeError as error:

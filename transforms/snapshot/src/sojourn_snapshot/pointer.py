@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,8 +40,25 @@ def read_pointer(snapshots: Path) -> Pointer | None:
         raise DamagedSnapshotError(f"{path} cannot be read: {error}") from error
 
 
-def write_pointer(snapshots: Path, pointer: Pointer) -> None:
-    """Switch to a build: a reader sees the pointer before or this one, and nothing between."""
+def write_pointer(snapshots: Path, pointer: Pointer, before_rename: Callable[[Path], None] = lambda _: None) -> None:
+    """Switch to a build: a reader sees the previous pointer or this one, and nothing between, also after a power cut.
+
+    ``before_rename`` is called with the finished file that is about to become CURRENT.
+    """
     temporary = snapshots / f".{CURRENT}-{os.getpid()}"
-    write_document(temporary, pointer.model_dump())
-    temporary.replace(snapshots / CURRENT)
+    try:
+        write_document(temporary, pointer.model_dump())
+        _flush(temporary)
+        before_rename(temporary)
+        temporary.replace(snapshots / CURRENT)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _flush(snapshots)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def _group(text: str) -> Group:
     told = json.loads(text)
     hidden = {name: tuple(Part(**part) for part in parts) for name, parts in told["hidden"].items()}
-    return Group(told["table"], tuple(told["names"]), hidden, told["rows"], told["size_bytes"])
+    files = tuple(DataFile(**file) for file in told["files"])
+    return Group(
+        told["table"], tuple(told["names"]), hidden, told["rows"], told["size_bytes"], files, tuple(told["sources"])
+    )
 
 
 def write_groups_on(session: SparkSession) -> WriteGroups:

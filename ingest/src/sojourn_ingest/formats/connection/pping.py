@@ -21,6 +21,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawConnections,
     columns_of,
 )
+from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 
@@ -247,7 +248,7 @@ def _records(source: Source, reading: Reading) -> Iterator[Any]:
     if start.startswith(b"["):
         with open_plain(source) as handle:
             try:
-                yield from ijson.items(handle, "item", buf_size=BLOCK_BYTES, use_float=True)
+                yield from ijson.items(BoundedNesting(handle), "item", buf_size=BLOCK_BYTES, use_float=True)
             except DAMAGE:
                 message = "output of pping: JSON is damaged or cut; stop pping before you copy its output"
                 reading.fault = InputError("corrupt_record", message)

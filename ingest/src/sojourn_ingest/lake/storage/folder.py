@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sojourn_ingest.lake.storage.interface import LakeBusyError
+from sojourn_ingest import named_points
+from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, kept_of
 
 
 def flush(path: Path) -> None:
@@ -37,6 +38,23 @@ class FolderStorage:
         """Return the names of the files in one folder, in order."""
         return sorted(f"{folder}/{path.name}" for path in (self.root / folder).glob("*") if path.is_file())
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of the files in one folder."""
+        return {name: (self.root / name).stat().st_size for name in self.names(folder)}
+
+    def size(self, name: str) -> int | None:
+        """Return the size of a file; None if it is not there."""
+        path = self.root / name
+        return path.stat().st_size if path.is_file() else None
+
+    def copied_sha256(self, name: str) -> str | None:
+        """Return None: readers look at the file itself."""
+        return None
+
+    def sha256(self, name: str) -> str:
+        """Return the hash of a file."""
+        return kept_of(self.root / name).sha256
+
     def read(self, name: str) -> bytes:
         """Return a file's content."""
         return (self.root / name).read_bytes()
@@ -46,21 +64,25 @@ class FolderStorage:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-        with temporary.open("wb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
         try:
+            with temporary.open("wb") as handle:
+                handle.write(content)
+                handle.flush()
+                named_points.reach("object.writing", temporary)
+                os.fsync(handle.fileno())
+            named_points.reach("object.creating")
             path.hardlink_to(temporary)
+            named_points.reach("object.created")
         except FileExistsError:
             return False
         finally:
-            temporary.unlink()
+            temporary.unlink(missing_ok=True)
         flush(path.parent)
         return True
 
     def delete(self, name: str) -> None:
         """Remove a file."""
+        named_points.reach("object.deleting")
         (self.root / name).unlink(missing_ok=True)
 
     def draft(self, name: str) -> Path:
@@ -69,10 +91,12 @@ class FolderStorage:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def keep(self, name: str, draft: Path) -> int:
+    def keep(self, name: str, draft: Path) -> Kept:
         """Bring the file to the disk."""
+        kept = kept_of(draft)
+        named_points.reach("data.flushing", draft)
         flush(draft)
-        return draft.stat().st_size
+        return kept
 
     def discard(self, name: str, draft: Path) -> None:
         """Remove the file."""
@@ -81,6 +105,9 @@ class FolderStorage:
     def local(self, name: str) -> Path:
         """Return the file."""
         return self.root / name
+
+    def drop_copy(self, name: str) -> None:
+        """Do nothing: readers look at the file itself."""
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ keep apart by a file that is created, never overwritten, and removed in the end.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import uuid
@@ -16,10 +17,13 @@ from urllib.parse import urlsplit
 
 import pyarrow.fs as pa_fs
 
-from sojourn_ingest.lake.storage.interface import LakeBusyError, StorageError
+from sojourn_ingest import named_points
+from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, StorageError, kept_of
 from sojourn_ingest.lake.storage.remote_copies import RemoteStorage
 
 HOLD = "held"
+#: Read at a time for a hash.
+PIECE_BYTES = 4 * 2**20
 
 
 class HdfsStorage(RemoteStorage):
@@ -54,8 +58,26 @@ class HdfsStorage(RemoteStorage):
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the files in one folder, in order."""
+        return list(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of the files in one folder."""
         found = self._files.get_file_info(pa_fs.FileSelector(self._path(folder), allow_not_found=True))
-        return sorted(f"{folder}/{item.base_name}" for item in found if item.type == pa_fs.FileType.File)
+        files = [item for item in found if item.type == pa_fs.FileType.File]
+        return dict(sorted((f"{folder}/{item.base_name}", int(item.size)) for item in files))
+
+    def size(self, name: str) -> int | None:
+        """Return the size of a file; None if it is not there."""
+        found = self._files.get_file_info(self._path(name))
+        return int(found.size) if found.type == pa_fs.FileType.File else None
+
+    def sha256(self, name: str) -> str:
+        """Return the hash of a file, read as a stream."""
+        digest = hashlib.sha256()
+        with self._files.open_input_stream(self._path(name)) as stream:
+            while piece := stream.read(PIECE_BYTES):
+                digest.update(piece)
+        return digest.hexdigest()
 
     def read(self, name: str) -> bytes:
         """Return a file's content."""
@@ -70,6 +92,7 @@ class HdfsStorage(RemoteStorage):
         self._files.create_dir(self._path(str(Path(name).parent)))
         with self._files.open_output_stream(self._path(temporary)) as stream:
             stream.write(content)
+        named_points.reach("object.creating")
         try:
             self._files.move(self._path(temporary), self._path(name))
         except OSError:
@@ -77,21 +100,24 @@ class HdfsStorage(RemoteStorage):
             if self._exists(name):
                 return False
             raise
+        named_points.reach("object.created")
         return True
 
     def delete(self, name: str) -> None:
         """Remove a file."""
+        named_points.reach("object.deleting")
         if self._exists(name):
             self._files.delete_file(self._path(name))
 
-    def keep(self, name: str, draft: Path) -> int:
+    def keep(self, name: str, draft: Path) -> Kept:
         """Copy what was written to its place; no reader looks there before a commit names it."""
-        size = draft.stat().st_size
+        kept = kept_of(draft)
+        named_points.reach("data.flushing", draft)
         self._files.create_dir(self._path(str(Path(name).parent)))
         with draft.open("rb") as source, self._files.open_output_stream(self._path(name)) as target:
             shutil.copyfileobj(source, target)
         draft.unlink()
-        return size
+        return kept
 
     @contextmanager
     def held(self) -> Iterator[None]:

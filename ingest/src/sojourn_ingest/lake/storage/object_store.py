@@ -7,6 +7,7 @@ an expiry, made by a conditional put, renewed and taken over by puts that are co
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sojourn_ingest.lake.storage.interface import LakeBusyError, StorageError
+from sojourn_ingest import named_points
+from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, StorageError, kept_of
 from sojourn_ingest.lake.storage.remote_copies import RemoteStorage
 
 if TYPE_CHECKING:
@@ -63,10 +65,32 @@ class ObjectStorage(RemoteStorage):
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the objects in one folder, in order."""
+        return list(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of the objects in one folder, from one listing."""
         import obstore
 
         listed = obstore.list_with_delimiter(self._store, prefix=f"{folder}/")
-        return sorted(str(item["path"]) for item in listed["objects"])
+        return dict(sorted((str(item["path"]), int(item["size"])) for item in listed["objects"]))
+
+    def size(self, name: str) -> int | None:
+        """Return the size of an object; None if it is not there."""
+        import obstore
+
+        try:
+            return int(obstore.head(self._store, name)["size"])
+        except FileNotFoundError:
+            return None
+
+    def sha256(self, name: str) -> str:
+        """Return the hash of an object, read as a stream."""
+        import obstore
+
+        digest = hashlib.sha256()
+        for piece in obstore.get(self._store, name).stream():
+            digest.update(piece)
+        return digest.hexdigest()
 
     def read(self, name: str) -> bytes:
         """Return an object's content."""
@@ -79,27 +103,31 @@ class ObjectStorage(RemoteStorage):
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
+        named_points.reach("object.creating")
         try:
             obstore.put(self._store, name, content, mode="create")
         except AlreadyExistsError:
             return False
+        named_points.reach("object.created")
         return True
 
     def delete(self, name: str) -> None:
         """Remove an object."""
         import obstore
 
+        named_points.reach("object.deleting")
         with suppress(FileNotFoundError):
             obstore.delete(self._store, name)
 
-    def keep(self, name: str, draft: Path) -> int:
+    def keep(self, name: str, draft: Path) -> Kept:
         """Upload what was written; larger files in parts, which appear as one object when the last has arrived."""
         import obstore
 
-        size = draft.stat().st_size
+        kept = kept_of(draft)
+        named_points.reach("data.flushing", draft)
         obstore.put(self._store, name, draft)
         draft.unlink()
-        return size
+        return kept
 
     @contextmanager
     def held(self) -> Iterator[None]:

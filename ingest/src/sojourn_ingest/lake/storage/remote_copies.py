@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
+from sojourn_ingest.lake.storage.interface import kept_of
+
 
 class RemoteCopies:
     """Drafts and copies of one remote lake, below one local folder.
@@ -43,6 +45,15 @@ class RemoteCopies:
             temporary.replace(path)
         return path
 
+    def sha256(self, name: str) -> str | None:
+        """Return the hash of the copy of an object; None if there is none."""
+        path = self._base() / "copies" / name
+        return kept_of(path).sha256 if path.exists() else None
+
+    def drop(self, name: str) -> None:
+        """Remove the copy of an object, if there is one."""
+        (self._base() / "copies" / name).unlink(missing_ok=True)
+
 
 class RemoteStorage(ABC):
     """What every storage without local files does the same way: drafts, copies, and their removal."""
@@ -76,3 +87,11 @@ class RemoteStorage(ABC):
     def local(self, name: str) -> Path:
         """Return a local copy of an object."""
         return self._copies.copy(name, self.read)
+
+    def copied_sha256(self, name: str) -> str | None:
+        """Return the hash of the local copy of an object; None if there is none."""
+        return self._copies.sha256(name)
+
+    def drop_copy(self, name: str) -> None:
+        """Remove the local copy of an object."""
+        self._copies.drop(name)

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import ijson
 from ijson.common import ObjectBuilder
 
+from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
@@ -74,7 +75,7 @@ def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
     traces: list[Trace] = []
     with open_plain(source) as handle:
         try:
-            _read_headers(ijson.basic_parse(handle, buf_size=BLOCK_BYTES, use_float=True), traces)
+            _read_headers(ijson.basic_parse(BoundedNesting(handle), buf_size=BLOCK_BYTES, use_float=True), traces)
         except DAMAGE:
             reading.fault = InputError("corrupt_record", f"{FILE}: JSON is damaged or cut; copy the file again")
         except InputError as error:
@@ -85,7 +86,7 @@ def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
     place, left = 0, traces[0].events
     with open_plain(source) as handle:
         try:
-            for event in ijson.items(handle, EVENTS, buf_size=BLOCK_BYTES, use_float=True):
+            for event in ijson.items(BoundedNesting(handle), EVENTS, buf_size=BLOCK_BYTES, use_float=True):
                 while left == 0 and place + 1 < len(traces):
                     place += 1
                     left = traces[place].events

@@ -1,0 +1,176 @@
+"""Repair: damaged facts are set aside, so that builds go on, and their sources are named to be ingested again.
+
+A commit with a damaged file is replaced by one that says so, in the same step as every other change of the lake: it is
+rejected for ``damaged_in_lake``, and the next ingest of its path reads the file again. Facts whose source is gone are
+left as they are, damaged, unless they are given up explicitly: a file restored from a backup makes them whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn_ingest.formats.interface import InputError, recording_hash
+from sojourn_ingest.lake import Commit, Lake, Outcome
+from sojourn_ingest.lake.storage import Storage
+from sojourn_ingest.lake.stored_commits import unreadable_objects
+from sojourn_ingest.lake.verification import Verification, stored_files, verify
+from sojourn_ingest.session.sources import content_hash
+
+REASON = "damaged_in_lake"
+OUTCOMES = "ingest_outcome"
+SourceState = Literal["same", "changed", "gone"]
+
+
+@dataclass(frozen=True)
+class DamagedSource:
+    """One source whose facts are damaged: the path to ingest again, and whether that still has the same content."""
+
+    source_path: str
+    state: SourceState
+    ingest: Path
+    commit: Commit | None
+
+
+@dataclass(frozen=True)
+class RepairPlan:
+    """What cannot be read in a lake, what is damaged, and what a repair would do about it."""
+
+    unreadable: dict[str, str]
+    found: Verification
+    sources: tuple[DamagedSource, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is damaged."""
+        return not (self.unreadable or self.found.damages or self.sources)
+
+    @property
+    def lost(self) -> tuple[DamagedSource, ...]:
+        """The sources that cannot be ingested again."""
+        return tuple(source for source in self.sources if source.state != "same")
+
+
+def _hash_of(path: Path) -> str | None:
+    try:
+        return content_hash(path)
+    except InputError:
+        return None
+
+
+def _state_of(path: Path, expected: str) -> SourceState:
+    if not path.is_file():
+        return "gone"
+    return "same" if _hash_of(path) == expected else "changed"
+
+
+def _worst(states: Sequence[SourceState]) -> SourceState:
+    return "gone" if "gone" in states else "changed" if "changed" in states else "same"
+
+
+def _source_of(lake: Lake, commit: Commit) -> DamagedSource:
+    path = Path(commit.source_path)
+    if commit.parts:
+        state = _worst([_state_of(Path(part.source_path), part.content_hash) for part in commit.parts])
+        if state == "same" and commit.content_hash != recording_hash([part.content_hash for part in commit.parts]):
+            state = "changed"
+        return DamagedSource(commit.source_path, state, path.parent, commit)
+    if commit.format == "capture_pair" and not path.exists():
+        # The facts of two captures beside a manifest: the folder is ingested again.
+        files = [path.with_name(name) for name in path.name.split("+")]
+        known = [{held.content_hash for held in lake.at_path(str(file))} for file in files]
+        same = all(_hash_of(file) in hashes for file, hashes in zip(files, known, strict=True) if file.is_file())
+        state = "gone" if not all(file.is_file() for file in files) else "same" if same else "changed"
+        return DamagedSource(commit.source_path, state, path.parent, commit)
+    state = _state_of(path, commit.content_hash)
+    if state != "same":
+        for copy in lake.live():
+            if copy.content_hash == commit.content_hash and copy.source_path != commit.source_path:
+                other = Path(copy.source_path)
+                if _state_of(other, commit.content_hash) == "same":
+                    return DamagedSource(commit.source_path, "same", other, commit)
+    return DamagedSource(commit.source_path, state, path, commit)
+
+
+def plan_repair(storage: Storage, *, full: bool) -> RepairPlan:
+    """Return what is damaged in the lake of a storage, and the state of the sources; nothing is changed.
+
+    ``full``: hashes are compared too.
+    """
+    unreadable = unreadable_objects(storage)
+    lake = Lake(storage, skip=unreadable)
+    found = verify(lake, full=full)
+    damaged = {damage.file.path for damage in found.damages}
+    commits = {
+        commit.name: commit for place, (_, held) in stored_files(lake).items() if place in damaged for commit in held
+    }
+    sources = [_source_of(lake, commits[name]) for name in sorted(commits)]
+    if unreadable:
+        sources += _without_commit(lake)
+    return RepairPlan(unreadable, found, tuple(sorted(sources, key=lambda source: source.source_path)))
+
+
+def _without_commit(lake: Lake) -> list[DamagedSource]:
+    """Return the sources of outcomes that no commit names any more, because their commit cannot be read."""
+    live = {(commit.source_path, commit.content_hash) for commit in lake.live()}
+    found = {}
+    for name in lake.leftovers():
+        if name.startswith(f"data/{OUTCOMES}/"):
+            try:
+                rows = pq.read_table(lake.storage.local(name), columns=["source_path", "content_hash"]).to_pylist()
+            except (OSError, pa.ArrowException):
+                # Damaged too: it cannot say of which sources it was.
+                continue
+            for row in rows:
+                path, expected = row["source_path"], row["content_hash"]
+                if (path, expected) not in live and "+" not in Path(path).name:
+                    found[path] = DamagedSource(path, _state_of(Path(path), expected), Path(path), None)
+    return list(found.values())
+
+
+def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
+    """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot.
+
+    Unreadable commits and packs go, as nothing can be read with them there: with ``give_up`` always, otherwise if the
+    sources that they may have held are all there with the same content.
+
+    Raises
+    ------
+    LakeBusyError
+        If another process writes to the lake.
+    """
+    with storage.held():
+        orphaned = [source for source in plan.sources if source.commit is None]
+        if give_up or (orphaned and all(source.state == "same" for source in orphaned)):
+            for name in plan.unreadable:
+                storage.delete(name)
+        elif plan.unreadable:
+            return
+        lake = Lake(storage)
+        # What another writer has replaced since the plan was made is not damaged any more.
+        live = {commit.name for commit in lake.live()}
+        for source in plan.sources:
+            if source.commit is not None and source.commit.name in live and (give_up or source.state == "same"):
+                _set_aside(lake, source.commit)
+        lake.remove_leftovers()
+
+
+def _set_aside(lake: Lake, commit: Commit) -> None:
+    outcome = Outcome(
+        source_path=commit.source_path,
+        content_hash=commit.content_hash,
+        decoder_version=commit.decoder_version,
+        size_bytes=commit.size_bytes,
+        modified_ns=commit.modified_ns,
+        compression="none",
+        format=commit.format,
+        status="rejected",
+        reason=REASON,
+        message="its facts in the lake were damaged and set aside; ingest the file again",
+    )
+    lake.commit(outcome, (), supersedes=[commit.name])

@@ -1,0 +1,116 @@
+"""Files that change while they are read, that are sparse, deep below, or many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from captures import udp_frame, write_pcap
+
+from sojourn_ingest import named_points
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.lake import Commit, Lake
+from sojourn_ingest.lake import writer as lake_writer
+from sojourn_ingest.session import IngestSession, files_below
+
+MANY = int(os.environ.get("SOJOURN_MANY_FILES") or 10_000)
+
+
+def ingest(root: Path, folder: Path) -> dict[str, Commit]:
+    lake = Lake(root)
+    with lake.writing():
+        attempts = IngestSession(lake, Pseudonymiser(b"key")).run(files_below([folder]), lambda _: None)
+    return {attempt.path.name: attempt.commit for attempt in attempts}
+
+
+def grow(path: Path) -> None:
+    with path.open("ab") as handle:
+        handle.write(path.read_bytes()[24:])
+
+
+def replace(path: Path) -> None:
+    other = path.with_name("other")
+    write_pcap(other, [udp_frame(b"another"), udp_frame(b"content")])
+    other.replace(path)
+
+
+def shrink(path: Path) -> None:
+    os.truncate(path, 30)
+
+
+@pytest.mark.parametrize("change", [grow, replace, shrink])
+def test_a_file_that_changes_while_it_is_read_gives_no_facts_of_a_content_that_was_never_hashed(
+    change: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    path = write_pcap(folder / "a.pcap", [udp_frame(b"x")] * 3)
+    read = Capture.read
+
+    def read_after_a_change(self: Capture, *arguments: object) -> object:
+        if not changed:
+            changed.append(True)
+            change(path)
+        return read(self, *arguments)  # type: ignore[arg-type]
+
+    changed: list[bool] = []
+    monkeypatch.setattr(Capture, "read", read_after_a_change)
+    outcome = ingest(tmp_path / "lake", folder)["a.pcap"]
+    assert outcome.status == "rejected"
+    assert outcome.reason == ("truncated" if change is shrink else "changed_while_read")
+    lake = Lake(tmp_path / "lake")
+    assert lake.files("flow") == []
+    assert lake.leftovers() == []
+    # As it stands now it is read.
+    again = ingest(tmp_path / "lake", folder)["a.pcap"]
+    assert again.status == ("partial" if change is shrink else "ok") or again.reason is not None
+    if change is not shrink:
+        (file,) = Lake(tmp_path / "lake").files("flow")
+        assert pq.read_table(file).column("source_hash").unique().to_pylist() == [again.content_hash]
+
+
+@pytest.mark.long
+@pytest.mark.integration
+def test_many_small_captures_in_one_ingest(tmp_path: Path) -> None:
+    folder = tmp_path / "inputs"
+    for number in range(MANY):
+        path = folder / f"{number % 100:02}" / f"host{number}.pcap"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_pcap(path, [udp_frame(b"%d" % number)])
+    outcomes = ingest(tmp_path / "lake", folder)
+    assert {commit.status for commit in outcomes.values()} == {"ok"}
+    lake = Lake(tmp_path / "lake")
+    assert len(lake.live()) == len(outcomes) == MANY
+    fingerprint = lake.fingerprint()
+    ingest(tmp_path / "lake", folder)
+    assert Lake(tmp_path / "lake").fingerprint() == fingerprint
+
+
+def test_a_folder_far_below_is_read(tmp_path: Path) -> None:
+    deep = tmp_path / "inputs"
+    for _ in range(200):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    write_pcap(deep / "a.pcap", [udp_frame(b"x")])
+    assert ingest(tmp_path / "lake", tmp_path / "inputs")["a.pcap"].status == "ok"
+
+
+def test_a_full_disk_in_the_middle_of_a_source_is_not_taken_for_a_fault_of_its_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    write_pcap(folder / "a.pcap", [udp_frame(b"x")] * 3)
+    monkeypatch.setattr(lake_writer, "ROW_GROUP_ROWS", 1)
+    monkeypatch.setattr(named_points, "reach", named_points.point_of({named_points.FAULT: "enospc@facts.writing:2"}))
+    with pytest.raises(OSError, match="No space left on device"):
+        ingest(tmp_path / "lake", folder)
+    lake = Lake(tmp_path / "lake")
+    assert lake.live() == []
+    assert lake.leftovers() == []
+    monkeypatch.undo()
+    assert ingest(tmp_path / "lake", folder)["a.pcap"].status == "ok"

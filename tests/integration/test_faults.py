@@ -1,0 +1,174 @@
+"""Every point of failure once: the same command completes, and nothing is lost, doubled, torn or left behind."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sojourn_ingest.named_points import POINTS, WRITES
+
+from .fault_lakes import STEPS, Commands, State, argv_of, commands, settle, state_of, write_inputs
+
+#: Where each point is reached first. Those of a whole build are walked by `make test-long`.
+STEP_OF = {
+    "facts.writing": "ingest",
+    "facts.written": "ingest",
+    "data.flushing": "ingest",
+    "object.writing": "ingest",
+    "object.creating": "ingest",
+    "object.created": "ingest",
+    "commit.published": "ingest",
+    "object.deleting": "compact",
+    "compaction.writing": "compact",
+    "compaction.written": "compact",
+    "pack.published": "compact",
+    "list.writing": "forget",
+    "list.renaming": "forget",
+    "host.listed": "forget",
+    "mart.writing": "publish",
+    "snapshot.written": "publish",
+    "snapshot.renaming": "publish",
+    "snapshot.renamed": "publish",
+    "pointer.renaming": "publish",
+    "pointer.renamed": "publish",
+    "snapshot.removing": "publish",
+}
+OF_A_BUILD = {"lake.registered", "mart.built"}
+#: Old snapshots are removed once there are more than these.
+BEFORE = ("2", "3", "4")
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Commands]:
+    with commands() as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("faults") / "inputs"
+    write_inputs(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stages(runner: Commands, inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, State]]:
+    """Return by step the folder before it, and the state after it, undisturbed."""
+    made = tmp_path_factory.mktemp("stages")
+    found = {}
+    var = made / "now"
+    var.mkdir()
+    for value in BEFORE:
+        assert runner.run(["publish", value], var)[0] == 0
+    for step in STEPS:
+        shutil.copytree(var, made / step)
+        status, printed = runner.run(argv_of(step, inputs), var)
+        assert status == 0, printed
+        found[step] = (made / step, state_of(var))
+    return found
+
+
+def test_every_point_is_walked_here_or_in_a_build() -> None:
+    assert set(STEP_OF) | OF_A_BUILD == set(POINTS)
+
+
+def _walk(
+    fault: str, point: str, runner: Commands, inputs: Path, stages: dict[str, tuple[Path, State]], folder: Path
+) -> tuple[int, str]:
+    step = STEP_OF[point]
+    before, expected = stages[step]
+    var = folder / "var"
+    shutil.copytree(before, var)
+    told = runner.run(argv_of(step, inputs), var, SOJOURN_FAULT=f"{fault}@{point}")
+    settle(var, None)
+    status, printed = runner.run(argv_of(step, inputs), var)
+    assert status == 0, printed
+    assert state_of(var) == expected
+    return told
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("point", sorted(STEP_OF))
+def test_a_kill_at_any_point(
+    point: str, runner: Commands, inputs: Path, stages: dict[str, tuple[Path, State]], tmp_path: Path
+) -> None:
+    status, _ = _walk("kill", point, runner, inputs, stages, tmp_path)
+    assert status == -signal.SIGKILL
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("point", sorted(WRITES))
+def test_a_torn_write_at_any_point(
+    point: str, runner: Commands, inputs: Path, stages: dict[str, tuple[Path, State]], tmp_path: Path
+) -> None:
+    status, _ = _walk("torn", point, runner, inputs, stages, tmp_path)
+    assert status == -signal.SIGKILL
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("fault", ["eio", "enospc"])
+@pytest.mark.parametrize("point", sorted(WRITES))
+def test_an_error_of_the_disk_at_any_point_is_told_in_one_line(
+    point: str, fault: str, runner: Commands, inputs: Path, stages: dict[str, tuple[Path, State]], tmp_path: Path
+) -> None:
+    status, printed = _walk(fault, point, runner, inputs, stages, tmp_path)
+    lines = [line for line in printed.splitlines() if line.strip()]
+    assert status == 1, printed
+    assert "Traceback" not in printed
+    errors = [line for line in lines if "Input/output error" in line or "No space left on device" in line]
+    assert len(errors) == 1, printed
+    assert lines[-1] == errors[0]
+    assert errors[0].startswith("error: ")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("step", STEPS)
+def test_a_slow_disk_changes_nothing(
+    step: str, runner: Commands, inputs: Path, stages: dict[str, tuple[Path, State]], tmp_path: Path
+) -> None:
+    point = next(point for point, where in STEP_OF.items() if where == step and point in WRITES)
+    status, printed = _walk("slow", point, runner, inputs, stages, tmp_path)
+    assert status == 0, printed
+
+
+@contextmanager
+def small_disk(folder: Path, size_kib: int) -> Iterator[Path]:
+    """Hold a file system of a few KiB, which only root may mount."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "none", str(folder)], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("size_kib", range(80, 320, 24))
+def test_a_full_disk_is_told_in_one_line_and_the_rest_completes(
+    size_kib: int, runner: Commands, tmp_path: Path, sample: Path
+) -> None:
+    run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
+    argv = ["ingest", str(run), "--workers", "2"]
+    with small_disk(tmp_path / "disk", size_kib) as disk:
+        status, printed = runner.run(argv, disk / "var")
+        assert status == 1
+        lines = [line for line in printed.splitlines() if line.strip()]
+        assert len(lines) == 1, printed
+        assert lines[0].startswith("error: ")
+        assert "No space left on device; make room and run the same command again" in lines[0]
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        assert runner.run(argv, disk / "var")[0] == 0
+        whole = state_of(disk / "var")
+    assert runner.run(argv, tmp_path / "var")[0] == 0
+    expected = state_of(tmp_path / "var")
+    assert (whole.fingerprint, whole.rows) == (expected.fingerprint, expected.rows)

@@ -1,0 +1,80 @@
+"""Verification: whether a snapshot is as it was published, by the sizes of its files or by every byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sojourn_snapshot.catalogue import CATALOGUE
+from sojourn_snapshot.documents import read_build
+from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.files import FILES, MartFile, read_files, sha256_of
+
+BUILD_ID_DIGITS = 16
+REBUILD = "sojourn build"
+
+
+def build_id_of(build: dict[str, Any], catalogue: bytes, files: Iterable[MartFile]) -> str:
+    """Return the id of a build: the hash of all that is published. ``build`` is build.json without its id."""
+    digest = hashlib.sha256(json.dumps(build, sort_keys=True).encode())
+    digest.update(catalogue)
+    for file in sorted(files, key=lambda file: file.name):
+        digest.update(f"{file.name} {file.sha256}\n".encode())
+    return digest.hexdigest()[:BUILD_ID_DIGITS]
+
+
+def damages(snapshot: Path, *, full: bool) -> list[str]:
+    """Return one line for each file of a snapshot that is missing, torn or altered.
+
+    Sizes are compared; with ``full`` every hash, and the id of the build with what the id is made of. A snapshot of a
+    version that wrote no list of files has no sizes to compare.
+    """
+    if not snapshot.is_dir():
+        return [f"{snapshot} is missing"]
+    found = []
+    files: dict[str, MartFile] = {}
+    if full or (snapshot / FILES).exists():
+        try:
+            files = read_files(snapshot)
+        except DamagedSnapshotError as error:
+            return [str(error)]
+    for file in files.values():
+        path = snapshot / file.name
+        if not path.is_file():
+            found.append(f"{path} is missing")
+        elif path.stat().st_size != file.bytes:
+            found.append(f"{path} has {path.stat().st_size:,} bytes; expected {file.bytes:,}")
+        elif full and sha256_of(path) != file.sha256:
+            found.append(f"{path} does not have the bytes that were published")
+    if full and not found:
+        found = _wrong_documents(snapshot, files)
+    return found
+
+
+def _wrong_documents(snapshot: Path, files: dict[str, MartFile]) -> list[str]:
+    try:
+        build = read_build(snapshot)
+        catalogue = (snapshot / CATALOGUE).read_bytes()
+    except (DamagedSnapshotError, OSError) as error:
+        return [str(error)]
+    made_of = {name: value for name, value in build.items() if name != "build_id"}
+    if build_id_of(made_of, catalogue, files.values()) != snapshot.name:
+        return [f"{snapshot}: build.json, catalog.json or files.json does not have the bytes that were published"]
+    return []
+
+
+def refuse_damage(snapshot: Path) -> None:
+    """Go on if the files of a snapshot have the sizes that were published.
+
+    Raises
+    ------
+    DamagedSnapshotError
+        If one has not; the message names it, and the command that publishes the build again.
+    """
+    found = damages(snapshot, full=False)
+    if found:
+        more = f", and {len(found) - 1:,} more files are damaged" if len(found) > 1 else ""
+        raise DamagedSnapshotError(f"{found[0]}{more}; run {REBUILD}, which publishes it again")
