@@ -1,7 +1,11 @@
 with
 
-items as (
+given_items as (
     select * from {{ ref('int_quality_item') }}
+),
+
+speech_samples as (
+    select * from {{ ref('run_speech_quality') }}
 ),
 
 runs as (
@@ -30,6 +34,34 @@ harms as (
 
 equalities as (
     select * from {{ ref('run_flow_rate_equality') }}
+),
+
+items as (
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        score_basis,
+        score,
+        mos,
+        quality_class,
+        score_null_reason
+    from given_items
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        'scores' as score_basis,
+        transmission_rating as score,
+        mos,
+        quality_class,
+        score_null_reason
+    from speech_samples
 ),
 
 final as (
