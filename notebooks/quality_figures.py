@@ -142,22 +142,3 @@ def answer_bars(axes: Axes, rows: Iterable[Row]) -> None:
     axes.set_xticks([])
     axes.grid(visible=False)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-
-
-def quality_strips(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
-    """Draw every run as a point over the shape of its group, which shows two modes where a box hides them.
-
-    ``groups`` are values of runs by name. A shape is drawn from five runs on; points of a group are spread in the order of
-    their values, so that the same runs give the same figure.
-    """
-    for place, values in enumerate(groups.values()):
-        ordered = sorted(values)
-        if len(ordered) >= 5 and ordered[0] < ordered[-1]:
-            body = axes.violinplot([ordered], positions=[place], widths=0.8, showextrema=False)["bodies"]
-            for shape in body:
-                shape.set(facecolor="#cfe3f1", edgecolor="0.4", alpha=1)
-        across = [place + 0.3 * ((number * 0.618034) % 1 - 0.5) for number in range(len(ordered))]
-        axes.plot(across, ordered, "o", markersize=2.5, color="C1", alpha=0.8)
-    labels = [f"{name}\nn = {len(values)}" for name, values in groups.items()]
-    axes.set_xticks(range(len(groups)), labels)
-    axes.grid(visible=False, axis="x")

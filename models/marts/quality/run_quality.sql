@@ -36,21 +36,8 @@ equalities as (
     select * from {{ ref('run_flow_rate_equality') }}
 ),
 
-items as (
-    select
-        study_id,
-        run_id,
-        item,
-        qoe_model_id,
-        score_basis,
-        score,
-        mos,
-        quality_class,
-        score_null_reason
-    from given_items
-
-    union all
-
+-- The score of speech is z of IMC'14, on the scale of R.
+speech_items as (
     select
         study_id,
         run_id,
@@ -62,6 +49,10 @@ items as (
         quality_class,
         score_null_reason
     from speech_samples
+),
+
+items as (
+    {{ united_items(['given_items', 'speech_items']) }}
 ),
 
 final as (
