@@ -1,8 +1,8 @@
 """Figures of quality: heat maps after Figures 7 to 11 of IMC'14, opinions and answers after Figure 8 of PAM'21.
 
-Each function draws the rows that it is given, of whatever runs there are. Colours come from the mart ``quality_class``: from
-class to class their lightness changes, so that grey prints and colour-blind readers tell them apart. The number stands in each
-cell as well.
+Each function draws the rows that it is given, of whatever runs there are. Colours come from the mart ``quality_class``:
+from class to class their lightness changes, so that grey prints and colour-blind readers tell them apart. The number
+stands in each cell as well.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ def lightness(colour: str) -> float:
     """Return the relative luminance of a colour, 0 (black) to 1 (white), as WCAG 2 defines it."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def is_known(value: Any) -> bool:
+    """Return whether a figure is there: pandas gives a missing one as not a number."""
+    return value is not None and value == value
 
 
 def quality_heat_map(
@@ -60,7 +65,7 @@ def quality_heat_map(
         cells[key] = row
     columns, lines = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
     for (left, low), row in cells.items():
-        known = row[value] is not None and row[value] == row[value]
+        known = is_known(row[value])
         colour = colours[str(row["quality_class"])] if known else WITHOUT_SCORE
         corner = (columns.index(left) - 0.5, lines.index(low) - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", hatch=None if known else "//"))
@@ -81,10 +86,9 @@ def class_legend(axes: Axes, classes: Iterable[Row]) -> None:
     """Draw the classes of a model with their colours, the best first, and from where on each is."""
     ordered = sorted(classes, key=lambda one: int(one["class_number"]))
     labels = [
-        str(one["quality_class"])
-        + (f" (from {one['lower_bound']:g})" if one["lower_bound"] is not None and one["lower_bound"] == one["lower_bound"] else "")
+        str(one["quality_class"]) + (f" (from {one['lower_bound']:g})" if is_known(one["lower_bound"]) else "")
         for one in ordered
-    ]  # fmt: skip
+    ]
     axes.legend(
         [Patch(facecolor=str(one["colour"]), edgecolor="0.3") for one in ordered], labels,
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0,
@@ -94,10 +98,10 @@ def class_legend(axes: Axes, classes: Iterable[Row]) -> None:
 def rating_points(axes: Axes, rows: Iterable[Row]) -> None:
     """Draw mean ratings with their t intervals by item, one colour and mark for each condition (PAM'21, Figure 8a).
 
-    ``rows`` are of ``rating_summary`` of one study and scale. A condition with one person has a point and no bar; the legend
-    has the largest number of people of a condition.
+    ``rows`` are of ``rating_summary`` of one study and scale. A condition with one person has a point and no bar; the
+    legend has the largest number of people of a condition.
     """
-    known = [row for row in rows if row["rating_mean"] is not None and row["rating_mean"] == row["rating_mean"]]
+    known = [row for row in rows if is_known(row["rating_mean"])]
     items = list(dict.fromkeys(str(row["item"]) for row in known))
     conditions = list(dict.fromkeys(str(row["condition"]) for row in known))
     scales = {(float(row["scale_lowest"]), float(row["scale_highest"])) for row in known}
@@ -112,7 +116,7 @@ def rating_points(axes: Axes, rows: Iterable[Row]) -> None:
             linestyle="none", color=f"C{number}", label=label,
         )  # fmt: skip
         for place, row in zip(across, mine, strict=True):
-            if row["rating_lower"] is not None and row["rating_lower"] == row["rating_lower"]:
+            if is_known(row["rating_lower"]):
                 axes.plot([place, place], [row["rating_lower"], row["rating_upper"]], color=f"C{number}", linewidth=1.2)
     for lowest, highest in scales:
         axes.set_ylim(lowest - 0.2, highest + 0.2)
@@ -122,7 +126,7 @@ def rating_points(axes: Axes, rows: Iterable[Row]) -> None:
 
 
 def answer_bars(axes: Axes, rows: Iterable[Row]) -> None:
-    """Draw who said no to the left and yes to the right of 0, a bar for each question and condition (PAM'21, Figure 8b).
+    """Draw who said no to the left of 0 and yes to the right, by question and condition (PAM'21, Figure 8b).
 
     ``rows`` are of ``answer_share`` of one study; the number of people stands in each half of a bar.
     """
@@ -130,9 +134,22 @@ def answer_bars(axes: Axes, rows: Iterable[Row]) -> None:
     widest = max((max(int(row["yes_subjects"]), int(row["no_subjects"])) for row in ordered), default=1)
     for place, row in enumerate(reversed(ordered)):
         for people, sign, colour in ((int(row["yes_subjects"]), 1, YES), (int(row["no_subjects"]), -1, NO)):
-            axes.barh(place, sign * people, color=colour, height=0.7, label=("yes" if sign > 0 else "no") if not place else None)
+            axes.barh(
+                place,
+                sign * people,
+                color=colour,
+                height=0.7,
+                label=("yes" if sign > 0 else "no") if not place else None,
+            )
             if people:
-                axes.text(sign * people / 2, place, str(people), ha="center", va="center", color="white" if sign > 0 else "black")
+                axes.text(
+                    sign * people / 2,
+                    place,
+                    str(people),
+                    ha="center",
+                    va="center",
+                    color="white" if sign > 0 else "black",
+                )
     labels = [
         f"{row['question']}\n{row['condition']} (n = {int(row['subjects'])})" for row in reversed(ordered)
     ]  # fmt: skip

@@ -26,7 +26,15 @@ def example(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     """A service over the page's files alone."""
     folder = tmp_path_factory.mktemp("example")
     files = dict(re.findall(r"^```(?:csv|yaml) (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    assert set(files) == {"runs.csv", "results.csv", "quality.csv", "ratings.csv", "panel.csv", "questions.csv", "study.yaml"}
+    assert set(files) == {
+        "runs.csv",
+        "results.csv",
+        "quality.csv",
+        "ratings.csv",
+        "panel.csv",
+        "questions.csv",
+        "study.yaml",
+    }
     (folder / "my-study").mkdir()
     for name, text in files.items():
         (folder / "my-study" / name).write_text(text)

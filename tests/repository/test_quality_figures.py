@@ -1,10 +1,11 @@
-"""Figures of quality draw the runs there are: the number in each cell, its class by lightness, n, and what has no score."""
+"""Figures of quality draw the runs there are: the number in each cell, its class, n, and what has no score."""
 
 from __future__ import annotations
 
 import csv
 import importlib.util
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,9 +45,11 @@ def cell(queue: str, workload: str, mos: float | None, quality: str | None, runs
 
 def test_lightness_falls_from_class_to_class_of_every_model(figures: ModuleType, classes: list[dict[str, Any]]) -> None:
     for model in {row["qoe_model_id"] for row in classes}:
-        mine = sorted((row for row in classes if row["qoe_model_id"] == model), key=lambda row: int(row["class_number"]))
+        mine = sorted(
+            (row for row in classes if row["qoe_model_id"] == model), key=lambda row: int(row["class_number"])
+        )
         light = [figures.lightness(row["colour"]) for row in mine]
-        assert all(first > second + 0.01 for first, second in zip(light, light[1:], strict=False)), model
+        assert all(first > second + 0.01 for first, second in pairwise(light)), model
 
 
 def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, classes: list[dict[str, Any]]) -> None:

@@ -65,7 +65,11 @@ def test_items_of_one_row_are_ratings_with_numbers_of_their_own(tmp_path: Path) 
         ("overall", 2), ("overall", 4), ("overall", 4.5), ("audio", 3), ("audio", 5), ("audio", 5),
     ]  # fmt: skip
     assert [row["is_training"] for row in rows["rating"][:3]] == [False, True, None]
-    assert [(row["answer_number"], row["is_yes"]) for row in rows["rating_answer"]] == [(0, False), (1, True), (2, True)]
+    assert [(row["answer_number"], row["is_yes"]) for row in rows["rating_answer"]] == [
+        (0, False),
+        (1, True),
+        (2, True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,15 @@ def capture(path: Path, stream: bytes, lost: set[int] = frozenset(), ssrc: int =
         if place in lost:
             continue
         number = (FIRST_NUMBER + place) % 65536
-        rtp = struct.pack("!BBHII", 0x80, payload_type, number, place * 900, ssrc) + stream[start : start + PACKET_BYTES]
+        rtp = (
+            struct.pack("!BBHII", 0x80, payload_type, number, place * 900, ssrc) + stream[start : start + PACKET_BYTES]
+        )
         udp = struct.pack("!HHHH", 5004, 5004, 8 + len(rtp), 0) + rtp
         address = bytes([192, 0, 2, 1, 192, 0, 2, 2])
         packet = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), place % 65536, 0, 64, 17, 0) + address + udp
-        records.append(struct.pack("<IIII", 1_700_000_000 + place // 100, place % 100 * 10_000, len(packet), len(packet)))
+        records.append(
+            struct.pack("<IIII", 1_700_000_000 + place // 100, place % 100 * 10_000, len(packet), len(packet))
+        )
         records.append(packet)
     path.write_bytes(b"".join(records))
     return path
@@ -74,9 +78,9 @@ def test_loss_becomes_ssim_and_more_loss_less_of_it(clip: Path, tmp_path: Path) 
             assert found.stream.missing_packets == 0
             scores = (tmp_path / "ssim.log").read_text().splitlines()
             assert {line.split("All:")[1].split()[0] for line in scores} == {"1.000000"}
-            assert {line.split("psnr_avg:")[1].split()[0] for line in (tmp_path / "psnr.log").read_text().splitlines()} == {
-                "inf"
-            }
+            assert {
+                line.split("psnr_avg:")[1].split()[0] for line in (tmp_path / "psnr.log").read_text().splitlines()
+            } == {"inf"}
         else:
             # The last packets of the stream may be lost too, which no gap of numbers shows.
             assert 0 < found.stream.missing_packets <= len(lost)

@@ -1,4 +1,4 @@
-"""The marts of ratings by people: summaries, contrasts and shares of yes, computed from dbt's marts before publication."""
+"""The marts of ratings by people: summaries, contrasts and shares of yes, from dbt's marts before publication."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """SSIM and PSNR of each frame of a clip as it arrived, by ffmpeg's filters.
 
-The clip that was sent leads: each of its frames is compared with what a viewer would see at its time, which is the newest frame
-that arrived. A frame that never came is so compared with the one before it, and a freeze lowers the score.
+The clip that was sent leads: each of its frames is compared with what a viewer would see at its time, which is the
+newest frame that arrived. If a frame never came, the one before it is compared, so that a freeze lowers the score.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The MPEG-2 transport stream that RTP packets of a capture carry (RFC 2250), put together without what was lost.
 
-Wireshark's tshark reads the capture, so every link type, tunnel and capture format that it knows is read. Packets are put in
-the order of their sequence numbers; copies count once.
+Wireshark's tshark reads the capture, so every link type, tunnel and capture format that it knows is read. Packets are
+put in the order of their sequence numbers; copies count once.
 """
 
 from __future__ import annotations

@@ -21,11 +21,13 @@ from sojourn_transforms.rating_marts import ANSWER_SHARE, RATING_CONTRAST, RATIN
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ratings.json").read_text(encoding="utf-8"))
 
 
-def opinions(condition: str, values: list[float | None], lowest: float = -10, highest: float = 10) -> list[dict[str, Any]]:
+def opinions(
+    condition: str, values: list[float | None], lowest: float = -10, highest: float = 10
+) -> list[dict[str, Any]]:
     return [
         {
-            "study_id": "s", "item": "overall", "scale_lowest": lowest, "scale_highest": highest, "condition": condition,
-            "subject_number": number, "synthetic": False, "ratings": int(value is not None), "training_ratings": 1,
+            "study_id": "s", "item": "overall", "scale_lowest": lowest, "scale_highest": highest,
+            "condition": condition, "subject_number": number, "synthetic": False, "ratings": int(value is not None), "training_ratings": 1,
             "duplicate_ratings": 0, "rating_mean": value,
         }
         for number, value in enumerate(values, 1)

@@ -105,9 +105,7 @@ def _check_unit(stated: str | None, column: Column) -> None:
 class OutputMapping(BaseModel, extra="forbid"):
     """Rows of one lake table that come from each row of the study's table."""
 
-    table: Literal[
-        "run", "run_exclusion", "run_measurement", "qoe_score", "rating", "rating_answer", "rate_profile"
-    ]
+    table: Literal["run", "run_exclusion", "run_measurement", "qoe_score", "rating", "rating_answer", "rate_profile"]
     only_where: dict[str, list[str]] = {}
     fields: dict[str, FieldMapping]
 

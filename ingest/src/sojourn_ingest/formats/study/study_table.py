@@ -1,4 +1,4 @@
-"""Tables of a study (CSV), read through its description: runs, what was measured in them, scores, ratings and profiles of rates.
+"""Tables of a study (CSV), read through its description: runs, what was measured in them, scores, ratings and rates.
 
 Columns are read as text and converted column by column, batch by batch, so that memory stays bounded and a
 value that does not fit is refused with its reason instead of stopping the file.
