@@ -27,8 +27,8 @@ def opinions(
     return [
         {
             "study_id": "s", "item": "overall", "scale_lowest": lowest, "scale_highest": highest,
-            "condition": condition, "subject_number": number, "synthetic": False, "ratings": int(value is not None), "training_ratings": 1,
-            "duplicate_ratings": 0, "rating_mean": value,
+            "condition": condition, "subject_number": number, "synthetic": False,
+            "ratings": int(value is not None), "training_ratings": 1, "duplicate_ratings": 0, "rating_mean": value,
         }
         for number, value in enumerate(values, 1)
     ]  # fmt: skip
