@@ -1,11 +1,30 @@
+{%- set always = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis'] -%}
+{%- set kinds = {
+    'access_technology': 'technologies', 'proximity_class': 'technologies', 'transfer_size_class': 'technologies', 'country': 'countries',
+    'ip_version': 'countries'
+} -%}
 {%- set group = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis', 'group_kind', 'group_value'] -%}
 {%- set percentiles = [50, 75, 90, 95, 99] -%}
 {%- set quantities = ['added_delay', 'loaded_rtt', 'idle_rtt'] -%}
 -- Scores of connections in the wild, by groups of them and by the percentile that is taken: the median over days of each day's percentile.
 with
 
-bins as (
-    select * from {{ ref('int_connection_score_bin') }}
+technologies as (
+    select * from {{ ref('connection_queuing_delay_day_technology_histogram') }}
+),
+
+countries as (
+    select * from {{ ref('connection_queuing_delay_day_country_histogram') }}
+),
+
+networks as (
+    select * from {{ ref('connection_queuing_delay_as_histogram') }}
+    where asn > 0
+),
+
+rtts as (
+    select * from {{ ref('rtt_histogram') }}
+    where rtt_statistic in ('minimum', 'maximum')
 ),
 
 interval_ranks as (
@@ -27,6 +46,110 @@ bounds as (
 requirements as (
     select * from {{ ref('quality_requirement') }}
     where qoe_model_id = 'iqb'
+),
+
+-- All bins are from histograms as they are served, so that no group has fewer hosts than they have.
+days as (
+    select
+        'added_delay' as quantity,
+        'all' as group_kind,
+        'all' as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from technologies
+{%- for kind, source in kinds.items() %}
+
+    union all
+
+    select
+        'added_delay' as quantity,
+        '{{ kind }}' as group_kind,
+        {{ kind }} as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from {{ source }}
+    where {{ kind }} != 'withheld'
+{%- endfor %}
+
+    union all
+
+    select
+        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity,
+        'all' as group_kind,
+        'all' as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from rtts
+
+    union all
+
+    select
+        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity,
+        'access_technology' as group_kind,
+        access_technology as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from rtts
+    where access_technology != 'withheld'
+),
+
+replicated as (
+    select
+        quantity,
+        group_kind,
+        group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_date as string) as replicate,
+        bin_index,
+        connections
+    from days
+
+    union all
+
+    -- Each day is a group of its own: one replicate, so without an interval.
+    select
+        quantity,
+        'day' as group_kind,
+        cast(start_date as string) as group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_date as string) as replicate,
+        bin_index,
+        connections
+    from days
+    where group_kind = 'all'
+
+    union all
+
+    select
+        'added_delay' as quantity,
+        'network' as group_kind,
+        cast(asn as string) as group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_month as string) as replicate,
+        bin_index,
+        connections
+    from networks
+),
+
+bins as (
+    select
+        quantity,
+        group_kind,
+        group_value,
+        {{ always | join(',\n        ') }},
+        replicate,
+        bin_index,
+        cast(sum(connections) as bigint) as connections
+    from replicated
+    group by quantity, group_kind, group_value, {{ always | join(', ') }}, replicate, bin_index
 ),
 
 cumulated as (
