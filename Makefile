@@ -115,8 +115,8 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need beside: Chromium, tshark and cpio, from Debian's packages, and flent
-	@infra/setup/debian-packages.sh chromium tshark cpio
+setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need beside: Chromium, tshark, cpio and ffmpeg, from Debian's packages, and flent
+	@infra/setup/debian-packages.sh chromium tshark cpio ffmpeg
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
 

@@ -26,7 +26,15 @@ def example(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     """A service over the page's files alone."""
     folder = tmp_path_factory.mktemp("example")
     files = dict(re.findall(r"^```(?:csv|yaml) (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    assert set(files) == {"runs.csv", "results.csv", "quality.csv", "ratings.csv", "study.yaml"}
+    assert set(files) == {
+        "runs.csv",
+        "results.csv",
+        "quality.csv",
+        "ratings.csv",
+        "panel.csv",
+        "questions.csv",
+        "study.yaml",
+    }
     (folder / "my-study").mkdir()
     for name, text in files.items():
         (folder / "my-study" / name).write_text(text)
@@ -40,8 +48,10 @@ def example(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 def test_every_row_of_every_file_is_read(example: Service) -> None:
     outcomes = {Path(str(row["source_path"])).name: row for row in example.rows("ingest_outcome")}
-    read = {name: outcomes[name]["records_read"] for name in ("runs.csv", "results.csv", "quality.csv", "ratings.csv")}
-    assert read == {"runs.csv": 8, "results.csv": 13, "quality.csv": 4, "ratings.csv": 3}
+    read = {name: row["records_read"] for name, row in outcomes.items() if name.endswith(".csv")}
+    assert read == {
+        "runs.csv": 8, "results.csv": 13, "quality.csv": 4, "ratings.csv": 3, "panel.csv": 9, "questions.csv": 8,
+    }  # fmt: skip
     assert {row["status"] for row in outcomes.values()} == {"ok"}
     assert {row["records_refused"] for row in outcomes.values()} == {0}
 
@@ -105,3 +115,18 @@ def test_one_run_in_a_cell_has_neither_spread_nor_interval(example: Service) -> 
         assert int(str(row["runs"])) < 3
         assert row["pearson_lower"] is row["spearman_lower"] is None
         assert row["pearson_null_reason"]
+
+
+def test_ratings_of_people_have_their_summary_both_contrasts_and_the_share_of_yes(example: Service) -> None:
+    summaries = {row["condition"]: row for row in example.rows("rating_summary", study_id=STUDY)}
+    drop, fair = summaries["tail-drop"], summaries["FQ-CoDel"]
+    assert (drop["rating_mean"], drop["subjects"], drop["ratings"], drop["training_ratings"]) == (3, 4, 4, 1)
+    # 2, 4, 3, 3: deviation sqrt(2/3), t of 3 degrees of freedom 3.182446.
+    assert drop["rating_lower"] == pytest.approx(3 - 3.182446305 * (2 / 3) ** 0.5 / 2)
+    assert (fair["rating_mean"], fair["synthetic"]) == (5.5, True)
+    (contrast,) = example.rows("rating_contrast", study_id=STUDY)
+    assert (contrast["baseline_condition"], contrast["condition"]) == ("FQ-CoDel", "tail-drop")
+    assert (contrast["is_apart"], contrast["difference_mean"], contrast["verdict"]) == (True, -2.5, "lower")
+    shares = {row["condition"]: row for row in example.rows("answer_share", study_id=STUDY)}
+    assert (shares["FQ-CoDel"]["yes_subjects"], shares["tail-drop"]["yes_subjects"]) == (4, 1)
+    assert {row["subject_number"] for row in example.rows("subject_rating", study_id=STUDY)} == {1, 2, 3, 4}

@@ -57,7 +57,7 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         (("nonsense",), 2),
         *(
             ((command, "--help"), 0)
-            for command in ("look", "ingest", "build", "serve", "forget", "generate", "maintain", "run")
+            for command in ("look", "ingest", "build", "serve", "forget", "generate", "maintain", "qoe", "run")
         ),
         (("testbed", "run", "--help"), 0),
         (("ingest", "--nonsense"), 2),

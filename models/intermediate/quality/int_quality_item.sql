@@ -158,41 +158,7 @@ pages as (
 ),
 
 final as (
-    select
-        study_id,
-        run_id,
-        item,
-        qoe_model_id,
-        score_basis,
-        cast(score as double) as score,
-        cast(mos as double) as mos,
-        quality_class,
-        score_null_reason
-    from streams
-    union all
-    select
-        study_id,
-        run_id,
-        item,
-        qoe_model_id,
-        score_basis,
-        cast(score as double) as score,
-        cast(mos as double) as mos,
-        quality_class,
-        score_null_reason
-    from clips
-    union all
-    select
-        study_id,
-        run_id,
-        item,
-        qoe_model_id,
-        score_basis,
-        cast(score as double) as score,
-        cast(mos as double) as mos,
-        quality_class,
-        score_null_reason
-    from pages
+    {{ united_items(['streams', 'clips', 'pages']) }}
 )
 
 select * from final

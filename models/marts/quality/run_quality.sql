@@ -1,7 +1,11 @@
 with
 
-items as (
+given_items as (
     select * from {{ ref('int_quality_item') }}
+),
+
+speech_samples as (
+    select * from {{ ref('run_speech_quality') }}
 ),
 
 runs as (
@@ -30,6 +34,25 @@ harms as (
 
 equalities as (
     select * from {{ ref('run_flow_rate_equality') }}
+),
+
+-- The score of speech is z of IMC'14, on the scale of R.
+speech_items as (
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        'scores' as score_basis,
+        transmission_rating as score,
+        mos,
+        quality_class,
+        score_null_reason
+    from speech_samples
+),
+
+items as (
+    {{ united_items(['given_items', 'speech_items']) }}
 ),
 
 final as (

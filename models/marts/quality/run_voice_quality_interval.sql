@@ -33,25 +33,7 @@ final as (
         -- The window may end within its last interval.
         least(interval_lengths.interval_ms, runs.window_ms - scores.interval_number * interval_lengths.interval_ms) as interval_length_ms,
         models.qoe_model_version,
-        scores.packet_basis,
-        scores.packets,
-        scores.lost_packets,
-        scores.discarded_packets,
-        scores.loss_runs,
-        scores.lost_ratio,
-        scores.discarded_ratio,
-        scores.unplayed_ratio,
-        scores.burst_ratio,
-        scores.base_delay_ms,
-        scores.queuing_delay_mean_ms,
-        scores.one_way_delay_ms,
-        scores.delay_impairment,
-        scores.loss_impairment,
-        scores.transmission_rating,
-        scores.mos,
-        scores.quality_class,
-        scores.is_extrapolated,
-        scores.score_null_reason
+        {{ voice_score_columns('scores') }}
     from scores
     inner join runs
         on

@@ -137,6 +137,7 @@ def _build_and_publish(
     # Importing dbt, SciPy and statsmodels takes seconds, which a build without work should not spend.
     from sojourn_transforms.dbt.invocation import DbtError, manifest_path
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
+    from sojourn_transforms.rating_marts import write_rating_marts
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
     with lake.reading(), engine.running():
@@ -158,6 +159,8 @@ def _build_and_publish(
         engine.write_comparisons()
         on_step("correlating harm with quality")
         write_harm_qoe_correlations(engine.marts_file)
+        on_step("summarising ratings")
+        write_rating_marts(engine.marts_file)
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,

@@ -1,9 +1,9 @@
-"""Tables of what quality tools wrote beside a run."""
+"""Tables of what quality tools wrote beside a run, and of what people said of quality."""
 
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import FLOAT, INT64, PROVENANCE, STRING
+from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, STRING
 
 TOOL_SCORE = Table(
     "tool_score",
@@ -57,4 +57,55 @@ NETWORK_PERCENTILE = Table(
     ),
 )
 
-TABLES = (TOOL_SCORE, NETWORK_PERCENTILE)
+_SUBJECT = Column(
+    "subject_key",
+    STRING,
+    "the study's own key of the person, such as a number; never a name or an address",
+    nullable=False,
+)
+_CONDITION = Column("condition", STRING, "what was shown, as the study names it", nullable=False)
+_RUN = Column("run_id", STRING, "run that was shown; null if the study does not say")
+_TRAINING = Column("is_training", BOOL, "given to learn the scale; null: not said, which counts as no")
+_ORDER = Column("presentation_order", INT32, "place in the order in which the person met it, from 1; null: not said")
+
+RATING = Table(
+    "rating",
+    "study tables",
+    "one rating that one person gave one item under one condition",
+    ("source_hash", "rating_number"),
+    (
+        *PROVENANCE,
+        Column("rating_number", INT64, "number of the rating in its file, from 0", nullable=False),
+        Column("study_id", STRING, "study", nullable=False),
+        _SUBJECT,
+        _CONDITION,
+        _RUN,
+        Column("item", STRING, "what was rated: overall, audio, video, interactivity, …", nullable=False),
+        Column("scale_lowest", FLOAT, "lowest value of the scale", nullable=False),
+        Column("scale_highest", FLOAT, "highest value of the scale", nullable=False),
+        Column("rating", FLOAT, "rating on the scale", nullable=False),
+        _TRAINING,
+        _ORDER,
+    ),
+)
+
+RATING_ANSWER = Table(
+    "rating_answer",
+    "study tables",
+    "one yes or no of one person to one question under one condition",
+    ("source_hash", "answer_number"),
+    (
+        *PROVENANCE,
+        Column("answer_number", INT64, "number of the answer in its file, from 0", nullable=False),
+        Column("study_id", STRING, "study", nullable=False),
+        _SUBJECT,
+        _CONDITION,
+        _RUN,
+        Column("question", STRING, "what was asked", nullable=False),
+        Column("is_yes", BOOL, "the answer was yes", nullable=False),
+        _TRAINING,
+        _ORDER,
+    ),
+)
+
+TABLES = (TOOL_SCORE, NETWORK_PERCENTILE, RATING, RATING_ANSWER)

@@ -26,6 +26,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "study": ("study", "demand_rule", "bandwidth_step"),
     "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
     "quality": ("qoe_score", "tool_score", "network_percentile"),
+    "rating": ("rating", "rating_answer"),
     "call": ("call_poll",),
     "rate": ("rate_profile",),
     "flow": (
@@ -54,6 +55,8 @@ PARENTS: Final[dict[tuple[str, str], str]] = {
     ("demand_rule", "study_id"): "stg_lake__study",
     ("bandwidth_step", "study_id"): "stg_lake__study",
     ("rate_profile", "study_id"): "stg_lake__study",
+    ("rating", "study_id"): "stg_lake__study",
+    ("rating_answer", "study_id"): "stg_lake__study",
 }
 
 #: Tables in which several sources may give the same row, such as half a study and later the whole of it.

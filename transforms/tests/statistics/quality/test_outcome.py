@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from sojourn_statistics.quality.outcome import (
+    AIM_CLASSES,
+    AIM_POINTS,
+    AIM_USE_CASES,
     Better,
     OutcomeBounds,
     Requirement,
+    aim,
     iqb,
     quality_of_outcome,
     responsiveness_rpm,
@@ -83,3 +87,40 @@ def test_responsiveness_in_round_trips_a_minute() -> None:
     assert responsiveness_rpm(100) == 600
     with pytest.raises(ValueError, match="more than 0"):
         responsiveness_rpm(0)
+
+
+TEST = {"latency_ms": 10.0, "added_delay_ms": 50.0, "jitter_ms": 0.5, "loss_ratio": 0.005, "download_bps": 1e8}
+
+
+def test_aim_adds_up_points_and_a_bound_belongs_to_the_step_above_it() -> None:
+    # 10 ms 10, +50 ms 0, 0.5 ms 10, 0.5 % 10, 100 Mbit/s 30.
+    assert aim(TEST, "aim-streaming") == (50, "good")
+    assert aim(TEST, "aim-gaming") == (20, "average")
+    assert aim(TEST, "aim-rtc") == (30, "good")
+    assert aim(TEST | {"latency_ms": 9.999, "added_delay_ms": 0}, "aim-gaming") == (50, "great")
+    assert aim(TEST | {"loss_ratio": 0.01}, "aim-gaming") == (15, "average")
+
+
+def test_aim_has_no_negative_sum_and_no_score_of_what_was_not_measured() -> None:
+    bad = {"latency_ms": 500.0, "added_delay_ms": 2000.0, "loss_ratio": 0.5, "jitter_ms": 500.0}
+    assert aim(bad, "aim-rtc") == (0, "bad")
+    with pytest.raises(KeyError):
+        aim(bad, "aim-streaming")
+    with pytest.raises(ValueError, match="jitter_ms is not a number"):
+        aim(bad | {"jitter_ms": float("nan")}, "aim-rtc")
+
+
+def test_the_seeds_of_aim_are_those_of_the_function(repository: Path) -> None:
+    def seed(name: str) -> list[dict[str, str]]:
+        with (repository / f"models/seeds/quality/{name}.csv").open(encoding="utf-8") as handle:
+            return list(csv.DictReader(handle))
+
+    for quantity, (bounds, points) in AIM_POINTS.items():
+        mine = [row for row in seed("aim_point") if row["quantity"] == quantity]
+        assert [row["lower_bound"] and float(row["lower_bound"]) for row in mine] == ["", *bounds]
+        assert tuple(int(row["points"]) for row in mine) == points
+    for model, (quantities, fewest) in AIM_USE_CASES.items():
+        assert tuple(row["quantity"] for row in seed("aim_input") if row["qoe_model_id"] == model) == quantities
+        classes = [row for row in seed("qoe_class") if row["qoe_model_id"] == model]
+        assert tuple(row["quality_class"] for row in classes) == AIM_CLASSES
+        assert [row["lower_bound"] and float(row["lower_bound"]) for row in classes] == [*fewest, ""]

@@ -58,7 +58,8 @@ def unit_factor(stated: str | None, column: Column) -> float:
     return float(f"{source.factor / target.factor:.12g}")
 
 
-MAPPED_TABLES = ("run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile")
+NUMBERS = {"qoe_score": "score_number", "rating": "rating_number", "rating_answer": "answer_number"}
+"""Tables whose rows the reader numbers, with the column of the number."""
 
 
 class FieldMapping(BaseModel, extra="forbid"):
@@ -104,7 +105,7 @@ def _check_unit(stated: str | None, column: Column) -> None:
 class OutputMapping(BaseModel, extra="forbid"):
     """Rows of one lake table that come from each row of the study's table."""
 
-    table: Literal["run", "run_exclusion", "run_measurement", "qoe_score", "rate_profile"]
+    table: Literal["run", "run_exclusion", "run_measurement", "qoe_score", "rating", "rating_answer", "rate_profile"]
     only_where: dict[str, list[str]] = {}
     fields: dict[str, FieldMapping]
 
@@ -123,7 +124,8 @@ class OutputMapping(BaseModel, extra="forbid"):
             if mapping is not None and is_number and not mapping.counts_restarts:
                 _check_unit(mapping.unit, column)
         required = required_columns(self.table)
-        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored", "score_number"}
+        missing = required - set(self.fields) - {"source_hash", "decoder_version", "study_id", "scored"}
+        missing -= set(NUMBERS.values())
         if missing:
             raise ValueError(f"table {self.table} needs a mapping of {', '.join(sorted(missing))}")
         if self.table == "qoe_score" and not self.fields.keys() & {"run_id", "session_id", "start_ns"}:

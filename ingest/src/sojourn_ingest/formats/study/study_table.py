@@ -1,4 +1,4 @@
-"""Tables of a study (CSV), read through its description: run, run_measurement, qoe_score and rate_profile.
+"""Tables of a study (CSV), read through its description: runs, what was measured in them, scores, ratings and rates.
 
 Columns are read as text and converted column by column, batch by batch, so that memory stays bounded and a
 value that does not fit is refused with its reason instead of stopping the file.
@@ -20,7 +20,9 @@ import pyarrow.csv as pa_csv
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.study.ratings import truth_of_text, wrong_ratings
 from sojourn_ingest.formats.study.study_description import (
+    NUMBERS,
     FieldMapping,
     OutputMapping,
     StudyDescription,
@@ -88,7 +90,7 @@ class StudyTable(Format):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of every output; rows with a missing or unknown value in a required column are refused."""
         restarts = [_RestartCounter() for _ in self.mapping.outputs]
-        scores = 0
+        first_numbers: dict[str, int] = {}
         line = 1
 
         def keep_reading(row: pa_csv.InvalidRow) -> str:
@@ -110,8 +112,10 @@ class StudyTable(Format):
                     line += batch.num_rows
                     for output, counter in zip(self.mapping.outputs, restarts, strict=True):
                         rows = self._output(output, batch, counter, reading)
-                        if output.table == "qoe_score":
-                            rows, scores = _numbered(rows, scores), scores + rows.num_rows
+                        if output.table in NUMBERS:
+                            first = first_numbers.get(output.table, 0)
+                            rows = _numbered(rows, NUMBERS[output.table], first)
+                            first_numbers[output.table] = first + rows.num_rows
                         if rows.num_rows:
                             yield output.table, rows
             except pa.ArrowInvalid as error:
@@ -151,6 +155,10 @@ class StudyTable(Format):
             nameless = pc.is_null(columns["scored"])
             reading.refuse("qoe_score: names no run, session or time", pc.sum(pc.and_(nameless, keep)).as_py() or 0)
             keep = pc.and_(keep, pc.invert(nameless))
+        if output.table in ("rating", "rating_answer"):
+            for reason, wrong in wrong_ratings(columns):
+                reading.refuse(f"{output.table}: {reason}", pc.sum(pc.and_(wrong, keep)).as_py() or 0)
+                keep = pc.and_(keep, pc.invert(wrong))
         arrays, fields = [], []
         for column in schema:
             if column.name in ("source_hash", "decoder_version"):
@@ -185,6 +193,8 @@ def _column(
         converted = pc.if_else(pc.is_in(text, pa.array(declared.codes)), text, null)
     elif pa.types.is_string(wanted):
         converted = text
+    elif pa.types.is_boolean(wanted):
+        converted = truth_of_text(text)
     elif mapping.unit == "duration":
         converted = _duration_seconds(text)
     elif mapping.unit == "UTC":
@@ -229,9 +239,9 @@ def _duration_seconds(text: pa.Array) -> pa.Array:
     return pc.add(total, pc.add(seconds("minutes", 60), seconds("seconds", 1)))
 
 
-def _numbered(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
-    """Return the scores with their numbers, which go on over a file, whichever of its columns they are from."""
-    place = rows.schema.get_field_index("score_number")
+def _numbered(rows: pa.RecordBatch, column: str, first: int) -> pa.RecordBatch:
+    """Return rows with their numbers, which go on over a file, whichever of its columns they are from."""
+    place = rows.schema.get_field_index(column)
     numbers = pa.array(range(first, first + rows.num_rows), pa.int64())
     return rows.set_column(place, rows.schema.field(place), numbers)
 

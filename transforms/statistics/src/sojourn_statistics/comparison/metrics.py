@@ -95,6 +95,7 @@ METRICS = {
             "sum of the flows' rates that a measurement tool saw",
         ),
         ComparisonMetric("qoe_score", "harm_qoe", "qoe_score", None, None, "qoe_metric", "quality score, by metric"),
+        ComparisonMetric("mos", "run_mos", "mos", None, None, "qoe_model_id", "mean opinion score, by model"),
     )
 }
 

@@ -5,14 +5,16 @@ References
 .. [1] Measurement Lab, "Internet Quality Barometer (IQB)", version 1 of its reference calculator.
 .. [2] Quality of Outcome, draft-ietf-ippm-qoo.
 .. [3] Responsiveness under working conditions, draft-ietf-ippm-responsiveness.
-.. [4] Cloudflare, "Aggregated Internet Measurement (AIM)" scores.
+.. [4] Cloudflare, "Aggregated Internet Measurement (AIM)" scores, as its speed test engine computes them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class Better(StrEnum):
@@ -188,3 +190,56 @@ def responsiveness_rpm(loaded_rtt_ms: float) -> float:
     if not loaded_rtt_ms > 0:
         raise ValueError(f"the loaded RTT is {loaded_rtt_ms} ms; expected more than 0")
     return 60_000 / loaded_rtt_ms
+
+
+#: Bounds and points of each quantity by AIM [4]_: below the first bound the first points, from it on the second.
+AIM_POINTS: Final = {
+    "latency_ms": ((10, 20, 50, 100, 500), (20, 10, 5, 0, -10, -20)),
+    "added_delay_ms": ((10, 20, 50, 100, 500), (20, 10, 5, 0, -10, -20)),
+    "jitter_ms": ((10, 20, 100, 500), (10, 5, 0, -10, -20)),
+    "loss_ratio": ((0.01, 0.05, 0.25, 0.5), (10, 5, 0, -10, -20)),
+    "download_bps": ((1e6, 1e7, 5e7, 1e8), (0, 5, 10, 20, 30)),
+}
+#: Quantities of each use case, and the fewest points of its classes great, good, average and poor.
+AIM_USE_CASES: Final = {
+    "aim-streaming": (("latency_ms", "loss_ratio", "download_bps", "added_delay_ms"), (60, 40, 20, 15)),
+    "aim-gaming": (("latency_ms", "loss_ratio", "added_delay_ms"), (30, 25, 15, 5)),
+    "aim-rtc": (("latency_ms", "jitter_ms", "loss_ratio", "added_delay_ms"), (40, 25, 15, 5)),
+}
+AIM_CLASSES: Final = ("great", "good", "average", "poor", "bad")
+
+
+def aim(values: Mapping[str, float], use_case: str) -> tuple[int, str]:
+    """Add up the points of AIM [4]_ for one use case.
+
+    Parameters
+    ----------
+    values
+        latency_ms without load, added_delay_ms (the greater of download and upload), jitter_ms, loss_ratio and
+        download_bps, those of them that the use case needs.
+    use_case
+        aim-streaming, aim-gaming or aim-rtc.
+
+    Returns
+    -------
+    (int, str)
+        Points, at least 0, and the class: great, good, average, poor or bad.
+
+    Raises
+    ------
+    KeyError
+        The use case is unknown, or a quantity has no value.
+    ValueError
+        A value is not a number.
+    """
+    quantities, fewest = AIM_USE_CASES[use_case]
+    points = 0
+    for quantity in quantities:
+        bounds, given = AIM_POINTS[quantity]
+        value = values[quantity]
+        if value != value:
+            raise ValueError(f"{quantity} is not a number; leave out what was not measured")
+        points += given[bisect_right(bounds, value)]
+    points = max(0, points)
+    place = next((place for place, least in enumerate(fewest) if points >= least), len(fewest))
+    return points, AIM_CLASSES[place]

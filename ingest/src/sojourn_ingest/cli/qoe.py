@@ -1,0 +1,53 @@
+"""``sojourn qoe``: quality that must be computed before it can be ingested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``qoe`` to the command line."""
+    group = typer.Typer(no_args_is_help=True, help="Compute quality from what a run carried.")
+
+    @group.callback()
+    def qoe_options() -> None:
+        """Compute quality from what a run carried, as files that `sojourn ingest` reads."""
+
+    group.command("video", short_help="SSIM and PSNR of each frame that arrived.")(video)
+    app.add_typer(group, name="qoe")
+
+
+def video(
+    sent: Annotated[Path, typer.Argument(help="The sender's video file.")],
+    after: Annotated[Path, typer.Option(help="Capture behind the bottleneck, or at the receiver.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run: ssim.log and psnr.log are written there.")],
+    before: Annotated[
+        Path | None,
+        typer.Option(help="Capture before the bottleneck. Needed if the file's times are not those of the stream."),
+    ] = None,
+    ssrc: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="RTP stream, where a capture has several.")
+    ] = None,
+) -> None:
+    """Decode the frames that arrived and compare them with those that were sent.
+
+    The clip is sent as MPEG-2 TS over RTP. Each sent frame is compared with the newest frame that had arrived at its
+    time, so lost packets and freezes lower the score. No receiver is needed. ffmpeg and tshark must be installed.
+
+    For example:
+
+      sojourn qoe video clip.ts --before run/before.pcap --after run/after.pcap --out run
+
+      sojourn ingest run && sojourn build
+    """
+    from sojourn_ingest.video.frame_scores import score_frames
+
+    found = score_frames(sent, after, out, before, ssrc)
+    typer.echo(
+        f"{found.compared_frames} of {found.sent_frames} frames scored, mean SSIM {found.ssim_mean:.4f}; "
+        f"{found.stream.missing_packets} of {found.stream.packets + found.stream.missing_packets} packets missing "
+        f"(SSRC {found.stream.ssrc})"
+    )

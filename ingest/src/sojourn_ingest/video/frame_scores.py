@@ -1,0 +1,135 @@
+"""SSIM and PSNR of each frame of a clip as it arrived, by ffmpeg's filters.
+
+The clip that was sent leads: each of its frames is compared with what a viewer would see at its time, which is the
+newest frame that arrived. If a frame never came, the one before it is compared, so that a freeze lowers the score.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+from sojourn_ingest.video.transport_stream import TransportStream, VideoError, tool, transport_stream
+
+SSIM_FILE: Final = "ssim.log"
+PSNR_FILE: Final = "psnr.log"
+SSIM: Final = re.compile(r" All:(\S+)")
+LONGEST_S: Final = 3600
+
+
+@dataclass(frozen=True)
+class FrameScores:
+    """What came of a clip.
+
+    Attributes
+    ----------
+    stream
+        The stream that arrived.
+    sent_frames, compared_frames
+        Frames of the clip, and those with a score. Frames before the first that arrived have none.
+    ssim_mean
+        Mean over the frames with a score, -1 to 1.
+    """
+
+    stream: TransportStream
+    sent_frames: int
+    compared_frames: int
+    ssim_mean: float
+
+
+def score_frames(
+    sent: Path, after: Path, out: Path, before: Path | None = None, ssrc: int | None = None
+) -> FrameScores:
+    """Compare the frames that arrived with those that were sent, and write ffmpeg's ``ssim.log`` and ``psnr.log``.
+
+    Parameters
+    ----------
+    sent
+        The sender's video file, in any form that ffmpeg reads.
+    after, before
+        Capture behind the bottleneck, and, if there is one, before it: it says at which time of the stream the clip
+        begins. Without it, the file must have the times of the stream, as a transport stream that is sent as it is.
+    out
+        Folder to write to, such as that of the run's manifest.
+    ssrc
+        Which RTP stream, where a capture has several.
+
+    Raises
+    ------
+    VideoError
+        A file cannot be read, no frame arrived, or the times of the clip and of the stream do not meet.
+    """
+    if not sent.is_file():
+        raise VideoError(f"{sent} is not a file; give the video file that was sent")
+    if not out.is_dir():
+        raise VideoError(f"{out} is not a folder; give the folder of the run")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arrived = transport_stream(after, folder / "arrived.ts", ssrc)
+        start_s, sent_frames = _times(sent)
+        shift_s = 0.0
+        if before is not None:
+            whole = transport_stream(before, folder / "whole.ts", arrived.ssrc)
+            shift_s = _times(whole.path)[0] - start_s
+        _compare(sent, arrived.path, shift_s, folder)
+        scores = [
+            float(found[1]) for line in _lines(folder / SSIM_FILE) if (found := SSIM.search(line)) is not None
+        ]  # fmt: skip
+        if not scores:
+            advice = "" if before is not None else "; give --before if the file's times are not those of the stream"
+            raise VideoError(f"{after}: no frame of the clip has one that arrived at its time{advice}")
+        for file_name in (SSIM_FILE, PSNR_FILE):
+            (out / file_name).write_bytes((folder / file_name).read_bytes())
+    return FrameScores(arrived, sent_frames, len(scores), fmean(scores))
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="ascii", errors="replace").splitlines() if path.exists() else []
+
+
+def _times(clip: Path) -> tuple[float, int]:
+    """Return the time of a clip's first frame in seconds and the number of its frames."""
+    said = _run(
+        "ffprobe", "-v", "error", "-select_streams", "v:0", "-count_packets",
+        "-show_entries", "stream=start_time,nb_read_packets", "-of", "csv=p=0", str(clip),
+    )  # fmt: skip
+    fields = said.strip().splitlines()[0].rstrip(",").split(",") if said.strip() else []
+    try:
+        return float(fields[0]), int(fields[1])
+    except (IndexError, ValueError) as error:
+        raise VideoError(f"{clip.name}: no video in it that ffmpeg reads; give a clip with a video stream") from error
+
+
+def _compare(sent: Path, arrived: Path, shift_s: float, folder: Path) -> None:
+    """Let ffmpeg score every sent frame against the newest one that arrived, in both metrics."""
+    filters = (
+        "[0:v]split=2[sent1][sent2];[1:v]split=2[came1][came2];"
+        f"[sent1][came1]ssim=stats_file={SSIM_FILE}:eof_action=repeat[a];"
+        f"[sent2][came2]psnr=stats_file={PSNR_FILE}:eof_action=repeat[b]"
+    )
+    _run(
+        # One thread: how a damaged frame is concealed must not depend on the machine.
+        "ffmpeg", "-v", "fatal", "-nostdin", "-copyts",
+        "-threads", "1", "-itsoffset", f"{shift_s:.6f}", "-i", str(sent.resolve()),
+        "-threads", "1", "-i", str(arrived),
+        "-filter_complex", filters, "-map", "[a]", "-f", "null", "-", "-map", "[b]", "-f", "null", "-",
+        cwd=folder,
+    )  # fmt: skip
+
+
+def _run(command: str, *arguments: str, cwd: Path | None = None) -> str:
+    try:
+        done = subprocess.run(
+            [tool(command), *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=LONGEST_S
+        )
+    except subprocess.TimeoutExpired as error:
+        raise VideoError(f"{command} did not end within an hour; give a shorter clip") from error
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise VideoError(f"{command} failed: {lines[-1] if lines else 'no message'}")
+    return done.stdout

@@ -1,0 +1,36 @@
+{#- Columns of a score of voice, in the order in which marts have them. scores: the relation that they are selected from. -#}
+{% macro voice_score_columns(scores) -%}
+    {%- for column in [
+        'packet_basis', 'packets', 'lost_packets', 'discarded_packets', 'loss_runs', 'lost_ratio',
+        'discarded_ratio', 'unplayed_ratio', 'burst_ratio', 'base_delay_ms', 'queuing_delay_mean_ms', 'one_way_delay_ms',
+        'delay_impairment', 'loss_impairment', 'transmission_rating', 'mos', 'quality_class', 'is_extrapolated',
+        'score_null_reason'
+    ] -%}
+    {{ scores }}.{{ column }}{% if not loop.last %},
+        {% endif %}
+    {%- endfor %}
+{%- endmacro %}
+
+{#-
+    One statement for each relation, all with the columns of an item under a model, one after the other.
+
+    relations: names of CTEs.
+-#}
+{% macro united_items(relations) -%}
+    {%- for relation in relations %}
+    {%- if not loop.first %}
+    union all
+    {%- endif %}
+    select
+        study_id,
+        run_id,
+        item,
+        qoe_model_id,
+        score_basis,
+        cast(score as double) as score,
+        cast(mos as double) as mos,
+        quality_class,
+        score_null_reason
+    from {{ relation }}
+    {%- endfor %}
+{%- endmacro %}

@@ -1,0 +1,359 @@
+{%- set always = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis'] -%}
+{%- set kinds = {
+    'access_technology': 'technologies', 'proximity_class': 'technologies', 'transfer_size_class': 'technologies', 'country': 'countries',
+    'ip_version': 'countries'
+} -%}
+{%- set group = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis', 'group_kind', 'group_value'] -%}
+{%- set percentiles = [50, 75, 90, 95, 99] -%}
+{%- set quantities = ['added_delay', 'loaded_rtt', 'idle_rtt'] -%}
+-- Scores of connections in the wild, by groups of them and by the percentile that is taken: the median over days of each day's percentile.
+with
+
+technologies as (
+    select * from {{ ref('connection_queuing_delay_day_technology_histogram') }}
+),
+
+countries as (
+    select * from {{ ref('connection_queuing_delay_day_country_histogram') }}
+),
+
+networks as (
+    select * from {{ ref('connection_queuing_delay_as_histogram') }}
+    where asn > 0
+),
+
+rtts as (
+    select * from {{ ref('rtt_histogram') }}
+    where rtt_statistic in ('minimum', 'maximum')
+),
+
+interval_ranks as (
+    select * from {{ ref('median_interval_rank') }}
+),
+
+grades as (
+    select * from {{ ref('int_quality_class_range') }}
+    where qoe_model_id = 'bufferbloat-grade'
+),
+
+bounds as (
+    select * from {{ ref('outcome_bound') }}
+    where
+        qoe_model_id = 'qoo-video-call'
+        and quantity = 'latency_p99_ms'
+),
+
+requirements as (
+    select * from {{ ref('quality_requirement') }}
+    where qoe_model_id = 'iqb'
+),
+
+-- All bins are from histograms as they are served, so that no group has fewer hosts than they have.
+days as (
+    select
+        'added_delay' as quantity,
+        'all' as group_kind,
+        'all' as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from technologies
+{%- for kind, source in kinds.items() %}
+
+    union all
+
+    select
+        'added_delay' as quantity,
+        '{{ kind }}' as group_kind,
+        {{ kind }} as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from {{ source }}
+    where {{ kind }} != 'withheld'
+{%- endfor %}
+
+    union all
+
+    select
+        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity,
+        'all' as group_kind,
+        'all' as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from rtts
+
+    union all
+
+    select
+        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity,
+        'access_technology' as group_kind,
+        access_technology as group_value,
+        start_date,
+        {{ always | join(',\n        ') }},
+        bin_index,
+        connections
+    from rtts
+    where access_technology != 'withheld'
+),
+
+replicated as (
+    select
+        quantity,
+        group_kind,
+        group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_date as string) as replicate,
+        bin_index,
+        connections
+    from days
+
+    union all
+
+    -- Each day is a group of its own: one replicate, so without an interval.
+    select
+        quantity,
+        'day' as group_kind,
+        cast(start_date as string) as group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_date as string) as replicate,
+        bin_index,
+        connections
+    from days
+    where group_kind = 'all'
+
+    union all
+
+    select
+        'added_delay' as quantity,
+        'network' as group_kind,
+        cast(asn as string) as group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_month as string) as replicate,
+        bin_index,
+        connections
+    from networks
+),
+
+bins as (
+    select
+        quantity,
+        group_kind,
+        group_value,
+        {{ always | join(',\n        ') }},
+        replicate,
+        bin_index,
+        cast(sum(connections) as bigint) as connections
+    from replicated
+    group by quantity, group_kind, group_value, {{ always | join(', ') }}, replicate, bin_index
+),
+
+cumulated as (
+    select
+        *,
+        sum(connections) over (
+            partition by quantity, {{ group | join(', ') }}, replicate
+            order by bin_index
+            rows between unbounded preceding and current row
+        ) as connections_up_to_bin,
+        sum(connections) over (partition by quantity, {{ group | join(', ') }}, replicate) as connections_of_replicate
+    from bins
+),
+
+of_replicates as (
+{%- for percentile in percentiles %}
+    {%- if not loop.first %}
+
+    union all
+    {% endif %}
+    select
+        quantity,
+        {{ group | join(',\n        ') }},
+        replicate,
+        {{ percentile }} as percentile,
+        cast(max(connections_of_replicate) as bigint) as connections,
+        min(case when connections_up_to_bin >= {{ quantile_rank(percentile * 10, 'connections_of_replicate') }} then bin_index end) as bin_index
+    from cumulated
+    group by quantity, {{ group | join(', ') }}, replicate
+{%- endfor %}
+),
+
+replicate_values as (
+    select
+        quantity,
+        {{ group | join(',\n        ') }},
+        replicate,
+        percentile,
+        connections,
+        cast({{ bin_lower_us('bin_index') }} + {{ bin_upper_us('bin_index') }} - 1 as double) / 2000 as replicate_ms
+    from of_replicates
+),
+
+ordered as (
+    select
+        *,
+        row_number() over (
+            partition by quantity, {{ group | join(', ') }}, percentile
+            order by replicate_ms, replicate
+        ) as place,
+        count(*) over (partition by quantity, {{ group | join(', ') }}, percentile) as replicates
+    from replicate_values
+),
+
+summarised as (
+    select
+        ordered.quantity,
+        {%- for column in group %}
+        ordered.{{ column }},
+        {%- endfor %}
+        ordered.percentile,
+        max(ordered.replicates) as replicates,
+        cast(sum(ordered.connections) as bigint) as connections,
+        median(ordered.replicate_ms) as median_ms,
+        max(case when ordered.place = interval_ranks.lower_rank then ordered.replicate_ms end) as lower_ms,
+        max(case when ordered.place = interval_ranks.upper_rank then ordered.replicate_ms end) as upper_ms
+    from ordered
+    left join interval_ranks
+        on ordered.replicates = interval_ranks.runs
+    group by
+        ordered.quantity,
+        {%- for column in group %}
+        ordered.{{ column }},
+        {%- endfor %}
+        ordered.percentile
+),
+
+together as (
+    select
+        {{ group | join(',\n        ') }},
+        percentile,
+        max(case when quantity = 'added_delay' then replicates end) as replicates,
+        max(case when quantity = 'added_delay' then connections end) as connections,
+        {%- for quantity in quantities %}
+        max(case when quantity = '{{ quantity }}' then median_ms end) as {{ quantity }}_ms,
+        max(case when quantity = '{{ quantity }}' then lower_ms end) as {{ quantity }}_lower_ms,
+        max(case when quantity = '{{ quantity }}' then upper_ms end) as {{ quantity }}_upper_ms
+        {%- if not loop.last %},{% endif %}
+        {%- endfor %}
+    from summarised
+    group by {{ group | join(', ') }}, percentile
+    having max(case when quantity = 'added_delay' then 1 else 0 end) = 1
+),
+
+weights as (
+    select
+        use_case,
+        max(use_case_weight) as use_case_weight,
+        sum(requirement_weight) as weight_sum
+    from requirements
+    group by use_case
+),
+
+total_weight as (
+    select sum(use_case_weight) as weight_sum
+    from weights
+),
+
+latency_shares as (
+    select
+        requirements.threshold,
+        sum(requirements.use_case_weight / total_weight.weight_sum * requirements.requirement_weight / weights.weight_sum) as share
+    from requirements
+    cross join total_weight
+    inner join weights
+        on requirements.use_case = weights.use_case
+    where requirements.requirement = 'latency_ms'
+    group by requirements.threshold
+),
+
+barometer as (
+    select
+        {%- for column in group %}
+        together.{{ column }},
+        {%- endfor %}
+        together.percentile,
+        round(sum(case when together.idle_rtt_ms < latency_shares.threshold then latency_shares.share else 0 end), 12) as met_share,
+        round(sum(latency_shares.share), 12) as latency_share
+    from together
+    cross join latency_shares
+    where together.idle_rtt_ms is not null
+    group by
+        {%- for column in group %}
+        together.{{ column }},
+        {%- endfor %}
+        together.percentile
+),
+
+ranked as (
+    select
+        *,
+        rank() over (
+            partition by dataset, synthetic, rtt_basis, sample_basis, group_kind, percentile
+            order by added_delay_ms
+        ) as group_rank
+    from together
+),
+
+final as (
+    select
+        {%- for column in group %}
+        ranked.{{ column }},
+        {%- endfor %}
+        cast(ranked.percentile as double) as percentile,
+        case ranked.group_kind when 'network' then 'month' else 'day' end as replication_unit,
+        cast(ranked.replicates as bigint) as replicates,
+        ranked.connections,
+        ranked.added_delay_ms,
+        ranked.added_delay_lower_ms,
+        ranked.added_delay_upper_ms,
+        grades.quality_class as bufferbloat_grade,
+        ranked.loaded_rtt_ms,
+        cast(60000 as double) / nullif(ranked.loaded_rtt_ms, 0) as responsiveness_rpm,
+        cast(60000 as double) / nullif(ranked.loaded_rtt_upper_ms, 0) as responsiveness_lower_rpm,
+        cast(60000 as double) / nullif(ranked.loaded_rtt_lower_ms, 0) as responsiveness_upper_rpm,
+        case
+            when ranked.loaded_rtt_ms is not null
+                then 100 * least(
+                    greatest((bounds.useless - ranked.loaded_rtt_ms) / (bounds.useless - bounds.perfect), cast(0 as double)), cast(1 as double)
+                )
+        end as qoo_latency_score,
+        ranked.idle_rtt_ms,
+        barometer.met_share as iqb_lower_score,
+        round(1 - barometer.latency_share + barometer.met_share, 12) as iqb_upper_score,
+        case when ranked.loaded_rtt_ms is null then 'RTTs are counted by access technology and day alone' end as rtt_null_reason,
+        case when ranked.added_delay_lower_ms is not null then cast(0.95 as double) end as level_ratio,
+        case
+            when ranked.added_delay_lower_ms is not null then null
+            when ranked.replicates = 1 then 'one ' || case ranked.group_kind when 'network' then 'month' else 'day' end
+            when ranked.replicates < 6 then 'fewer than 6: an exact 95% interval of the median needs 6'
+            else 'more than the table of ranks has'
+        end as interval_null_reason,
+        cast(ranked.group_rank as bigint) as group_rank,
+        cast(at_p95.group_rank as bigint) as group_rank_at_p95,
+        ranked.group_rank != at_p95.group_rank as is_rank_changed,
+        true as is_upper_bound
+    from ranked
+    cross join bounds
+    inner join ranked as at_p95
+        on
+            at_p95.percentile = 95
+            {%- for column in group %}
+            and ranked.{{ column }} = at_p95.{{ column }}
+            {%- endfor %}
+    left join barometer
+        on
+            ranked.percentile = barometer.percentile
+            {%- for column in group %}
+            and ranked.{{ column }} = barometer.{{ column }}
+            {%- endfor %}
+    left join grades
+        on
+            ranked.added_delay_ms >= coalesce(grades.lower_bound, ranked.added_delay_ms)
+            and (grades.upper_bound is null or ranked.added_delay_ms < grades.upper_bound)
+)
+
+select * from final

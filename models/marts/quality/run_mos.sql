@@ -1,0 +1,39 @@
+-- One MOS of a run under a model, which comparisons of configurations need: the median over its items.
+with
+
+items as (
+    select * from {{ ref('run_quality') }}
+    where mos is not null
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+medians as (
+    select
+        study_id,
+        run_id,
+        qoe_model_id,
+        count(*) as items,
+        median(mos) as mos
+    from items
+    group by study_id, run_id, qoe_model_id
+),
+
+final as (
+    select
+        medians.study_id,
+        medians.run_id,
+        medians.qoe_model_id,
+        {{ run_dimensions('runs') }},
+        medians.items,
+        medians.mos
+    from medians
+    inner join runs
+        on
+            medians.study_id = runs.study_id
+            and medians.run_id = runs.run_id
+)
+
+select * from final

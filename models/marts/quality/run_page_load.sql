@@ -1,0 +1,77 @@
+-- What a page load consists of: the share of its round trips, by the round-trip time of its run under load.
+with
+
+page_loads as (
+    select * from {{ ref('int_qoe_item') }}
+    where
+        qoe_metric = 'page_load_time_ms'
+        and qoe_score > 0
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+delays as (
+    select * from {{ ref('run_queuing_delay') }}
+    where role = 'app'
+),
+
+parameters as (
+    select * from {{ ref('qoe_model_parameter') }}
+    where qoe_model_id = 'g1030-one-page-access'
+),
+
+page as (
+    select
+        max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
+        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio
+    from parameters
+),
+
+shared as (
+    select
+        page_loads.study_id,
+        page_loads.run_id,
+        page_loads.item,
+        page_loads.qoe_score as page_load_time_ms,
+        page.round_trips,
+        page.dominating_ratio,
+        runs.rtt_ms + delays.mean_ms as loaded_rtt_ms,
+        page.round_trips * (runs.rtt_ms + delays.mean_ms) / page_loads.qoe_score as round_trip_ratio
+    from page_loads
+    cross join page
+    inner join runs
+        on
+            page_loads.study_id = runs.study_id
+            and page_loads.run_id = runs.run_id
+    left join delays
+        on
+            page_loads.study_id = delays.study_id
+            and page_loads.run_id = delays.run_id
+),
+
+final as (
+    select
+        shared.study_id,
+        shared.run_id,
+        shared.item,
+        {{ run_dimensions('runs') }},
+        shared.page_load_time_ms,
+        cast(shared.round_trips as bigint) as round_trips,
+        shared.loaded_rtt_ms,
+        shared.round_trip_ratio,
+        case
+            when shared.round_trip_ratio >= shared.dominating_ratio then 'round trips'
+            when shared.round_trip_ratio is not null then 'losses and rate'
+        end as dominated_by,
+        case when shared.round_trip_ratio is null then 'no round-trip time or no queuing delay of the application' end
+            as round_trip_null_reason
+    from shared
+    inner join runs
+        on
+            shared.study_id = runs.study_id
+            and shared.run_id = runs.run_id
+)
+
+select * from final

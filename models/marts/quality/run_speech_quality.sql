@@ -1,0 +1,127 @@
+-- Voice from PESQ and delay (IMC'14 section 7.1): each speech sample of a run under each way to join the delays of both directions.
+with
+
+speech_samples as (
+    select * from {{ ref('int_qoe_item') }}
+    where qoe_metric = 'pesq'
+),
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+delays as (
+    select * from {{ ref('run_queuing_delay') }}
+    where role = 'app'
+),
+
+models as (
+    select * from {{ ref('qoe_model') }}
+),
+
+parameters as (
+    select * from {{ ref('qoe_model_parameter') }}
+),
+
+class_ranges as (
+    select * from {{ ref('int_quality_class_range') }}
+),
+
+shares as (
+    select
+        qoe_model_id,
+        max(case when parameter = 'rtt_share' then parameter_value end) as rtt_share,
+        max(case when parameter = 'queue_share' then parameter_value end) as queue_share
+    from parameters
+    group by qoe_model_id
+    having max(case when parameter = 'rtt_share' then 1 else 0 end) = 1
+),
+
+-- A tool that failed writes -1, which is a score of no speech.
+placed as (
+    select
+        speech_samples.study_id,
+        speech_samples.run_id,
+        speech_samples.item,
+        shares.qoe_model_id,
+        speech_samples.qoe_score as pesq_score,
+        speech_samples.qoe_score >= -0.5 and speech_samples.qoe_score <= 4.5 as is_on_scale,
+        delays.mean_ms as queuing_delay_mean_ms,
+        shares.rtt_share * runs.rtt_ms + shares.queue_share * delays.mean_ms as one_way_delay_ms
+    from speech_samples
+    cross join shares
+    inner join runs
+        on
+            speech_samples.study_id = runs.study_id
+            and speech_samples.run_id = runs.run_id
+    left join delays
+        on
+            speech_samples.study_id = delays.study_id
+            and speech_samples.run_id = delays.run_id
+),
+
+impaired as (
+    select
+        *,
+        case when is_on_scale then {{ rating_of_pesq('pesq_score') }} end as listening_rating,
+        case when one_way_delay_ms >= 0 then {{ delay_impairment('one_way_delay_ms') }} end as delay_impairment
+    from placed
+),
+
+rated as (
+    select
+        *,
+        greatest(cast(0 as double), listening_rating - delay_impairment) as greatest_rating
+    from impaired
+),
+
+scored as (
+    select
+        *,
+        case when listening_rating is not null and delay_impairment is not null then greatest_rating end as transmission_rating
+    from rated
+),
+
+judged as (
+    select
+        *,
+        case when transmission_rating is not null then {{ mos_of_rating('transmission_rating') }} end as mos,
+        case
+            when not is_on_scale then 'PESQ outside of -0.5 to 4.5'
+            when one_way_delay_ms is null then 'no round-trip time or no queuing delay of the application'
+        end as score_null_reason
+    from scored
+),
+
+final as (
+    select
+        judged.study_id,
+        judged.run_id,
+        judged.item,
+        judged.qoe_model_id,
+        {{ run_dimensions('runs') }},
+        models.qoe_model_version,
+        judged.pesq_score,
+        judged.listening_rating,
+        judged.queuing_delay_mean_ms,
+        judged.one_way_delay_ms,
+        judged.delay_impairment,
+        judged.transmission_rating,
+        judged.mos,
+        class_ranges.quality_class,
+        judged.score_null_reason
+    from judged
+    inner join runs
+        on
+            judged.study_id = runs.study_id
+            and judged.run_id = runs.run_id
+    inner join models
+        on judged.qoe_model_id = models.qoe_model_id
+    left join class_ranges
+        on
+            judged.qoe_model_id = class_ranges.qoe_model_id
+            and judged.mos >= coalesce(class_ranges.lower_bound, judged.mos)
+            and (class_ranges.upper_bound is null or judged.mos < class_ranges.upper_bound)
+)
+
+select * from final

@@ -1,0 +1,108 @@
+"""Figures of quality draw the runs there are: the number in each cell, its class, n, and what has no score."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.patches import Rectangle
+
+matplotlib.use("Agg")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def figures() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("quality_figures", ROOT / "notebooks" / "quality_figures.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def classes() -> list[dict[str, Any]]:
+    with (ROOT / "models/seeds/quality/qoe_class.csv").open(encoding="utf-8") as handle:
+        return [
+            row | {"lower_bound": float(row["lower_bound"]) if row["lower_bound"] else None}
+            for row in csv.DictReader(handle)
+        ]
+
+
+def cell(queue: str, workload: str, mos: float | None, quality: str | None, runs: int = 7) -> dict[str, Any]:
+    return {"queue": queue, "workload": workload, "mos_median": mos, "quality_class": quality, "runs": runs}
+
+
+def test_lightness_falls_from_class_to_class_of_every_model(figures: ModuleType, classes: list[dict[str, Any]]) -> None:
+    for model in {row["qoe_model_id"] for row in classes}:
+        mine = sorted(
+            (row for row in classes if row["qoe_model_id"] == model), key=lambda row: int(row["class_number"])
+        )
+        light = [figures.lightness(row["colour"]) for row in mine]
+        assert all(first > second + 0.01 for first, second in pairwise(light)), model
+
+
+def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, classes: list[dict[str, Any]]) -> None:
+    voice = [row for row in classes if row["qoe_model_id"] == "g107-network"]
+    rows = [
+        cell("8", "noBG", 4.4, "very satisfied"), cell("256", "noBG", 4.36, "very satisfied"),
+        cell("8", "long-many", 3.2, "many dissatisfied"), cell("256", "long-many", 1.0, "not recommended", 3),
+        cell("64", "long-many", None, None, 0),
+    ]  # fmt: skip
+    _, axes = plt.subplots()
+    figures.quality_heat_map(axes, rows, voice, lambda row: row["queue"], lambda row: row["workload"])
+    assert [text.get_text() for text in axes.texts] == [
+        "4.4\nn = 7", "4.4\nn = 7", "3.2\nn = 7", "1.0\nn = 3", "no score\nn = 0",
+    ]  # fmt: skip
+    assert [text.get_color() for text in axes.texts] == ["black", "black", "white", "white", "black"]
+    patches = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert patches[3].get_facecolor() == matplotlib.colors.to_rgba("#00224e")
+    assert patches[4].get_hatch() == "//"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
+    figures.class_legend(axes, voice)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels[0] == "very satisfied (from 4.34)"
+    assert labels[-1] == "not recommended"
+    with pytest.raises(ValueError, match="two configurations have '8' and 'noBG'"):
+        figures.quality_heat_map(axes, [*rows, rows[0]], voice, lambda row: row["queue"], lambda row: row["workload"])
+    plt.close("all")
+
+
+def test_opinions_have_a_point_with_its_interval_and_one_person_a_point_alone(figures: ModuleType) -> None:
+    base = {"item": "overall", "scale_lowest": 1, "scale_highest": 7, "subjects": 10}
+    rows = [
+        base | {"condition": "tail-drop", "rating_mean": 2.5, "rating_lower": 1.8, "rating_upper": 3.2},
+        base | {"condition": "FQ-CoDel", "rating_mean": 6, "rating_lower": None, "rating_upper": None, "subjects": 1},
+        base | {"condition": "nobody", "rating_mean": None},
+    ]
+    _, axes = plt.subplots()
+    figures.rating_points(axes, rows)
+    assert len(axes.lines) == 3
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["tail-drop (n = 10)", "FQ-CoDel (n = 1)"]
+    assert axes.get_ylim() == (0.8, 7.2)
+    with pytest.raises(ValueError, match="several scales"):
+        figures.rating_points(axes, [rows[0], rows[1] | {"scale_highest": 5}])
+    plt.close("all")
+
+
+def test_answers_diverge_from_the_middle(figures: ModuleType) -> None:
+    rows = [
+        {"question": "go on?", "condition": "tail-drop", "yes_subjects": 2, "no_subjects": 8, "subjects": 10},
+        {"question": "go on?", "condition": "FQ-CoDel", "yes_subjects": 10, "no_subjects": 0, "subjects": 10},
+    ]
+    _, axes = plt.subplots()
+    figures.answer_bars(axes, rows)
+    assert [bar.get_width() for bar in axes.patches] == [10, 0, 2, -8]
+    assert [text.get_text() for text in axes.texts] == ["10", "2", "8"]
+    assert axes.get_xlim() == (-10.5, 10.5)
+    plt.close("all")
