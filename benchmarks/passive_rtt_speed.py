@@ -1,8 +1,8 @@
-"""A day of passive RTT of an access network: ingest, build and publication by number of samples, and what 10⁹ would take.
+"""A day of passive RTT of an access network: ingest and build by number of samples, and what 10⁹ would take.
 
-Samples are generated as ePPing writes them, labelled synthetic. CPU time and peak memory are of whole processes, from the
-system's accounting. What is said of 10⁹ samples is an extrapolation: the cost of each further sample between the two
-largest sizes, times 10⁹, plus what does not grow.
+Samples are generated as ePPing writes them, labelled synthetic. CPU time and peak memory are of whole processes, from
+the system's accounting. What is said of 10⁹ samples is an extrapolation: the cost of each further sample between the
+two largest sizes, times 10⁹, plus what does not grow.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def main() -> None:
         total_s = max(0.0, largest.cpu_s - each_s * sizes[2]) + each_s * TARGET
         extrapolated.row(step, each_s * 1e6, total_s / 3600, total_s / DAY_S, total_s / DAY_S / CORES)
     results.note(
-        f"Load of {os.cpu_count()} cores at the end: {os.getloadavg()[0]:.1f}. The reader is Python, so threads of one ingest "
-        "share one core: count it against one core, or run the ingest with --engine spark. Rows by host and hour grow with "
-        "hosts and hours and not with samples, rows of connections grow with flows; here a host has four flows."
+        f"Load of {os.cpu_count()} cores at the end: {os.getloadavg()[0]:.1f}. The reader is Python, so threads of one "
+        "ingest share one core: count it against one core, or run the ingest with --engine spark. Rows by host and "
+        "hour grow with hosts and hours and not with samples, rows of connections with flows: here four of a host."
     )
 
 
