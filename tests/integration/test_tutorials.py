@@ -11,7 +11,12 @@ from .test_tool_results import LOADED_MS, REPETITIONS, flent_file
 from .tutorials import Block, blocks_of, plain, run
 
 pytestmark = pytest.mark.integration
-CALLS = ("rtp.pcapng", "teams.pcap", "zoom.pcap")
+SAMPLE = Path(__file__).resolve().parents[2] / "ingest" / "sample" / "runs"
+#: Captures after the bottleneck, by the name that the page gives them.
+CALLS = {
+    "tail-drop.pcap.xz": "1000k_rtt50_taildrop-2bdp_cubic_video_appfirst_rep1",
+    "fq_codel.pcap.xz": "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1",
+}
 
 
 def _flent_files(folder: Path, shared: Path) -> None:
@@ -23,8 +28,9 @@ def _flent_files(folder: Path, shared: Path) -> None:
 
 def _calls(folder: Path, shared: Path) -> None:
     (folder / "calls").mkdir()
-    for name in CALLS:
-        shutil.copyfile(shared / "data" / "public" / "ntop__nDPI" / "pcap" / name, folder / "calls" / name)
+    for name, run_id in CALLS.items():
+        shutil.copyfile(SAMPLE / run_id / "after.pcap.xz", folder / "calls" / name)
+    shutil.copyfile(shared / "data" / "public" / "ntop__nDPI" / "pcap" / "teams.pcap", folder / "calls" / "teams.pcap")
 
 
 def _nothing(folder: Path, shared: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from tool_results import FORMS, SPEED_TESTS, flent_document, pping_samples
 
 from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.connection import pping
 from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.interface import Context, InputError, Reading
+from sojourn_ingest.formats.series.series_rows import SeriesRows
 
 DOCUMENTS: dict[str, Callable[[], str]] = {
     "flent": lambda: json.dumps(flent_document()),
@@ -89,11 +92,13 @@ def peak_of(path: Path, records: int) -> int:
 
 
 @pytest.mark.parametrize("form", STREAMS)
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str) -> None:
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     path = tmp_path / "result"
     peaks = []
-    # Batches are of 16,384 rows: the smaller file has more than one.
-    for records in (20_000, 60_000):
+    # The smaller file has more than one batch of rows, of each kind.
+    monkeypatch.setattr(pping, "BATCH_ROWS", 500)
+    monkeypatch.setattr(SeriesRows, "__init__", partialmethod(SeriesRows.__init__, 500))
+    for records in (2_000, 8_000):
         path.write_text(STREAMS[form](records))
         peaks.append(peak_of(path, records))
     assert peaks[1] < 1.25 * peaks[0]
