@@ -32,7 +32,8 @@ bounded as (
         delays.lines,
         delays.hosts,
         delays.rtt_samples,
-        cast({{ bin_lower_us('delays.median_bin_index') }} + {{ bin_upper_us('delays.median_bin_index') }} - 1 as double) / 2000 as median_ms,
+        cast({{ bin_lower_us('delays.median_bin_index') }} + {{ bin_upper_us('delays.median_bin_index') }} - 1 as double)
+        / 2000 as median_ms,
         case when delays.lines >= 6 then cast({{ bin_lower_us('delays.lower_bin_index') }} as double) / 1000 end as lower_ms,
         case when delays.lines >= 6 then cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 end as upper_ms
     from delays
@@ -64,11 +65,11 @@ final as (
                         partition by
                             {{ period | join(',\n                            ') }}
                         order by
-                            case when group_name in ('withheld', 'unknown', 'all') then 1 else 0 end,
-                            case when lower_ms is null then 1 else 0 end,
+                            case when group_name in ('withheld', 'unknown', 'all') then 1 else 0 end asc,
+                            case when lower_ms is null then 1 else 0 end asc,
                             lower_ms desc,
                             median_ms desc,
-                            group_name
+                            group_name asc
                     ) as bigint)
         end as worst_rank,
         metric = 'rtt_increase' as is_upper_bound

@@ -181,9 +181,10 @@ served_lines as (
     from lines
     inner join served_names
         on
-        {%- for column in group %}
-            {% if not loop.first %}and {% endif %}lines.{{ column }} = served_names.{{ column }}
-        {%- endfor %}
+            lines.access_part_fingerprint = served_names.access_part_fingerprint
+            and lines.hour_of_day = served_names.hour_of_day
+            and lines.group_kind = served_names.group_kind
+            and lines.group_name = served_names.group_name
 ),
 
 binned as (
