@@ -46,7 +46,12 @@ def run(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
     """
     address = f"127.0.0.1:{free_port()}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SOJOURN_")}
-    environment |= {"PATH": f"{SOJOURN.parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+    environment |= {
+        "PATH": f"{SOJOURN.parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "80",
+        # A wheel has the models; the command of a checkout is told where they are, as the pages say.
+        "SOJOURN_MODELS": str(Path(__file__).resolve().parents[2] / "models"),
+    }
     server: subprocess.Popen[bytes] | None = None
     try:
         for block in blocks_of(page):
