@@ -278,6 +278,11 @@ bench-connections: setup ## Connections in the wild against plain SQL, Polars, p
 	@.venv/bin/python benchmarks/connection_mart_speed.py --var $(SOJOURN_VAR)/bench-connections \
 		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
+.PHONY: bench-passive-rtt
+bench-passive-rtt: setup ## A day of ePPing's samples: ingest and build of 1, 3 and 10 million (SAMPLES), and 10⁹ extrapolated (1 GB of disk)
+	@.venv/bin/python benchmarks/passive_rtt_speed.py --folder $(SOJOURN_VAR)/bench-passive-rtt \
+		$(if $(SAMPLES),--samples $(SAMPLES))
+
 .PHONY: bench-start
 bench-start: setup ## CPU time until a command says its help, an error, has read a small file, or answers /healthz (a minute)
 	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start

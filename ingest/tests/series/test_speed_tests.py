@@ -45,6 +45,38 @@ def test_each_tool_states_the_same_line_in_one_unit(tmp_path: Path, tool: str) -
         assert host not in json.dumps(tables).lower()
 
 
+def test_rtts_with_a_time_are_connections_idle_and_loaded_apart_and_the_client_is_a_pseudonym(tmp_path: Path) -> None:
+    names = ("dataset", "connection_number", "rtt_min_us", "rtt_avg_us", "rtt_max_us", "sample_basis", "rtt_samples")
+    found = {}
+    for tool, document in SPEED_TESTS.items():
+        _, tables, reading = read(written(tmp_path, json.dumps(document)))
+        assert reading.refused == {}
+        rows = tables.get("connection", [])
+        found[tool] = [tuple(row[name] for name in names) for row in rows]
+        for row in rows:
+            assert row["start_ns"] == START_S * 10**9
+            assert row["client_host_key"].startswith("hk-")
+            assert row["synthetic"] is False
+    assert found == {
+        "networkQuality": [],
+        "speedtest": [
+            ("ookla-idle", 0, 9000, None, 12_000, "unknown", None),
+            ("ookla-download", 1, 9500, None, 90_000, "unknown", None),
+        ],
+        "speedtest-cli": [("speedtest-cli-idle", 0, None, 10_000.0, None, "unknown", None)],
+        "librespeed-cli": [("librespeed-idle", 0, None, 10_000.0, None, "unknown", None)],
+        "cloudflare": [],
+    }
+
+
+def test_a_client_that_is_not_an_address_is_refused_and_the_series_stay(tmp_path: Path) -> None:
+    document = SPEED_TESTS["speedtest"] | {"interface": {"externalIp": "not known"}}
+    _, tables, reading = read(written(tmp_path, json.dumps(document)))
+    assert reading.refused == {"client_address: not an address": 2}
+    assert tables["series"]
+    assert tables["connection"] == []
+
+
 def test_delay_under_load_is_kept_as_it_is_stated(tmp_path: Path) -> None:
     _, tables, _ = read(written(tmp_path, json.dumps(SPEED_TESTS["speedtest"])))
     delays = totals(tables, "rtt_ms")

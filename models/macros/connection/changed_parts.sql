@@ -6,10 +6,10 @@
 -#}
 
 {#- Before a model is made: remove the parts whose sources changed. -#}
-{% macro forget_changed_parts(fingerprint) -%}
+{% macro forget_changed_parts(fingerprint, parts='int_connection_part') -%}
     {%- if is_incremental() -%}
     delete from {{ this }}
-    where {{ fingerprint }} not in (select {{ fingerprint }} from {{ ref('int_connection_part') }})
+    where {{ fingerprint }} not in (select {{ fingerprint }} from {{ ref(parts) }})
     {%- endif -%}
 {%- endmacro %}
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import IngestSession, files_below
@@ -36,9 +37,10 @@ class Installation:
     paths: Paths
     project: Path
 
-    def ingest(self, *sources: Path) -> None:
+    def ingest(self, *sources: Path, enrichment: Enrichment | None = None) -> None:
         lake = Lake(self.paths.lake)
-        session = IngestSession(lake, Pseudonymiser(b"key", "pseudonymise"))
+        pseudonymiser = Pseudonymiser(b"key", "pseudonymise")
+        session = IngestSession(lake, pseudonymiser, enrichment=enrichment or Enrichment())
         with lake.writing():
             attempts = session.run(files_below(sources), lambda _: None)
         assert [a.commit.status for a in attempts] == ["ok"] * len(attempts)

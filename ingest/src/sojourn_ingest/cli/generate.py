@@ -25,6 +25,9 @@ def register(app: typer.Typer) -> None:
         """Make up measurements whose truth is known, labelled synthetic in every row and in all that is served."""
 
     group.command("connections", short_help="Generate connections with known RTT.")(connections)
+    group.command("passive-rtt", short_help="Generate a day of ePPing's output with a worst site that is known.")(
+        passive_rtt
+    )
     app.add_typer(group, name="generate")
 
 
@@ -69,4 +72,43 @@ def connections(
     typer.echo(
         f"{rows:,} synthetic connections of {dataset_of(world)} in {out}, {rows / seconds:,.0f} per second; "
         f"{truth_path(out.resolve())} has their true distribution"
+    )
+
+
+#: 10.0.0.0/8 in networks of four addresses.
+MOST_CIRCUITS = 4_000_000
+
+
+def passive_rtt(
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder to write to: pping/ with a file per hour, the look-ups beside it, and truth.json."),
+    ],
+    samples: Annotated[int, typer.Option(min=1, max=10**10, help="RTT samples of the day.")] = 200_000,
+    circuits: Annotated[int, typer.Option(min=100, max=MOST_CIRCUITS, help="Circuits of the access network.")] = 400,
+    sites: Annotated[int, typer.Option(min=5, max=1000, help="Sites that the circuits hang from.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed gives another network.")] = 1,
+) -> None:
+    """Generate one day of passive RTT of an access network, as ePPing's JSON, with LibreQoS' list of circuits.
+
+    One site is planted as the worst in the evening, and three small ones as decoys. Every event is labelled synthetic.
+    The same options give the same bytes.
+
+    For example:
+
+      sojourn generate passive-rtt --out isp
+
+      sojourn ingest isp/pping --circuits isp/ShapedDevices.csv --prefix-table isp/prefixes.csv && sojourn build
+    """
+    from sojourn_ingest.synthetic.access_network import AccessNetwork, write_access_network
+
+    network = AccessNetwork(samples, circuits, sites, seed)
+
+    def tell(path: Path, count: int) -> None:
+        typer.echo(f"{path.name}: {count:,} samples", err=True)
+
+    write_access_network(network, out, tell)
+    typer.echo(
+        f"{samples:,} synthetic RTT samples of {circuits:,} circuits at {sites} sites in {out}/pping; "
+        f"{out}/truth.json has what was planted"
     )

@@ -72,6 +72,16 @@ def ingest(
     lookups_win: Annotated[
         bool, typer.Option("--lookups-win", help="Looked-up AS, country and access win over those a source gives.")
     ] = False,
+    circuits: Annotated[
+        Path | None,
+        typer.Option(
+            help="ShapedDevices.csv of LibreQoS: circuit, site and plan of a client's subnet; network.json beside it "
+            "says to which site a node belongs. Circuits and sites become keyed hashes."
+        ),
+    ] = None,
+    site_names: Annotated[
+        str, typer.Option(help="Of the sites of --circuits, hashed: a keyed hash; keep: the name as it is.")
+    ] = "hashed",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,
@@ -120,6 +130,8 @@ def ingest(
     """
     if addresses not in ("pseudonymise", "keep"):
         raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
+    if site_names not in ("hashed", "keep"):
+        raise typer.BadParameter("give hashed or keep", param_hint="--site-names")
     missing = next((path for path in sources if not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
@@ -136,6 +148,8 @@ def ingest(
             prefix_tables=tuple(prefix_table or ()),
             access_rules=access_rules,
             lookups_win=lookups_win,
+            circuits=circuits,
+            keep_site_names=site_names == "keep",
             dry_run=dry_run,
             engine=engine,
             master=master,

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.arrow_alone import keep_pandas_out
-from sojourn_ingest.enrichment import AccessRules, Enrichment, PrefixList
+from sojourn_ingest.enrichment import AccessRules, CircuitTable, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
 from sojourn_ingest.formats.capture.server_names import server_names_of
@@ -45,6 +45,8 @@ class IngestOptions:
     prefix_tables: tuple[Path, ...]
     access_rules: Path | None
     lookups_win: bool
+    circuits: Path | None
+    keep_site_names: bool
     dry_run: bool
     engine: str
     master: str | None
@@ -87,10 +89,15 @@ def run_ingest(options: IngestOptions) -> None:
             prefix_lists=tuple(PrefixList.load(path) for path in options.prefix_tables),
             rules=bundled_rules() if options.access_rules is None else AccessRules.load(options.access_rules),
             lookups_win=options.lookups_win,
+            circuits=None if options.circuits is None else CircuitTable.load(options.circuits),
+            keep_site_names=options.keep_site_names,
         )
     except (InputError, ForgottenListError) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
+    if enrichment.circuits is not None and enrichment.circuits.claimed_twice:
+        count = enrichment.circuits.claimed_twice
+        console.print(f"{options.circuits}: {count} subnets are of several circuits; they count as of none")
     lake = paths.open_lake()
     if options.dry_run:
         session = IngestSession(lake, pseudonymiser, packets=options.packets, server_names=names, enrichment=enrichment)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment.access_rules import UNKNOWN, AccessRules, bundled_rules
+from sojourn_ingest.enrichment.circuit_table import CircuitLookup, CircuitTable
 from sojourn_ingest.enrichment.prefix_list import PrefixList
 from sojourn_ingest.text_columns import text_buffers
 
@@ -22,16 +23,23 @@ RAW_COLUMNS = ("client_address", "client_host", "client_name")
 
 @dataclass(frozen=True)
 class Enrichment:
-    """The tables and rules of one ingest. What a source itself says of a client wins, unless ``lookups_win``."""
+    """The tables and rules of one ingest. What a source itself says of a client wins, unless ``lookups_win``.
+
+    Names of sites become keyed hashes, unless ``keep_site_names``.
+    """
 
     prefix_lists: tuple[PrefixList, ...] = ()
     rules: AccessRules = field(default_factory=bundled_rules)
     lookups_win: bool = False
+    circuits: CircuitTable | None = None
+    keep_site_names: bool = False
 
     @property
     def fingerprint(self) -> str:
         """Distinguishes facts under these tables and rules from those under others."""
         parts = [*(one.content_hash for one in self.prefix_lists), self.rules.content_hash, str(self.lookups_win)]
+        if self.circuits is not None:
+            parts += [self.circuits.content_hash, str(self.keep_site_names)]
         return "enrich-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
@@ -42,6 +50,7 @@ class ClientLookup:
         self._rules = enrichment.rules
         self._lookups_win = enrichment.lookups_win
         self._resolver = pseudonymiser.resolver([one.table for one in enrichment.prefix_lists])
+        self._circuits = CircuitLookup(enrichment.circuits, pseudonymiser, keep_site_names=enrichment.keep_site_names)
 
     def columns(self, given: dict[str, pa.Array], rows: int) -> tuple[dict[str, pa.Array], pa.Array]:
         """Return the client's columns of ``connection``, and which rows have a text that is not an address.
@@ -69,6 +78,10 @@ class ClientLookup:
             "access_technology": pc.fill_null(technology, UNKNOWN),
             "access_technology_rule": rule,
         }, malformed
+
+    def circuits(self, addresses: pa.Array) -> dict[str, pa.Array]:
+        """Return circuit_key, site_key, plan_down_bps and plan_up_bps of each address."""
+        return self._circuits.columns(addresses)
 
     def _chosen(self, given: pa.Array | None, looked_up: pa.Array) -> pa.Array:
         if given is None:

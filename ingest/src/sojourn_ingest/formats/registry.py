@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sojourn_ingest.enrichment.circuit_table import looks_like_circuits
 from sojourn_ingest.formats.call.statistics_lines import GetStatsLines, RtcStatsDump
 from sojourn_ingest.formats.call.webrtc_internals import WebRtcInternals
 from sojourn_ingest.formats.capture.capture import Capture
@@ -155,6 +156,10 @@ class Registry:
             return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
         if not printable:
             return f"no reader knows a content that begins with bytes {source.head[:8].hex(' ')}"
+        if looks_like_circuits(source.head):
+            return (
+                "LibreQoS' list of circuits or its network, which is a look-up: sojourn ingest --circuits FILE.csv PATH"
+            )
         lines = head_lines(source, limit=1)
         header = next(csv.reader([lines[0].decode("utf-8", errors="replace")]), []) if lines else []
         hint = header_hint(header, self.studies)

@@ -146,4 +146,43 @@ CONNECTION_DATASET = Table(
     ),
 )
 
-TABLES = (TCP_POLL, CONNECTION, CONNECTION_DATASET)
+PASSIVE_RTT = Table(
+    "passive_rtt",
+    "pping reader",
+    "RTT samples of one host in one hour, as an observer on the path saw them; rows of a host and hour add up",
+    ("source_hash", "row_number"),
+    (
+        *PROVENANCE,
+        Column("row_number", INT64, "number of the row in its source, from 0", nullable=False),
+        Column("dataset", STRING, "data set, which says on which side of the observer the host is", nullable=False),
+        Column(
+            "hour_start_ns", INT64, "start of the hour in UTC in which the samples were taken", "ns", nullable=False
+        ),
+        *endpoint_columns("client", "host whose round trip was measured")[:2],
+        Column("ip_version", INT8, "4 or 6"),
+        Column("asn", INT64, "number of the host's autonomous system"),
+        Column("country", STRING, "country of the host, ISO 3166-1 alpha-2"),
+        Column("access_technology", STRING, "the host's access: adsl, cable, … or unknown", nullable=False),
+        Column(
+            "circuit_key",
+            STRING,
+            "keyed hash of the circuit's id; the id where addresses are kept; null if the host has no circuit",
+            source="Circuit ID",
+        ),
+        Column(
+            "site_key",
+            STRING,
+            "keyed hash of the site's name; the name where sites are kept; null if the host has no site",
+            source="Parent Node, network.json",
+        ),
+        Column("plan_down_bps", INT64, "rate of the plan towards the customer", "bit/s", source="Download Max Mbps"),
+        Column("plan_up_bps", INT64, "rate of the plan from the customer", "bit/s", source="Upload Max Mbps"),
+        Column("rtt_samples", INT64, "RTT samples in the hour", nullable=False),
+        Column("rtt_sum_us", INT64, "sum of the samples, of which the mean follows", "us", nullable=False),
+        Column("rtt_min_us", INT64, "smallest sample", "us", nullable=False),
+        Column("rtt_max_us", INT64, "largest sample", "us", nullable=False),
+        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+    ),
+)
+
+TABLES = (TCP_POLL, CONNECTION, CONNECTION_DATASET, PASSIVE_RTT)

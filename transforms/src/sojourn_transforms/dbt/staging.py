@@ -37,7 +37,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter", "queue_counter_part"),
     "rtt": ("tcp_poll",),
     "series": ("series",),
-    "connection": ("connection", "connection_dataset"),
+    "connection": ("connection", "connection_dataset", "passive_rtt"),
     "ingest": ("ingest_outcome",),
 }
 

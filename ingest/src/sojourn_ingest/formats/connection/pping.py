@@ -2,7 +2,8 @@
 
 Both tools name the flow of the reply: its source is the host whose round trip was measured, from the observer to that
 host and back. So one TCP connection is up to two rows, one for each part of the path, with that host as the client.
-ePPing also says on which side of the observer the host is, which is part of the data set's name.
+ePPing also says on which side of the observer the host is, which is part of the data set's name. Samples are also added
+up by host and hour, whatever flow they are of.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawConnections,
     columns_of,
 )
+from sojourn_ingest.formats.connection.host_hours import HOUR_NS, HostHours
 from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
@@ -32,6 +34,8 @@ MAX_LINE_BYTES = 2**20
 BLOCK_BYTES = 2**18
 LARGEST_NS = 2**62
 LONGEST_RTT_NS = 2**40
+#: Most samples of one sum; their sum in nanoseconds is below 2^62 too.
+MOST_SAMPLES = 2**40
 #: What damage makes the parser raise; its texts quote the content, which holds addresses.
 DAMAGE = (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError)
 EVENT_KEYS = (b'"rtt"', b'"flow_event"')
@@ -49,9 +53,14 @@ class Seen(NamedTuple):
 
     time_ns: int
     flow: tuple[str, int, str, int]
-    side: str
+    dataset: str
+    synthetic: bool
     rtt_ns: int
     sent_bytes: int | None
+
+
+#: Data set by whether the host is behind the interface (match_on_egress).
+DATASETS: dict[object, str] = {True: "pping-inside", False: "pping-outside", None: "pping"}
 
 
 class _Flow:
@@ -70,7 +79,7 @@ class PassiveRtt(ConnectionFormat):
     """Output of ePPing as JSON (array or lines; samples, or sums over prefixes), and of pping for machines."""
 
     name = "pping"
-    version = "pping-1"
+    version = "pping-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first object has ePPing's keys, or the first line is one of pping."""
@@ -112,6 +121,7 @@ class _Rows:
         self.given = 0
         self._reading = reading
         self._connections = ConnectionRows(context, reading)
+        self._hours = HostHours(context, reading)
         self._open: dict[tuple[Any, ...], _Flow] = {}
         self._ready: list[dict[str, object]] = []
 
@@ -131,8 +141,8 @@ class _Rows:
             # Either way of the connection ends.
             ends = (record.get("src_ip"), record.get("src_port"), record.get("dest_ip"), record.get("dest_port"))
             for flow in (ends, ends[2:] + ends[:2]):
-                for side in ("inside", "outside", "unknown"):
-                    self._end(flow, side)
+                for dataset in DATASETS.values():
+                    self._end(flow, dataset, synthetic=record.get("synthetic") is True)
         elif "ip_prefix" in record:
             self._prefix(record)
         elif not record.keys() & {"flow_event", "protocol_counters", "bin_width_ns"}:
@@ -141,17 +151,23 @@ class _Rows:
             self._end_silent()
         if len(self._ready) >= BATCH_ROWS:
             yield from self._batches()
+        if self._hours.is_full:
+            yield from self._hours.batches()
 
     def finish(self) -> Facts:
         """Yield what remains."""
-        for flow, side in list(self._open):
-            self._end(flow, side)
+        for flow, dataset, synthetic in list(self._open):
+            self._end(flow, dataset, synthetic=synthetic)
         yield from self._batches()
+        yield from self._hours.batches()
 
     def _sample(self, seen: Seen) -> None:
-        flow = self._open.get((seen.flow, seen.side))
+        hour = (seen.dataset, seen.synthetic, seen.flow[0], seen.time_ns // HOUR_NS)
+        self._hours.add(hour, 1, seen.rtt_ns, seen.rtt_ns, seen.rtt_ns)
+        key = (seen.flow, seen.dataset, seen.synthetic)
+        flow = self._open.get(key)
         if flow is None:
-            flow = self._open[seen.flow, seen.side] = _Flow(seen.time_ns)
+            flow = self._open[key] = _Flow(seen.time_ns)
         flow.first_ns = min(flow.first_ns, seen.time_ns)
         flow.last_ns = max(flow.last_ns, seen.time_ns)
         flow.samples += 1
@@ -161,35 +177,34 @@ class _Rows:
         if seen.sent_bytes is not None:
             flow.sent_bytes = max(flow.sent_bytes or 0, seen.sent_bytes)
 
-    def _end(self, ends: tuple[Any, ...], side: str) -> None:
+    def _end(self, ends: tuple[Any, ...], dataset: str, *, synthetic: bool) -> None:
         try:
-            flow = self._open.pop((ends, side), None)
+            flow = self._open.pop((ends, dataset, synthetic), None)
         except TypeError:  # a damaged event, whose ends cannot be a key
             return
         if flow is None:
             return
         row = _row(flow.first_ns, flow.last_ns, flow.samples, flow.minimum_ns, flow.maximum_ns)
         row |= {"rtt_avg_us": flow.sum_ns / flow.samples / 1000, "sent_bytes": flow.sent_bytes}
-        self._ready.append(
-            row | {"client_address": ends[0], "dataset": "pping" if side == "unknown" else f"pping-{side}"}
-        )
+        self._ready.append(row | {"client_address": ends[0], "dataset": dataset, "synthetic": synthetic})
 
     def _end_silent(self) -> None:
         times = sorted(flow.last_ns for flow in self._open.values())
         middle = times[len(times) // 2]
-        for (ends, side), flow in list(self._open.items()):
+        for (ends, dataset, synthetic), flow in list(self._open.items()):
             if flow.last_ns <= middle:
-                self._end(ends, side)
+                self._end(ends, dataset, synthetic=synthetic)
 
     def _prefix(self, record: dict[str, Any]) -> None:
-        samples, prefix = _count(record.get("count_rtt")), record.get("ip_prefix")
-        if samples is None and "count_rtt" not in record:
+        if "count_rtt" not in record:
             self._reading.refuse("prefix_without_rtt")
             return
+        samples, prefix = _count(record["count_rtt"]) or 0, record.get("ip_prefix")
         numbers = [_count(record.get(name)) for name in ("timestamp", "min_rtt", "max_rtt")]
-        mean_ns = record.get("mean_rtt")
+        mean_ns = float(record["mean_rtt"]) if _is_rtt(record.get("mean_rtt")) else 0.0
         address, _, length = prefix.partition("/") if isinstance(prefix, str) else ("", "", "")
-        if not samples or None in numbers or not length.isdigit() or not _is_rtt(mean_ns):
+        is_sum = 0 < samples < MOST_SAMPLES and 0 < samples * mean_ns < LARGEST_NS
+        if not is_sum or None in numbers or not length.isdigit():
             self._reading.refuse("malformed_record")
             return
         if length == "0":
@@ -197,14 +212,19 @@ class _Rows:
             return
         time_ns, minimum_ns, maximum_ns = (value or 0 for value in numbers)
         row = _row(time_ns, None, samples, minimum_ns, maximum_ns)
-        row |= {"rtt_avg_us": float(mean_ns or 0) / 1000, "sent_bytes": None, "client_address": address}
-        self._ready.append(row | {"dataset": f"pping-prefix-{length}"})
+        row |= {"rtt_avg_us": mean_ns / 1000, "sent_bytes": None, "client_address": address}
+        dataset, synthetic = f"pping-prefix-{length}", record.get("synthetic") is True
+        self._ready.append(row | {"dataset": dataset, "synthetic": synthetic})
+        # A prefix of one address is a host, which has a circuit.
+        named = "pping-of-hosts" if length == ("128" if ":" in address else "32") else dataset
+        hour = (named, synthetic, address, time_ns // HOUR_NS)
+        self._hours.add(hour, samples, round(mean_ns * samples), minimum_ns, maximum_ns)
 
     def _batches(self) -> Facts:
         ready, self._ready = self._ready, []
         for place in range(0, len(ready), BATCH_ROWS):
             rows = ready[place : place + BATCH_ROWS]
-            constants = {"rtt_basis": "raw", "sample_basis": "rtt_samples", "synthetic": False}
+            constants = {"rtt_basis": "raw", "sample_basis": "rtt_samples"}
             numbered = [row | constants | {"connection_number": self.given + n} for n, row in enumerate(rows)]
             self.given += len(rows)
             raw = RawConnections(None, columns_of(numbered), len(numbered))
@@ -231,8 +251,9 @@ def _sample_of(record: dict[str, Any]) -> Seen | None:
     if not isinstance(source, str) or not isinstance(other, str) or len(source) > 64 or len(other) > 64:
         return None
     egress = record.get("match_on_egress")
-    side = {True: "inside", False: "outside"}[egress] if isinstance(egress, bool) else "unknown"
-    return Seen(time_ns, (source, port, other, other_port), side, rtt_ns, _count(record.get("sent_bytes")))
+    dataset = DATASETS[egress if isinstance(egress, bool) else None]
+    flow, synthetic = (source, port, other, other_port), record.get("synthetic") is True
+    return Seen(time_ns, flow, dataset, synthetic, rtt_ns, _count(record.get("sent_bytes")))
 
 
 def _count(value: Any) -> int | None:
@@ -298,4 +319,5 @@ def _machine(text: bytes) -> Seen | None:
     other, _, other_port = found["other"].decode().rpartition(":")
     flow = (found["source"].decode(), int(found["port"]), other, int(other_port))
     rtt_ns = round(float(found["rtt"]) * 1e9)
-    return Seen(int(seconds) * 10**9 + int(fraction.ljust(9, "0")), flow, "unknown", rtt_ns, None) if rtt_ns else None
+    time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+    return Seen(time_ns, flow, DATASETS[None], False, rtt_ns, None) if rtt_ns and time_ns < LARGEST_NS else None

@@ -1,7 +1,8 @@
 """Results of speed tests as JSON: networkQuality, Ookla's and LibreSpeed's clients, speedtest-cli, Cloudflare's engine.
 
 Each states a handful of values of a whole test, which become series of the basis ``total``; networkQuality also lists
-single requests. Addresses, providers and servers are not kept.
+single requests. RTTs that are stated with a time become connections too. Addresses of clients become pseudonyms there;
+providers and servers are not kept.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn_ingest.formats.connection.connection_format import TABLE, ConnectionFormat, ConnectionRows
 from sojourn_ingest.formats.content.json_document import parse_object, read_text
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
 from sojourn_ingest.formats.series.setting import setting_of
+from sojourn_ingest.formats.series.speed_test_connections import connections_of
 from sojourn_ingest.text_columns import rfc3339_ns_of
 
 
@@ -140,12 +143,11 @@ TOOLS = (
 )
 
 
-class SpeedTest(Format):
+class SpeedTest(ConnectionFormat):
     """One result of a speed test."""
 
     name = "speed_test"
-    holds_addresses = False
-    version = "speed-test-1"
+    version = "speed-test-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
@@ -165,7 +167,7 @@ class SpeedTest(Format):
         what = f"result of {tool.name}"
         text = read_text(source, what)
         documents = _list(text, what) if tool.start == b"[" else [parse_object(text, what)]
-        rows = SeriesRows()
+        rows, connections, found = SeriesRows(), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             reading.records_read += 1
             # Results of several servers in one file are flows of one run.
@@ -181,10 +183,18 @@ class SpeedTest(Format):
         if not rows.samples:
             raise InputError("no_series", f"{what} without a value; the test failed or was broken off")
         yield from rows.finish()
-        stamp = documents[0].get("timestamp")
-        start_ns = rfc3339_ns_of(stamp) if isinstance(stamp, str) else None
+        for document in documents:
+            for one in connections_of(tool.name, document, _start_ns(document), found):
+                yield TABLE, connections.complete(one)
+                found += 1
+        start_ns = _start_ns(documents[0])
         setting = setting_of("", source.plain_name)
         yield from run_rows(ToolRun(tool.measurement, tool.name, setting, start_ns=start_ns), source, context)
+
+
+def _start_ns(document: dict[str, Any]) -> int | None:
+    stamp = document.get("timestamp")
+    return rfc3339_ns_of(stamp) if isinstance(stamp, str) else None
 
 
 def _tool_of(head: bytes) -> Tool | None:

@@ -1,0 +1,104 @@
+"""Results that are too large are refused, and forms that may be of any size are read in memory that does not grow."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from functools import partialmethod
+from pathlib import Path
+
+import pytest
+from results import KEY, REGISTRY, read, source_of
+from tool_results import FORMS, SPEED_TESTS, flent_document, pping_samples
+
+from sojourn_ingest import _native
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.connection import pping
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, InputError, Reading
+from sojourn_ingest.formats.series.series_rows import SeriesRows
+
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "flent": lambda: json.dumps(flent_document()),
+    "iperf3": FORMS["iperf3"][1],
+    "irtt": FORMS["irtt"][1],
+    **{tool: (lambda document=document: json.dumps(document)) for tool, document in SPEED_TESTS.items()},
+}
+
+
+def pping_array(samples: int) -> str:
+    """Return samples of one flow, as ePPing writes them."""
+    one = pping_samples()[1]
+    return json.dumps([one | {"timestamp": one["timestamp"] + n} for n in range(samples)])
+
+
+def pping_machine(samples: int) -> str:
+    """Return samples of one flow, as pping writes them with -m."""
+    return "".join(
+        f"17000000{n // 1000:02}.{n % 1000:03}000 0.02 0.02 1 0 5 8.8.8.8:443+9.9.9.9:1\n" for n in range(samples)
+    )
+
+
+def ping(samples: int) -> str:
+    """Return replies in the form of iputils."""
+    lines = [
+        f"[17000{n // 10:05}.{n % 10}] 64 bytes from 9.9.9.9: icmp_seq={n + 1} ttl=60 time=20.{n % 10} ms"
+        for n in range(samples)
+    ]
+    return "\n".join(["PING 9.9.9.9 (9.9.9.9) 56(84) bytes of data.", *lines, ""])
+
+
+def fping(samples: int) -> str:
+    """Return replies of one target."""
+    return "".join(
+        f"[17000{n // 10:05}.{n % 10}] 9.9.9.9 : [{n}], 64 bytes, 2.{n % 10} ms (2.0 avg, 0% loss)\n"
+        for n in range(samples)
+    )
+
+
+STREAMS: dict[str, Callable[[int], str]] = {
+    "pping-array": pping_array, "pping-machine": pping_machine, "ping": ping, "fping": fping,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", DOCUMENTS)
+def test_a_document_that_is_too_large_is_refused_with_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    path = tmp_path / "result"
+    path.write_text(DOCUMENTS[form]())
+    read(path)
+    monkeypatch.setattr(json_document, "MAX_BYTES", path.stat().st_size - 1)
+    with pytest.raises(InputError, match="larger than") as caught:
+        read(path)
+    assert caught.value.reason == "too_large"
+
+
+def peak_of(path: Path, records: int) -> int:
+    """Return the peak of Python's memory, in bytes, while a file is read and its facts are dropped."""
+    source = source_of(path)
+    context, reading = Context(Pseudonymiser(KEY), lambda other: _native.fingerprint(str(other)).sha256), Reading()
+    chosen = REGISTRY.recognise(source)
+    tracemalloc.start()
+    try:
+        for _ in chosen.read(source, context, reading):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (reading.records_read >= records, reading.fault) == (True, None)
+    return peak
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    path = tmp_path / "result"
+    peaks = []
+    # The smaller file has more than one batch of rows, of each kind.
+    monkeypatch.setattr(pping, "BATCH_ROWS", 500)
+    monkeypatch.setattr(SeriesRows, "__init__", partialmethod(SeriesRows.__init__, 500))
+    for records in (2_000, 8_000):
+        path.write_text(STREAMS[form](records))
+        peaks.append(peak_of(path, records))
+    assert peaks[1] < 1.25 * peaks[0]

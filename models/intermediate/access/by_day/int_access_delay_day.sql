@@ -1,0 +1,242 @@
+{#- Access networks: one row for each group that is served. The whole day is hour -1. -#}
+{%- set group = ['access_part_fingerprint', 'hour_of_day', 'group_kind', 'group_name'] -%}
+{%- set cell = ['access_part_fingerprint', 'hour_of_day', 'group_kind', 'group_name', 'metric'] -%}
+with
+
+parts as (
+    select connection_parts.*
+    from {{ ref('int_passive_rtt_part') }} as connection_parts
+    {% if is_incremental() %}
+        where connection_parts.access_part_fingerprint not in (select distinct made.access_part_fingerprint from {{ this }} as made)
+    {% endif %}
+),
+
+samples as (
+    select * from {{ ref('stg_lake__passive_rtt') }}
+),
+
+host_hours as (
+    select
+        parts.access_part_fingerprint,
+        cast({{ integer_divide('samples.hour_start_ns', 3600000000000) }} % 24 as int) as hour_of_day,
+        samples.client_host_key,
+        samples.circuit_key,
+        samples.site_key,
+        samples.asn,
+        samples.plan_down_bps,
+        samples.plan_up_bps,
+        cast(sum(samples.rtt_samples) as bigint) as rtt_samples,
+        cast(sum(samples.rtt_sum_us) as bigint) as rtt_sum_us,
+        min(samples.rtt_min_us) as rtt_min_us
+    from samples
+    inner join parts
+        on
+            {{ utc_date('samples.hour_start_ns') }} = parts.start_date
+            and samples.dataset = parts.dataset
+            and samples.synthetic = parts.synthetic
+    group by
+        parts.access_part_fingerprint,
+        cast({{ integer_divide('samples.hour_start_ns', 3600000000000) }} % 24 as int),
+        samples.client_host_key,
+        samples.circuit_key,
+        samples.site_key,
+        samples.asn,
+        samples.plan_down_bps,
+        samples.plan_up_bps
+),
+
+floors as (
+    select
+        access_part_fingerprint,
+        client_host_key,
+        min(rtt_min_us) as floor_us
+    from host_hours
+    group by access_part_fingerprint, client_host_key
+),
+
+-- What the samples of a host add up to above the host's smallest RTT of the day.
+increased as (
+    select
+        host_hours.*,
+        host_hours.rtt_sum_us - host_hours.rtt_samples * floors.floor_us as increase_sum_us
+    from host_hours
+    inner join floors
+        on
+            host_hours.access_part_fingerprint = floors.access_part_fingerprint
+            and host_hours.client_host_key = floors.client_host_key
+),
+
+host_periods as (
+    select
+        access_part_fingerprint,
+        hour_of_day,
+        client_host_key,
+        circuit_key,
+        site_key,
+        asn,
+        plan_down_bps,
+        plan_up_bps,
+        rtt_samples,
+        rtt_sum_us,
+        increase_sum_us
+    from increased
+
+    union all
+
+    select
+        access_part_fingerprint,
+        -1 as hour_of_day,
+        client_host_key,
+        circuit_key,
+        site_key,
+        asn,
+        plan_down_bps,
+        plan_up_bps,
+        cast(sum(rtt_samples) as bigint) as rtt_samples,
+        cast(sum(rtt_sum_us) as bigint) as rtt_sum_us,
+        cast(sum(increase_sum_us) as bigint) as increase_sum_us
+    from increased
+    group by access_part_fingerprint, client_host_key, circuit_key, site_key, asn, plan_down_bps, plan_up_bps
+),
+
+in_groups as (
+    {%- for kind, (name, unit) in groups_of_lines().items() %}
+        {%- if not loop.first %}
+
+            union all
+        {% endif %}
+        select
+            access_part_fingerprint,
+            hour_of_day,
+            '{{ kind }}' as group_kind,
+            {{ name }} as group_name,
+            {{ unit }} as line_key,
+            rtt_samples,
+            rtt_sum_us,
+            increase_sum_us
+        from host_periods
+        {%- if kind == 'circuit' %}
+            where hour_of_day = -1
+        {%- endif %}
+    {%- endfor %}
+),
+
+lines as (
+    select
+        {{ group | join(',\n        ') }},
+        line_key,
+        count(*) as hosts,
+        cast(sum(rtt_samples) as bigint) as rtt_samples,
+        cast(sum(rtt_sum_us) as bigint) as rtt_sum_us,
+        cast(sum(increase_sum_us) as bigint) as increase_sum_us
+    from in_groups
+    group by {{ group | join(', ') }}, line_key
+),
+
+sizes as (
+    select
+        {{ group | join(',\n        ') }},
+        count(*) as group_lines
+    from lines
+    group by {{ group | join(', ') }}
+),
+
+ranked as (
+    select
+        *,
+        sum(case when group_lines < {{ minimum_hosts() }} then group_lines else 0 end)
+            over (partition by access_part_fingerprint, hour_of_day, group_kind) as lines_left_out,
+        row_number()
+            over (
+                partition by access_part_fingerprint, hour_of_day, group_kind
+                order by case when group_lines >= {{ minimum_hosts() }} then 0 else 1 end, group_lines, group_name
+            ) as large_enough_rank
+    from sizes
+),
+
+-- Groups with too few lines are looked at together. If together they are still too few, the smallest of the others goes with them.
+served_names as (
+    select
+        {{ group | join(',\n        ') }},
+        case
+            when
+                group_lines >= {{ minimum_hosts() }}
+                and (lines_left_out = 0 or lines_left_out >= {{ minimum_hosts() }} or large_enough_rank > 1)
+                then group_name
+            else 'withheld'
+        end as served_name
+    from ranked
+),
+
+served_lines as (
+    select
+        lines.access_part_fingerprint,
+        lines.hour_of_day,
+        lines.group_kind,
+        served_names.served_name as group_name,
+        lines.hosts,
+        lines.rtt_samples,
+        {{ integer_divide('lines.rtt_sum_us', 'lines.rtt_samples') }} as mean_rtt_us,
+        {{ integer_divide('lines.increase_sum_us', 'lines.rtt_samples') }} as mean_increase_us
+    from lines
+    inner join served_names
+        on
+            lines.access_part_fingerprint = served_names.access_part_fingerprint
+            and lines.hour_of_day = served_names.hour_of_day
+            and lines.group_kind = served_names.group_kind
+            and lines.group_name = served_names.group_name
+),
+
+binned as (
+    {%- for metric, column in {'rtt': 'mean_rtt_us', 'rtt_increase': 'mean_increase_us'}.items() %}
+        {%- if not loop.first %}
+
+            union all
+        {% endif %}
+        select
+            {{ group | join(',\n            ') }},
+            '{{ metric }}' as metric,
+            {{ log_linear_bin(column) }} as bin_index,
+            count(*) as bin_lines,
+            cast(sum(hosts) as bigint) as bin_hosts,
+            cast(sum(rtt_samples) as bigint) as bin_samples
+        from served_lines
+        group by {{ group | join(', ') }}, {{ log_linear_bin(column) }}
+    {%- endfor %}
+),
+
+cumulated as (
+    select
+        *,
+        sum(bin_lines) over (
+            partition by {{ cell | join(', ') }}
+            order by bin_index
+            rows between unbounded preceding and current row
+        ) as lines_up_to_bin,
+        sum(bin_lines) over (partition by {{ cell | join(', ') }}) as cell_lines
+    from binned
+),
+
+with_ranks as (
+    select
+        *,
+        {{ quantile_rank(500, 'cell_lines') }} as median_rank,
+        {{ lower_rank_of_median('cell_lines') }} as lower_rank
+    from cumulated
+    where cell_lines >= {{ minimum_hosts() }}
+),
+
+final as (
+    select
+        {{ cell | join(',\n        ') }},
+        cast(max(cell_lines) as bigint) as lines,
+        cast(sum(bin_hosts) as bigint) as hosts,
+        cast(sum(bin_samples) as bigint) as rtt_samples,
+        min(case when lines_up_to_bin >= lower_rank then bin_index end) as lower_bin_index,
+        min(case when lines_up_to_bin >= median_rank then bin_index end) as median_bin_index,
+        min(case when lines_up_to_bin >= cell_lines + 1 - lower_rank then bin_index end) as upper_bin_index
+    from with_ranks
+    group by {{ cell | join(', ') }}
+)
+
+select * from final

@@ -1,0 +1,39 @@
+{#-
+    Groups of an access network that are looked at one by one, and the unit that is counted in each: `line` is a circuit, or a host where no
+    circuit is known. Within a circuit the unit is the host. SQL of the group's name and of its unit, by kind.
+-#}
+{% macro groups_of_lines() -%}
+    {%- set line = 'coalesce(circuit_key, client_host_key)' -%}
+    {%- set plan -%}
+        case
+            when plan_down_bps is null or plan_up_bps is null then 'unknown'
+            when plan_down_bps % 1000000 = 0 and plan_up_bps % 1000000 = 0
+                then concat(
+                    cast({{ integer_divide('plan_down_bps', 1000000) }} as string), '/',
+                    cast({{ integer_divide('plan_up_bps', 1000000) }} as string), ' Mbit/s'
+                )
+            else concat(
+                cast({{ integer_divide('plan_down_bps', 1000) }} as string), '/',
+                cast({{ integer_divide('plan_up_bps', 1000) }} as string), ' kbit/s'
+            )
+        end
+    {%- endset -%}
+    {{
+        return({
+            'all': ("'all'", line),
+            'site': ("coalesce(site_key, 'unknown')", line),
+            'asn': ("coalesce(cast(asn as string), 'unknown')", line),
+            'plan': (plan, line),
+            'circuit': ("coalesce(circuit_key, 'unknown')", 'client_host_key'),
+        })
+    }}
+{%- endmacro %}
+
+{#-
+    Ranks, among n ordered values, of the lower bound of the 95 % interval of their median (Thompson 1936); the upper bound has rank
+    n + 1 - lower. From six values on the interval holds at least 95 %; with fewer there is none. Half the width is that of the normal
+    approximation, rounded outwards, which transforms/tests/statistics/test_median_ranks_of_sql.py holds against the exact binomial.
+-#}
+{% macro lower_rank_of_median(n) -%}
+    greatest(cast(floor({{ n }} / 2.0 - 0.98 * sqrt({{ n }})) as bigint), 1)
+{%- endmacro %}

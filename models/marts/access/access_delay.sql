@@ -1,0 +1,79 @@
+{%- set period = ['day', 'dataset', 'synthetic', 'period_kind', 'period', 'group_kind', 'metric'] -%}
+with
+
+delays as (
+    select * from {{ ref('int_access_delay_day') }}
+),
+
+parts as (
+    select * from {{ ref('int_passive_rtt_part') }}
+),
+
+bounded as (
+    select
+        parts.start_date as day,
+        parts.dataset,
+        parts.synthetic,
+        case when delays.hour_of_day < 0 then 'day' else 'hour' end as period_kind,
+        case
+            when delays.hour_of_day < 0 then cast(parts.start_date as string)
+            else
+                concat(
+                    cast(parts.start_date as string),
+                    case when delays.hour_of_day < 10 then ' 0' else ' ' end,
+                    cast(delays.hour_of_day as string),
+                    ':00'
+                )
+        end as period,
+        case when delays.hour_of_day >= 0 then delays.hour_of_day end as hour_of_day,
+        delays.group_kind,
+        delays.group_name,
+        delays.metric,
+        delays.lines,
+        delays.hosts,
+        delays.rtt_samples,
+        cast({{ bin_lower_us('delays.median_bin_index') }} + {{ bin_upper_us('delays.median_bin_index') }} - 1 as double)
+        / 2000 as median_ms,
+        case when delays.lines >= 6 then cast({{ bin_lower_us('delays.lower_bin_index') }} as double) / 1000 end as lower_ms,
+        case when delays.lines >= 6 then cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 end as upper_ms
+    from delays
+    inner join parts on delays.access_part_fingerprint = parts.access_part_fingerprint
+),
+
+final as (
+    select
+        day,
+        dataset,
+        synthetic,
+        period_kind,
+        period,
+        hour_of_day,
+        group_kind,
+        group_name,
+        metric,
+        lines,
+        hosts,
+        rtt_samples,
+        median_ms,
+        lower_ms,
+        upper_ms,
+        -- Groups without an interval come last; what is no group of its own has no rank.
+        case
+            when group_name not in ('withheld', 'unknown', 'all')
+                then
+                    cast(row_number() over (
+                        partition by
+                            {{ period | join(',\n                            ') }}
+                        order by
+                            case when group_name in ('withheld', 'unknown', 'all') then 1 else 0 end asc,
+                            case when lower_ms is null then 1 else 0 end asc,
+                            lower_ms desc,
+                            median_ms desc,
+                            group_name asc
+                    ) as bigint)
+        end as worst_rank,
+        metric = 'rtt_increase' as is_upper_bound
+    from bounded
+)
+
+select * from final

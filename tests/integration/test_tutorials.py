@@ -1,0 +1,70 @@
+"""The tutorials, run as they are in a clean folder: every command works, and every output shown is the real one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .test_tool_results import LOADED_MS, REPETITIONS, flent_file
+from .tutorials import Block, blocks_of, plain, run
+
+pytestmark = pytest.mark.integration
+SAMPLE = Path(__file__).resolve().parents[2] / "ingest" / "sample" / "runs"
+#: Captures after the bottleneck, by the name that the page gives them.
+CALLS = {
+    "tail-drop.pcap.xz": "1000k_rtt50_taildrop-2bdp_cubic_video_appfirst_rep1",
+    "fq_codel.pcap.xz": "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1",
+}
+
+
+def _flent_files(folder: Path, shared: Path) -> None:
+    (folder / "results").mkdir()
+    for queue in LOADED_MS:
+        for repetition in range(1, REPETITIONS + 1):
+            (folder / "results" / f"{queue}-{repetition}.flent.gz").write_bytes(flent_file(queue, repetition))
+
+
+def _calls(folder: Path, shared: Path) -> None:
+    (folder / "calls").mkdir()
+    for name, run_id in CALLS.items():
+        shutil.copyfile(SAMPLE / run_id / "after.pcap.xz", folder / "calls" / name)
+    shutil.copyfile(shared / "data" / "public" / "ntop__nDPI" / "pcap" / "teams.pcap", folder / "calls" / "teams.pcap")
+
+
+def _nothing(folder: Path, shared: Path) -> None:
+    """The page itself makes what it needs."""
+
+
+PAGES = {"flent-two-queues": _flent_files, "passive-rtt-of-an-isp": _nothing, "pcaps-of-calls": _calls}
+
+
+def page_of(repository: Path, name: str) -> str:
+    return (repository / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_every_tutorial_is_run(repository: Path) -> None:
+    assert {path.stem for path in (repository / "docs" / "tutorials").glob("*.md")} == {*PAGES}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_is_found_and_every_question_shows_its_answer(repository: Path, name: str) -> None:
+    page = page_of(repository, name)
+    found = blocks_of(page)
+    assert len(found) == page.count("```sh\n")
+    assert [block.mark for block in found].count("served") == 1
+    asked = [block for block in found if block.command.startswith("curl")]
+    assert len(asked) >= 3
+    assert all(block.output for block in asked)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_does_what_it_says(name: str, repository: Path, shared: Path, tmp_path: Path) -> None:
+    PAGES[name](tmp_path, shared)
+    compared: list[Block] = []
+    for block, printed in run(page_of(repository, name), tmp_path):
+        if block.output is not None:
+            assert plain(printed) == plain(block.output), block.command
+            compared.append(block)
+    assert len(compared) >= 4

@@ -1,0 +1,166 @@
+"""What is planted in a synthetic access network is found by site and hour, and small groups are not served."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transforms.tests.connection_marts.worlds import Installation
+
+from sojourn_ingest.enrichment import CircuitTable, Enrichment, PrefixList
+from sojourn_ingest.paths import Paths
+from sojourn_ingest.synthetic.access_network import (
+    EVENING,
+    PLANTED_SITE,
+    SMALL_SITES,
+    WIDE_CIRCUITS,
+    WIDE_SITE,
+    AccessNetwork,
+    write_access_network,
+)
+from sojourn_statistics.intervals.order_statistics import median
+
+pytestmark = pytest.mark.integration
+SELECTION = "+access_delay"
+NETWORK = AccessNetwork(samples=120_000, circuits=400, sites=12, seed=3)
+LINES_OF_SMALL = 12
+MINIMUM = 10
+#: Bounds are edges of bins, whose width is below 1.6 % of the value, and values are whole microseconds.
+WIDTH, STEP_MS = 0.016, 0.002
+
+
+@pytest.fixture(scope="module")
+def isp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("isp")
+    write_access_network(NETWORK, folder, lambda _, __: None)
+    return folder
+
+
+def looked_up(isp: Path) -> Enrichment:
+    lists = (PrefixList.load(isp / "prefixes.csv"),)
+    return Enrichment(lists, circuits=CircuitTable.load(isp / "ShapedDevices.csv"), keep_site_names=True)
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory, repository: Path, isp: Path) -> Installation:
+    made = Installation(Paths(tmp_path_factory.mktemp("access")), repository / "models")
+    made.ingest(isp / "pping", enrichment=looked_up(isp))
+    made.build(select=SELECTION)
+    return made
+
+
+def of_sites(installation: Installation, condition: str) -> list[dict[str, Any]]:
+    return installation.rows(
+        "from marts.access_delay where group_kind = 'site' and metric = 'rtt_increase' and dataset = 'pping-inside' "
+        f"and {condition} order by worst_rank"
+    )
+
+
+def test_the_planted_site_is_the_worst_by_the_bound_and_not_by_the_median(installation: Installation) -> None:
+    assert NETWORK.truth()["worst_site"] == PLANTED_SITE
+    for hour in EVENING:
+        rows = of_sites(installation, f"hour_of_day = {hour}")
+        assert rows[0]["group_name"] == PLANTED_SITE
+        by_median = max(rows, key=lambda row: row["median_ms"])
+        assert by_median["group_name"] == WIDE_SITE
+        assert by_median["lower_ms"] < rows[0]["lower_ms"]
+        # The planted mean, with the spread between circuits, lies in the interval or near it.
+        planted = NETWORK.truth()["sites"][PLANTED_SITE]["median_of_mean_increase_evening_ms"]
+        assert rows[0]["lower_ms"] - 10 < planted < rows[0]["upper_ms"] + 10
+        assert all(row["synthetic"] for row in rows)
+    quiet = of_sites(installation, "hour_of_day = 3")
+    assert next(row for row in quiet if row["group_name"] == PLANTED_SITE)["median_ms"] < 10
+
+
+def test_small_sites_are_served_together_and_no_group_is_below_the_minimum(installation: Installation) -> None:
+    rows = installation.rows("from marts.access_delay")
+    assert {row["group_kind"] for row in rows} == {"all", "site", "asn", "plan", "circuit"}
+    assert min(row["lines"] for row in rows) >= MINIMUM
+    assert not {row["group_name"] for row in rows} & set(SMALL_SITES)
+    (withheld,) = of_sites(installation, "period_kind = 'day' and group_name = 'withheld'")
+    assert (withheld["lines"], withheld["worst_rank"]) == (LINES_OF_SMALL, None)
+    (wide,) = of_sites(installation, f"period_kind = 'day' and group_name = '{WIDE_SITE}'")
+    assert wide["lines"] == WIDE_CIRCUITS
+    # Each circuit has one or two hosts, so none is served by itself.
+    assert {row["group_name"] for row in rows if row["group_kind"] == "circuit"} == {"withheld"}
+    assert {row["group_name"] for row in rows if row["group_kind"] == "asn"} == {"64512", "64513"}
+
+
+def test_every_line_and_sample_is_in_one_group_of_each_kind(installation: Installation) -> None:
+    rows = installation.rows(
+        "select group_kind, metric, sum(lines) as lines, sum(hosts) as hosts, sum(rtt_samples) as samples "
+        "from marts.access_delay where period_kind = 'day' group by all"
+    )
+    assert len(rows) == 10
+    assert {row["samples"] for row in rows} == {NETWORK.samples}
+    assert len({row["hosts"] for row in rows}) == 1
+    assert {row["lines"] for row in rows if row["group_kind"] != "circuit"} == {NETWORK.circuits}
+
+
+def test_medians_and_bounds_are_those_of_a_computation_without_the_service(
+    installation: Installation, isp: Path
+) -> None:
+    site_of = {
+        f"10.{4 * circuit >> 16 & 255}.{4 * circuit >> 8 & 255}.{4 * circuit & 255}": (circuit, NETWORK.names[site])
+        for circuit, site in enumerate(NETWORK.site_of_circuit.tolist())
+    }
+    samples: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for path in sorted((isp / "pping").iterdir()):
+        for event in json.loads(gzip.decompress(path.read_bytes())):
+            samples[event["src_ip"], event["timestamp"] // (3600 * 10**9) % 24].append(event["rtt"])
+    floor: dict[str, int] = {}
+    for (host, _), values in samples.items():
+        floor[host] = min([*values, floor.get(host, values[0])])
+    lines: dict[tuple[str, int], dict[int, tuple[int, int]]] = defaultdict(dict)
+    for (host, hour), values in samples.items():
+        first = host.rpartition(".")
+        circuit, site = site_of[f"{first[0]}.{int(first[2]) // 4 * 4}"]
+        total, count = lines[site, hour].get(circuit, (0, 0))
+        lines[site, hour][circuit] = (total + sum(value - floor[host] for value in values), count + len(values))
+    compared = 0
+    for row in of_sites(installation, "period_kind = 'hour' and group_name <> 'withheld'"):
+        values_ms = [total / count / 1e6 for total, count in lines[row["group_name"], row["hour_of_day"]].values()]
+        expected = median(values_ms, "line")
+        assert row["lines"] == len(values_ms)
+        middle = sorted(values_ms)[(len(values_ms) + 1) // 2 - 1]
+        assert row["median_ms"] == pytest.approx(middle, rel=WIDTH, abs=STEP_MS)
+        assert row["lower_ms"] <= expected.interval.lower + STEP_MS
+        assert row["upper_ms"] >= expected.interval.upper - STEP_MS
+        compared += 1
+    assert compared > 150
+
+
+def test_a_later_file_of_the_day_is_added_and_a_build_from_scratch_is_the_same(
+    tmp_path: Path, repository: Path, isp: Path
+) -> None:
+    made = Installation(Paths(tmp_path), repository / "models")
+    enrichment = looked_up(isp)
+    *first, last = sorted((isp / "pping").iterdir())
+    made.ingest(*first, enrichment=enrichment)
+    made.build(select=SELECTION)
+    assert made.value("select max(hour_of_day) from marts.access_delay") == 22
+    made.ingest(last, enrichment=enrichment)
+    made.build(select=SELECTION)
+    columns = "* from marts.access_delay order by all"
+    added = made.rows(f"select {columns}")
+    assert max(row["hour_of_day"] or 0 for row in added) == 23
+    made.build(full=True, select=SELECTION)
+    assert made.rows(f"select {columns}") == added
+
+
+def test_with_a_minimum_of_one_each_circuit_is_served(
+    tmp_path: Path, repository: Path, isp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOJOURN_MINIMUM_HOSTS", "1")
+    made = Installation(Paths(tmp_path), repository / "models")
+    made.ingest(isp / "pping", enrichment=looked_up(isp))
+    made.build(select=SELECTION)
+    rows = made.rows("from marts.access_delay where group_kind = 'circuit' and metric = 'rtt'")
+    assert len(rows) == NETWORK.circuits
+    assert {row["lower_ms"] for row in rows} == {None}
+    assert all(row["group_name"].startswith("ck-") for row in rows)
+    assert {*SMALL_SITES} <= {row["group_name"] for row in made.rows("from marts.access_delay")}

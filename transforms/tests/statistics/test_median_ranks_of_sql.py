@@ -1,0 +1,34 @@
+"""The ranks by which SQL bounds a median hold 95 % for every number of values, by the exact binomial."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import scipy
+
+from sojourn_statistics.intervals.order_statistics import quantile_ranks
+
+LARGEST = 5000
+
+
+def test_the_lower_rank_of_a_median_is_never_too_large_and_at_most_one_too_small(repository: Path) -> None:
+    text = (repository / "models/macros/connection/groups_of_lines.sql").read_text()
+    found = re.search(r"macro lower_rank_of_median\(n\) -%\}\n(.*?)\{%-", text, re.DOTALL)
+    assert found is not None
+    expression = found[1].replace("{{ n }}", "n")
+    with duckdb.connect() as connection:
+        rows = connection.execute(
+            f"select n, {expression} from range(6, {LARGEST}) as numbers(n) order by n"
+        ).fetchall()
+    n, ranks = np.array(rows).T
+    confidence = 1 - 2 * scipy.stats.binom.cdf(ranks - 1, n, 0.5)
+    assert confidence.min() >= 0.95
+    exact = [quantile_ranks(int(number), 0.5) for number in n]
+    shortest = np.array([ranks_of[0] if ranks_of is not None else 0 for ranks_of in exact])
+    assert (shortest > 0).all()
+    assert set((shortest - ranks).tolist()) <= {0, 1}
+    # One value fewer than six has no interval, which the mart's condition on lines says.
+    assert quantile_ranks(5, 0.5) is None
