@@ -85,6 +85,14 @@ QUEUE_EVENT = Table(
             "it was marked already when it came; marked in this queue are those with ecn_ce and not this",
             source="RFC 3168",
         ),
+        Column(
+            "ecn_codepoint_at_enqueue",
+            STRING,
+            "codepoint after the enqueue: of a discipline that marks at enqueue (PIE, RED) its mark is in it; null "
+            "where the log does not show it, or the enqueue was not seen",
+            source="RFC 3168",
+            codes=("not-ect", "ect0", "ect1", "ce"),
+        ),
         Column("interface_index", INT32, "kernel interface index", source="net_device.ifindex"),
         Column("network_namespace", INT64, "inode of the network namespace"),
         Column("ethertype", INT32, "Ethernet type; null if the log does not give it"),

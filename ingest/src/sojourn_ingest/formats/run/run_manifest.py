@@ -158,6 +158,8 @@ class RunManifest(Format):
             "congested_direction": manifest.congested_direction,
             "participants": manifest.participants,
             "call_view": manifest.call_view,
+            "ecn": manifest.ecn,
+            "l4s": manifest.l4s,
             "repetition": manifest.repetition,
             "bandwidth_programme": manifest.bandwidth_programme,
             "bottleneck_interface": queue.interface,
