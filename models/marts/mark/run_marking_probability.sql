@@ -1,4 +1,4 @@
--- Four bins for each doubling of the delay: the bins of histograms have sixteen times as many, too few packets each for a share.
+{#- Four bins for each doubling of the delay: the bins of histograms have sixteen times as many, too few packets each for a share. -#}
 {%- set bins_together = 16 -%}
 with
 
