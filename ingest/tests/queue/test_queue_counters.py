@@ -261,10 +261,9 @@ def test_keys_without_a_column_are_named_in_the_outcome_and_rows_of_parts_have_t
         (0, "b0:", 0), (0, "b0:", 1), (0, "b0:", 2), (0, "1:", 0), (0, "1:", 1), (1, "b0:", 0), (1, "b0:", 1),
         (1, "b0:", 2),
     ]  # fmt: skip
-    assert reading.refused == {
-        "key_without_column cake.min_network_size": 2,
-        "key_without_column cake.tins.newer_key": 2,
-    }
+    # Once, however many polls and tins have it.
+    assert reading.refused == {"key_without_column cake.tins.newer_key": 1}
+    assert read_counters(CAKE).row["network_min_bytes"] == CAKE["min_network_size"]
 
 
 @pytest.mark.parametrize("indent", [None, 1])

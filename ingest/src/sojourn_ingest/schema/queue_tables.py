@@ -335,6 +335,31 @@ QUEUE_COUNTER = Table(
             "bit/s",
         ),
         Column("diffserv_mode", STRING, "how CAKE sorts packets into tins: besteffort, diffserv3, diffserv4, …"),
+        Column(
+            "network_min_bytes", INT64, "smallest IP packet that CAKE has seen", "bytes", source="min_network_size"
+        ),
+        Column("network_max_bytes", INT64, "largest IP packet that CAKE has seen", "bytes", source="max_network_size"),
+        Column(
+            "adjusted_min_bytes",
+            INT64,
+            "smallest packet with the overhead that CAKE's shaper counts",
+            "bytes",
+            source="min_adj_size",
+        ),
+        Column(
+            "adjusted_max_bytes",
+            INT64,
+            "largest packet with the overhead that CAKE's shaper counts",
+            "bytes",
+            source="max_adj_size",
+        ),
+        Column(
+            "header_offset_mean_bytes",
+            INT64,
+            "mean offset of the IP header in the frames that CAKE has seen",
+            "bytes",
+            source="avg_hdr_offset",
+        ),
     ),
 )
 

@@ -243,5 +243,9 @@ mod tests {
         assert_eq!(seen(3), (Some(Codepoint::Ce), Some(true)));
         let arp = "E 1 ff 42 1 42 1 3 136 66.148.10.0 0 2.1.0.0 0 1030 0 0 0 - 1544 3";
         assert_eq!((event(arp).codepoint, event(arp).ecn_ce), (None, None));
+        let whole = format!("{UDP} 3");
+        for length in 1..UDP.len() {
+            assert_eq!(parse_line(&whole.as_bytes()[..length]), None, "{length}");
+        }
     }
 }
