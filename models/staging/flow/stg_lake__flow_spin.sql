@@ -10,7 +10,7 @@ final as (
         decoder_version,
         flow_id,
         direction,
-        quic_version,
+        quic_version_number,
         short_header_packets,
         spin_packets,
         edges

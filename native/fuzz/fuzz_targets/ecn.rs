@@ -24,7 +24,9 @@ fuzz_target!(|input: &[u8]| {
                 of_flows += sums[1..].iter().sum::<i64>();
                 check(&batch);
             }
-            "flow_ecn_interval" => of_intervals += COUNTERS[1..].iter().map(|name| sum(&batch, name)).sum::<i64>(),
+            "flow_ecn_interval" => {
+                of_intervals += COUNTERS[1..].iter().map(|name| sum(&batch, name)).sum::<i64>()
+            }
             _ => {}
         }
     }
@@ -78,7 +80,11 @@ fn capture(input: &[u8]) -> (Vec<u8>, i64, i64) {
         segment.extend(PORTS[1 - direction].to_be_bytes());
         // Near the end of the number space, so that it wraps.
         for number in [sequence, acknowledgement] {
-            segment.extend((u32::MAX - 999).wrapping_add(u32::from(*number) * 64).to_be_bytes());
+            segment.extend(
+                (u32::MAX - 999)
+                    .wrapping_add(u32::from(*number) * 64)
+                    .to_be_bytes(),
+            );
         }
         let words = 5 + (option_bytes / 4) as u8;
         segment.extend([words << 4 | kind >> 3 & 1, *flags, 1, 0, 0, 0, 0, 0]);
@@ -92,7 +98,12 @@ fn capture(input: &[u8]) -> (Vec<u8>, i64, i64) {
         packet.extend(ENDS[1 - direction]);
         packet.extend(segment);
         time_us += u32::from(*delay) * 1000;
-        for field in [time_us / 1_000_000, time_us % 1_000_000, total.into(), total.into()] {
+        for field in [
+            time_us / 1_000_000,
+            time_us % 1_000_000,
+            total.into(),
+            total.into(),
+        ] {
             content.extend(field.to_le_bytes());
         }
         content.extend(packet);

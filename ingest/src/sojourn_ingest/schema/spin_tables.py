@@ -18,7 +18,7 @@ FLOW_SPIN = Table(
     (
         *PROVENANCE,
         *_DIRECTION,
-        Column("quic_version", INT64, "version of the first long header: 1, 2 or that of a draft", nullable=False),
+        Column("quic_version_number", INT64, "version of the first long header: 1, 2 or that of a draft", nullable=False),
         Column(
             "short_header_packets",
             INT64,

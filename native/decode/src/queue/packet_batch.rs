@@ -126,7 +126,8 @@ impl QueuePacketBatch {
         self.ecn_ce_at_enqueue
             .append_option(packet.enqueue.as_ref().and_then(|enqueue| enqueue.ecn_ce));
         let codepoint = packet.enqueue.as_ref().and_then(|enqueue| enqueue.codepoint);
-        self.ecn_codepoint_at_enqueue.append(codepoint.map(Codepoint::name));
+        self.ecn_codepoint_at_enqueue
+            .append(codepoint.map(Codepoint::name));
         let queue = queues.get(packet.queue as usize).map(|queue| &queue.id);
         self.interface_index
             .append_option(queue.and_then(|queue| queue.interface_index));

@@ -145,7 +145,7 @@ class SpeedTest(Format):
 
     name = "speed_test"
     holds_addresses = False
-    version = "speed-test-1"
+    version = "speed-test-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""

@@ -66,7 +66,7 @@ pub(crate) fn flows(rows: &[SpinRow]) -> Result<RecordBatch, Fault> {
     let mut columns = Columns::over(rows);
     columns.int64("flow_id", |row| row.flow_id);
     columns.string("direction", |row| row.direction.name());
-    columns.int64("quic_version", |row| row.version.into());
+    columns.int64("quic_version_number", |row| row.version.into());
     columns.int64("short_header_packets", |row| row.short_header_packets);
     columns.int64("spin_packets", |row| row.spin_packets);
     columns.int64("edges", |row| row.edges);

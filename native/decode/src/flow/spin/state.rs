@@ -12,6 +12,13 @@ const VERSION_2: u32 = 0x6b33_43cf;
 const DRAFTS: u32 = 0xff00_0000;
 const FIRST_DRAFT: u32 = DRAFTS + 17;
 const LAST_DRAFT: u32 = DRAFTS + 34;
+/// The implementation quant gave drafts versions of its own: "EGG" and the draft's number.
+const QUANT: u32 = 0x4547_4700;
+const FIRST_OF_QUANT: u32 = QUANT + 17;
+const LAST_OF_QUANT: u32 = QUANT + 34;
+/// Those of picoquic: "PCQ" and a digit.
+const FIRST_OF_PICOQUIC: u32 = 0x5043_5130;
+const LAST_OF_PICOQUIC: u32 = FIRST_OF_PICOQUIC + 9;
 /// Edges kept of one direction; one that turns the bit at random has more, and they are only counted.
 const EDGES_KEPT: usize = 1 << 14;
 
@@ -63,7 +70,15 @@ impl Spin {
             return None;
         }
         let version = u32::from_be_bytes(*version.first_chunk()?);
-        matches!(version, VERSION_1 | VERSION_2 | FIRST_DRAFT..=LAST_DRAFT).then(|| Self {
+        let is_known = matches!(
+            version,
+            VERSION_1
+                | VERSION_2
+                | FIRST_DRAFT..=LAST_DRAFT
+                | FIRST_OF_QUANT..=LAST_OF_QUANT
+                | FIRST_OF_PICOQUIC..=LAST_OF_PICOQUIC
+        );
+        is_known.then(|| Self {
             version,
             directions: PerDirection::default(),
             last_packet_ns: None,
@@ -78,7 +93,10 @@ impl Spin {
         let silence_ns = self
             .last_packet_ns
             .map_or(0, |last_ns| time_ns.saturating_sub(last_ns));
-        self.last_packet_ns = Some(self.last_packet_ns.map_or(time_ns, |last_ns| last_ns.max(time_ns)));
+        self.last_packet_ns = Some(
+            self.last_packet_ns
+                .map_or(time_ns, |last_ns| last_ns.max(time_ns)),
+        );
         for one in [&mut self.directions.fwd, &mut self.directions.rev] {
             one.longest_silence_ns = one.longest_silence_ns.max(silence_ns);
         }
@@ -135,6 +153,7 @@ mod tests {
         assert_eq!(spin().version, 1);
         assert!(Spin::begin(&[0xc0, 0xff, 0, 0, 23]).is_some());
         assert!(Spin::begin(&[0xc0, 0xff, 0, 0, 16]).is_none());
+        assert!(Spin::begin(b"\xc0EGG\x17").is_some());
         // Version negotiation, RTP, and a version that nobody knows.
         assert!(Spin::begin(&[0xc0, 0, 0, 0, 0]).is_none());
         assert!(Spin::begin(&[0x80, 0, 0, 0, 1]).is_none());

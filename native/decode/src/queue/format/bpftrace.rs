@@ -12,7 +12,8 @@ use std::num::NonZeroI64;
 use crate::input::decimal::scaled;
 use crate::packet::protocol::has_ports;
 use crate::queue::event::{
-    Codepoint, DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem, REASON_QDISC_DROP,
+    Codepoint, DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem,
+    REASON_QDISC_DROP,
 };
 use crate::queue::flow::{FlowCache, QueueFlow};
 
