@@ -348,7 +348,9 @@ def _ecn_seeds() -> None:
     classic = step(0, 0, 0x0C2, (0, 0)) + step(1, 0, 0x052, (0, 1)) + step(0, 3, 0x018, (1, 1))
     seeds = {
         "accurate": accurate + acknowledged,
-        "accurate_options": accurate + step(1, 0, 0x190, (1, 3), counters(172)) + step(1, 0, 0x010, (1, 4), counters(174)),
+        "accurate_options": accurate
+        + step(1, 0, 0x190, (1, 3), counters(172))
+        + step(1, 0, 0x010, (1, 4), counters(174)),
         "accurate_experiment": accurate + step(1, 0, 0x190, (1, 3), counters(254, b"\xac\xc0")),
         "classic": classic + step(1, 0, 0x050, (1, 3)) + step(0, 2, 0x098, (3, 1)) + step(1, 0, 0x010, (1, 6)),
         "none": step(0, 0, 2, (0, 0)) + step(1, 0, 0x12, (0, 1)) + step(0, 1, 0x18, (1, 1)),

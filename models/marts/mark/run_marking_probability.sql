@@ -77,8 +77,8 @@ final as (
         bounded.ecn_capable_packets,
         bounded.marked_packets,
         bounded.marked_at_enqueue_packets,
-        cast(bounded.marked_packets as double) / bounded.ecn_capable_packets as marking_ratio_min,
-        cast(bounded.marked_packets + bounded.marked_at_enqueue_packets as double) / bounded.ecn_capable_packets as marking_ratio_max
+        cast(bounded.marked_packets as double) / bounded.ecn_capable_packets as marking_min_ratio,
+        cast(bounded.marked_packets + bounded.marked_at_enqueue_packets as double) / bounded.ecn_capable_packets as marking_max_ratio
     from bounded
     inner join runs
         on

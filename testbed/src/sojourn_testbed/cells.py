@@ -59,7 +59,13 @@ def cells(plan: Plan) -> list[Cell]:
     found = [
         Cell(*combination)
         for combination in itertools.product(
-            axes.queue, axes.rate_mbps, axes.rtt_ms, axes.congestion_control, axes.application, axes.start_order, axes.ecn
+            axes.queue,
+            axes.rate_mbps,
+            axes.rtt_ms,
+            axes.congestion_control,
+            axes.application,
+            axes.start_order,
+            axes.ecn,
         )
     ]
     if plan.solo:

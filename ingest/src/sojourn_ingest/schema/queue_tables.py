@@ -335,9 +335,7 @@ QUEUE_COUNTER = Table(
             "bit/s",
         ),
         Column("diffserv_mode", STRING, "how CAKE sorts packets into tins: besteffort, diffserv3, diffserv4, …"),
-        Column(
-            "network_min_bytes", INT64, "smallest IP packet that CAKE has seen", "bytes", source="min_network_size"
-        ),
+        Column("network_min_bytes", INT64, "smallest IP packet that CAKE has seen", "bytes", source="min_network_size"),
         Column("network_max_bytes", INT64, "largest IP packet that CAKE has seen", "bytes", source="max_network_size"),
         Column(
             "adjusted_min_bytes",

@@ -18,7 +18,9 @@ FLOW_SPIN = Table(
     (
         *PROVENANCE,
         *_DIRECTION,
-        Column("quic_version_number", INT64, "version of the first long header: 1, 2 or that of a draft", nullable=False),
+        Column(
+            "quic_version_number", INT64, "version of the first long header: 1, 2 or that of a draft", nullable=False
+        ),
         Column(
             "short_header_packets",
             INT64,
@@ -50,16 +52,16 @@ FLOW_SPIN_EDGE = Table(
         Column(
             "since_edge_ns",
             INT64,
-            "since the edge before it in the same direction: one RTT, if both ends sent all the time and the path kept the "
-            "order; null for the first",
+            "since the edge before it in the same direction: one RTT, if both ends sent all the time and the path kept "
+            "the order; null for the first",
             "ns",
             source="RFC 9000, 17.4",
         ),
         Column(
             "since_other_edge_ns",
             INT64,
-            "since the last edge of the other direction: of the forward direction the way to the initiator and back, of the "
-            "other the way to the responder and back; null without one",
+            "since the last edge of the other direction: of the forward direction the way to the initiator and back, of "
+            "the other the way to the responder and back; null without one",
             "ns",
             source="RFC 9312, 3.8.2",
         ),

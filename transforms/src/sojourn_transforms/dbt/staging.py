@@ -141,8 +141,9 @@ OF_HISTORY = frozenset({"connection"})
 
 
 LONG: Final = frozenset(
-    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge", "packet", "packet_pair", "queue_packet",
-     "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll", "tool_score", "connection", "series"}
+    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge", "packet", "packet_pair",
+     "queue_packet", "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll", "tool_score", "connection",
+     "series"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
 in each of many files and many readers, so that they are copied once."""

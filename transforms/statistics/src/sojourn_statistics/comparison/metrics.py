@@ -122,7 +122,16 @@ CONFIGURATION = (
 )
 """What must be equal between two runs for them to have one configuration."""
 
-OPTIONAL_PARTS = ("queue_limit_packets", "testbed", "queue_scheme", "congested_direction", "participants", "call_view", "ecn", "l4s")
+OPTIONAL_PARTS = (
+    "queue_limit_packets",
+    "testbed",
+    "queue_scheme",
+    "congested_direction",
+    "participants",
+    "call_view",
+    "ecn",
+    "l4s",
+)
 """Parts of a configuration that most studies do not have."""
 
 QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes", "queue_limit_packets")
