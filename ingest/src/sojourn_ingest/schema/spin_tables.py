@@ -60,8 +60,8 @@ FLOW_SPIN_EDGE = Table(
         Column(
             "since_other_edge_ns",
             INT64,
-            "since the last edge of the other direction: of the forward direction the way to the initiator and back, of "
-            "the other the way to the responder and back; null without one",
+            "since the last edge of the other direction: of the forward direction the way to the initiator and back, "
+            "of the other the way to the responder and back; null without one",
             "ns",
             source="RFC 9312, 3.8.2",
         ),
