@@ -213,7 +213,8 @@ mod tests {
         let mut spin = spin();
         let packets = EDGES_KEPT as i64 + 100;
         for time_ns in 0..packets {
-            spin.datagram(Direction::Fwd, &[0x40 | (time_ns as u8 & 1) << 5], time_ns);
+            let first = if time_ns % 2 == 0 { 0x40 } else { 0x60 };
+            spin.datagram(Direction::Fwd, &[first], time_ns);
         }
         let forward = &spin.directions.fwd;
         assert_eq!(

@@ -106,17 +106,7 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
         ..QueueId::default()
     };
     let reason = number(reason)?;
-    let cause = (kind == EventKind::Drop).then(|| {
-        Box::new(DropCause {
-            kind: Some(if reason == REASON_QDISC_DROP {
-                "overlimit"
-            } else {
-                "aqm"
-            }),
-            reason: Some(reason),
-            location: (location != "-").then(|| location.into()),
-        })
-    });
+    let cause = (kind == EventKind::Drop).then(|| Box::new(drop_cause(reason, location)));
     Some(QueueItem::Event(
         queue,
         QueueEvent {
@@ -132,6 +122,19 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
             ..QueueEvent::new(kind, number(time)?, u64::from_str_radix(skb, 16).ok()?)
         },
     ))
+}
+
+fn drop_cause(reason: i32, location: &str) -> DropCause {
+    let kind = if reason == REASON_QDISC_DROP {
+        "overlimit"
+    } else {
+        "aqm"
+    };
+    DropCause {
+        kind: Some(kind),
+        reason: Some(reason),
+        location: (location != "-").then(|| location.into()),
+    }
 }
 
 fn clock<'l>(mut fields: impl Iterator<Item = &'l str>) -> Option<QueueItem> {
