@@ -2,7 +2,7 @@
 {%- set dimensions = [
     'study_id', 'application', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes',
     'queue_limit_packets', 'congestion_control', 'start_order', 'aqm_parameters', 'bandwidth_programme', 'testbed', 'queue_scheme', 'congested_direction',
-    'participants', 'call_view', 'synthetic'
+    'participants', 'call_view', 'ecn', 'l4s', 'synthetic'
 ] %}
 select configuration_id
 from {{ ref('int_run_configuration') }}

@@ -227,7 +227,7 @@ def _queue_seeds() -> None:
     tail = "40 3 6 10.0.1.2 1 10.0.2.2 2 3 4"
     lines = (
         "# queue.bt start 1", "# clock 100 1700000000.5", f"E 100 ff01 1514 1 1514 {tail} 0 0 - 8",
-        f"D 300 ff01 1514 0 0 {tail} 201 0 - 8", f"X 400 ff02 1514 5 7570 {tail} 46 45 codel_dequeue 8",
+        f"D 300 ff01 1514 0 0 {tail} 201 0 - 8 3", f"X 400 ff02 1514 5 7570 {tail} 46 45 codel_dequeue 8",
         "Lost 7 events",
     )  # fmt: skip
     rows = (("1.5", "in", 7, 1.0, 1), ("2", "out", 7, 1.0, 0), ("3", "drop", 8, 1.5, 2), ("4", "lost", 0, 0, 0))
@@ -327,8 +327,42 @@ def _server_name_seeds() -> None:
         _write("server_name", name, content)
 
 
+def _ecn_seeds() -> None:
+    """Write connections of each kind of ECN, as steps of fuzz_targets/ecn.rs."""
+
+    def step(direction: int, codepoint: int, flags: int, places: tuple[int, int], options: bytes = b"") -> bytes:
+        # The accurate counter's third bit is beside the flags.
+        kind = direction | codepoint << 1 | (flags >> 8) << 3
+        words = len(options) // 4
+        return bytes([kind, flags & 0xFF, *places, 9, words | (1 << 4 if flags & 8 else 0)]) + options
+
+    order = {172: (1, 2, 3), 174: (3, 2, 1)}
+
+    def counters(kind: int, experiment: bytes = b"") -> bytes:
+        value = experiment + b"".join(number.to_bytes(3, "big") for number in order[172 if experiment else kind])
+        option = bytes([kind, 2 + len(value)]) + value
+        return option + b"\1" * (-len(option) % 4)
+
+    accurate = step(0, 0, 0x1C2, (0, 0)) + step(1, 1, 0x152, (0, 1)) + step(0, 2, 0x018, (1, 1))
+    acknowledged = step(1, 0, 0x150, (1, 3)) + step(1, 0, 0x190, (1, 4))
+    classic = step(0, 0, 0x0C2, (0, 0)) + step(1, 0, 0x052, (0, 1)) + step(0, 3, 0x018, (1, 1))
+    seeds = {
+        "accurate": accurate + acknowledged,
+        "accurate_options": accurate
+        + step(1, 0, 0x190, (1, 3), counters(172))
+        + step(1, 0, 0x010, (1, 4), counters(174)),
+        "accurate_experiment": accurate + step(1, 0, 0x190, (1, 3), counters(254, b"\xac\xc0")),
+        "classic": classic + step(1, 0, 0x050, (1, 3)) + step(0, 2, 0x098, (3, 1)) + step(1, 0, 0x010, (1, 6)),
+        "none": step(0, 0, 2, (0, 0)) + step(1, 0, 0x12, (0, 1)) + step(0, 1, 0x18, (1, 1)),
+        "broken": step(0, 0, 0x1C2, (0, 0)) + step(1, 0, 0x1D2, (0, 1)) + step(0, 3, 0x018, (1, 1)),
+    }
+    for name, content in seeds.items():
+        _write("ecn", name, content)
+
+
 def _main() -> None:
     _server_name_seeds()
+    _ecn_seeds()
     _queue_seeds()
     _call_seeds()
     _ndt_seeds()

@@ -40,3 +40,16 @@ def test_more_repetitions_leave_the_earlier_runs_as_they_are() -> None:
     assert blocks(plan(), 7)[:5] == blocks(plan(), 5)
     seeds = [run.seed for block in blocks(plan(), 7) for run in block]
     assert len(set(seeds)) == len(seeds)
+
+
+def test_cells_without_ecn_have_the_names_that_they_had_and_those_with_it_another() -> None:
+    axes = {"queue": ["codel"], "rate_mbps": [1]}
+    labels = [
+        {cell.label for cell in cells(Plan.model_validate({"sojourn_testbed": 1, "study": "s", "axes": axes | ecn}))}
+        for ecn in ({}, {"ecn": ["none"]}, {"ecn": ["classic"]}, {"ecn": ["none", "classic"]})
+    ]
+    assert labels[0] == labels[1]
+    assert not labels[0] & labels[2]
+    assert all(label.endswith("_classicecn") for label in labels[2])
+    # The application alone is the same in both, and runs once.
+    assert len(labels[3]) == len(labels[0]) + len(labels[2]) - 1

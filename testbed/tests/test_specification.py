@@ -47,6 +47,16 @@ def test_every_flow_has_a_sender_and_every_run_its_recording() -> None:
         assert "500000bit" in step["argv"]
 
 
+def test_hosts_ask_for_ecn_if_the_plan_says_so_and_the_manifest_has_it() -> None:
+    axes = {"queue": [{"discipline": "codel", "ecn": True}], "rate_mbps": [1], "ecn": ["none", "classic"]}
+    planned = plan(axes=axes, solo=False)
+    asked = {}
+    for run in blocks(planned)[0]:
+        words = [word for command in specification(planned, run)["setup"] for word in command["argv"]]
+        asked[run.cell.ecn] = words.count("net.ipv4.tcp_ecn=1")
+    assert asked == {"none": 0, "classic": 2}
+
+
 def test_the_archive_is_what_cpio_reads() -> None:
     files = {"job/job.json": b"{}", "job/0000.json": b"abc"}
     packed = archive(files)

@@ -75,7 +75,7 @@ class Summary:
 class CaptureDecoder:
     """Iterator over ``(table, batch)`` of one recording.
 
-    Tables are flow and flow_ecn, their intervals, rtp_stream and packet.
+    Tables are flow and flow_ecn, their intervals, flow_spin, flow_spin_edge, rtp_stream and packet.
 
     The recording is one capture file, or several in the order of time: ``path`` and then ``continued``. A flow
     ends after ``idle_ms`` without a packet, and the most silent ones when more than ``open_flows`` are open.

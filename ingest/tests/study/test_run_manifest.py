@@ -153,10 +153,10 @@ def test_the_bottleneck_among_several_queues_is_named_by_interface_and_handle(tm
 
 def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
-    axes = ("testbed", "queue_scheme", "congested_direction", "participants", "call_view")
+    axes = ("testbed", "queue_scheme", "congested_direction", "participants", "call_view", "ecn", "l4s")
     path.write_text(json.dumps(minimal()))
     (old,) = read(path)["run"]
-    assert [old[axis] for axis in axes] == [None] * 5
+    assert [old[axis] for axis in axes] == [None] * 7
     path.write_text(
         json.dumps(
             minimal(
@@ -165,11 +165,13 @@ def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_p
                 congested_direction="upstream",
                 participants=4,
                 call_view="gallery",
+                ecn="accurate",
+                l4s="tcp",
             )
         )
     )
     (run,) = read(path)["run"]
-    assert [run[axis] for axis in axes] == ["access", "BDP", "upstream", 4, "gallery"]
+    assert [run[axis] for axis in axes] == ["access", "BDP", "upstream", 4, "gallery", "accurate", "tcp"]
     path.write_text(json.dumps(minimal(congested_direction="sideways")))
     with pytest.raises(InputError, match="congested_direction"):
         read(path)

@@ -26,7 +26,9 @@ named as (
         || case when queue_scheme is null then '' else '/queue_scheme=' || queue_scheme end
         || case when congested_direction is null then '' else '/congested_direction=' || congested_direction end
         || case when participants is null then '' else '/participants=' || {{ plain_text('participants') }} end
-        || case when call_view is null then '' else '/call_view=' || call_view end as configuration_id
+        || case when call_view is null then '' else '/call_view=' || call_view end
+        || case when ecn is null then '' else '/ecn=' || ecn end
+        || case when l4s is null then '' else '/l4s=' || l4s end as configuration_id
     from runs
 ),
 
@@ -63,6 +65,8 @@ final as (
         congested_direction,
         participants,
         call_view,
+        ecn,
+        l4s,
         synthetic,
         aqm_parameters,
         bandwidth_programme

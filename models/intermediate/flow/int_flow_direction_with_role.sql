@@ -76,6 +76,7 @@ final as (
         flow_directions.source_hash,
         flow_directions.flow_id,
         flow_directions.direction,
+        flow_directions.protocol,
         coalesce(oriented_flows.role, 'other') as role,
         coalesce(oriented_flows.is_data_direction, data_senders.sender_host_key is not null) as is_data_direction,
         flow_directions.handshake_rtt_us,

@@ -67,6 +67,8 @@ final as (
         runs.congested_direction,
         runs.participants,
         runs.call_view,
+        runs.ecn,
+        runs.l4s,
         runs.exclusion_reason
     from captured
     inner join runs
@@ -100,6 +102,8 @@ final as (
         cast(null as string) as congested_direction,
         cast(null as int) as participants,
         cast(null as string) as call_view,
+        cast(null as string) as ecn,
+        cast(null as string) as l4s,
         cast(null as string) as exclusion_reason
     from tabled
     left join queue_disciplines

@@ -29,6 +29,8 @@ final as (
         runs.congested_direction,
         runs.participants,
         runs.call_view,
+        runs.ecn,
+        runs.l4s,
         runs.repetition,
         runs.exclusion_reason,
         checks.run_flag,

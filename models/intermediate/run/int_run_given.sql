@@ -118,6 +118,8 @@ final as (
         runs.congested_direction,
         runs.participants,
         runs.call_view,
+        runs.ecn,
+        runs.l4s,
         runs.repetition,
         exclusions.exclusion_reason,
         cast(null as string) as run_flag,

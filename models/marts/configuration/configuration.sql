@@ -46,6 +46,8 @@ final as (
         configurations.congested_direction,
         configurations.participants,
         configurations.call_view,
+        configurations.ecn,
+        configurations.l4s,
         configurations.synthetic,
         counted.runs,
         counted.excluded_runs,

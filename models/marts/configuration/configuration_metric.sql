@@ -82,6 +82,8 @@ final as (
         configurations.congested_direction,
         configurations.participants,
         configurations.call_view,
+        configurations.ecn,
+        configurations.l4s,
         configurations.synthetic,
         quartiles.runs,
         quartiles.excluded_runs,

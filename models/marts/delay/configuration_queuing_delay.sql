@@ -103,6 +103,8 @@ final as (
         configurations.congested_direction,
         configurations.participants,
         configurations.call_view,
+        configurations.ecn,
+        configurations.l4s,
         configurations.synthetic,
         estimated.runs,
         estimated.excluded_runs,

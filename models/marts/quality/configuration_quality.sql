@@ -157,6 +157,8 @@ final as (
         configurations.congested_direction,
         configurations.participants,
         configurations.call_view,
+        configurations.ecn,
+        configurations.l4s,
         configurations.synthetic,
         of_runs.runs,
         of_runs.excluded_runs,

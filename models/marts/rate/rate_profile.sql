@@ -31,7 +31,9 @@ named as (
         || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || profiles.queue_scheme end
         || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
         || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
-        || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end as rate_profile_id,
+        || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end
+        || case when profiles.ecn is null then '' else '/ecn=' || profiles.ecn end
+        || case when profiles.l4s is null then '' else '/l4s=' || profiles.l4s end as rate_profile_id,
         profiles.study_id,
         profiles.role,
         profiles.rate_basis,
@@ -53,6 +55,8 @@ named as (
         profiles.congested_direction,
         profiles.participants,
         profiles.call_view,
+        profiles.ecn,
+        profiles.l4s,
         profiles.exclusion_reason,
         profiles.profile_id
     from profiles
@@ -101,7 +105,9 @@ described as (
         queue_scheme,
         congested_direction,
         participants,
-        call_view
+        call_view,
+        ecn,
+        l4s
     from named
 ),
 
@@ -130,6 +136,8 @@ final as (
         described.congested_direction,
         described.participants,
         described.call_view,
+        described.ecn,
+        described.l4s,
         seconds.link_rate_bps,
         seconds.runs,
         seconds.excluded_runs,

@@ -95,6 +95,8 @@ final as (
         configurations.congested_direction,
         configurations.participants,
         configurations.call_view,
+        configurations.ecn,
+        configurations.l4s,
         configurations.synthetic,
         summarised.runs,
         summarised.excluded_runs,

@@ -51,7 +51,12 @@ final as (
         credit_bytes,
         capacity_estimate_bps,
         shaper_rate_bps,
-        diffserv_mode
+        diffserv_mode,
+        network_min_bytes,
+        network_max_bytes,
+        adjusted_min_bytes,
+        adjusted_max_bytes,
+        header_offset_mean_bytes
     from source
 )
 

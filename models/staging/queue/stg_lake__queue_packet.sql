@@ -28,6 +28,7 @@ final as (
         drop_queue_bytes,
         ecn_ce,
         ecn_ce_at_enqueue,
+        ecn_codepoint_at_enqueue,
         interface_index,
         network_namespace,
         ethertype,

@@ -28,6 +28,8 @@ final as (
         congested_direction,
         participants,
         call_view,
+        ecn,
+        l4s,
         repetition,
         bandwidth_programme,
         bottleneck_interface,

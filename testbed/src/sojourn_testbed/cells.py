@@ -21,6 +21,7 @@ class Cell:
     congestion_control: str | None
     application: str | None
     start_order: str
+    ecn: str = "none"
 
     @property
     def set_queue(self) -> SetQueue:
@@ -30,9 +31,11 @@ class Cell:
     @property
     def label(self) -> str:
         """Name of the cell, the same in each plan that has it."""
+        # Cells without ECN have the names that they had before there was such an axis: their seeds are made of them.
+        ecn = "" if self.ecn == "none" else f"_{self.ecn}ecn"
         return (
             f"{self.rate_mbps * 1000:g}k_rtt{self.rtt_ms:g}_{self.queue.label}_{self.congestion_control or 'none'}_"
-            f"{self.application or 'none'}_{self.start_order.replace('_', '')}"
+            f"{self.application or 'none'}_{self.start_order.replace('_', '')}{ecn}"
         )
 
 
@@ -56,14 +59,22 @@ def cells(plan: Plan) -> list[Cell]:
     found = [
         Cell(*combination)
         for combination in itertools.product(
-            axes.queue, axes.rate_mbps, axes.rtt_ms, axes.congestion_control, axes.application, axes.start_order
+            axes.queue,
+            axes.rate_mbps,
+            axes.rtt_ms,
+            axes.congestion_control,
+            axes.application,
+            axes.start_order,
+            axes.ecn,
         )
     ]
     if plan.solo:
-        for rate, rtt in itertools.product(axes.rate_mbps, axes.rtt_ms):
+        for rate, rtt, ecn in itertools.product(axes.rate_mbps, axes.rtt_ms, axes.ecn):
             alone: list[tuple[str | None, str | None]] = [(control, None) for control in axes.congestion_control]
-            alone += [(None, application) for application in axes.application]
-            found += [Cell(axes.queue[0], rate, rtt, *roles, "solo") for roles in alone]
+            # An application that does not ask for ECN is alone in the same way with and without it.
+            if ecn == axes.ecn[0]:
+                alone += [(None, application) for application in axes.application]
+            found += [Cell(axes.queue[0], rate, rtt, *roles, "solo", ecn) for roles in alone]
     return found
 
 

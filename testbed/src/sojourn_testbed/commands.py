@@ -39,11 +39,13 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
     """Print the runs of a plan in their order, with the time and space that they take."""
     plan = _loaded(plan_file)
     ordered = blocks(plan, repetitions)
-    table = Table("cell", "rate\nMbit/s", "RTT\nms", "queue", "congestion\ncontrol", "application", "first", box=None)
+    table = Table(
+        "cell", "rate\nMbit/s", "RTT\nms", "queue", "congestion\ncontrol", "application", "first", "ECN", box=None
+    )
     for cell in cells(plan):
         table.add_row(
             cell.label, f"{cell.rate_mbps:g}", f"{cell.rtt_ms:g}", cell.queue.label, cell.congestion_control or "-",
-            cell.application or "-", cell.start_order,
+            cell.application or "-", cell.start_order, cell.ecn,
         )  # fmt: skip
     console = Console()
     console.print(table)

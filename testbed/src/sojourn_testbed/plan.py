@@ -19,6 +19,8 @@ MAX_BYTES = 2**20
 CongestionControl = Literal["cubic", "bbr", "reno"]
 Application = Literal["voice", "video"]
 StartOrder = Literal["app_first", "tcp_first"]
+#: Whether the hosts ask for ECN (RFC 3168) when TCP connects; the guest's kernel has no Accurate ECN.
+Ecn = Literal["none", "classic"]
 
 
 class PlanError(Exception):
@@ -41,6 +43,7 @@ class Axes(BaseModel, extra="forbid", frozen=True):
     congestion_control: Annotated[list[CongestionControl], Field(min_length=1)] = ["cubic"]
     application: Annotated[list[Application], Field(min_length=1)] = ["voice"]
     start_order: Annotated[list[StartOrder], Field(min_length=1)] = ["app_first"]
+    ecn: Annotated[list[Ecn], Field(min_length=1)] = ["none"]
 
     @field_validator("queue", mode="before")
     @classmethod

@@ -87,6 +87,8 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
         "cc": cell.congestion_control,
         "app": cell.application,
         "order": cell.start_order,
+        "ecn": cell.ecn,
+        "l4s": "neither",
         # Not "repetition": runs of the same number would be compared as pairs, and those of a block share no cause of
         # variation, since each has a seed of its own.
         "block": run.repetition,

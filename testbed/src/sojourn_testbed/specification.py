@@ -130,9 +130,10 @@ def _setup(plan: Plan, run: Run) -> list[dict[str, Any]]:
         ["ip", "link", "add", "s0", "netns", SENDER, "type", "veth", "peer", "name", "rs", "netns", ROUTER],
         ["ip", "link", "add", BOTTLENECK, "netns", ROUTER, "type", "veth", "peer", "name", "c0", "netns", CLIENT],
     ]
+    ecn = ["net.ipv4.tcp_ecn=1"] if run.cell.ecn == "classic" else []
     for namespace, settings in (
-        (SENDER, ["net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_notsent_lowat=32768"]),
-        (CLIENT, ["net.ipv4.tcp_no_metrics_save=1"]),
+        (SENDER, ["net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_notsent_lowat=32768", *ecn]),
+        (CLIENT, ["net.ipv4.tcp_no_metrics_save=1", *ecn]),
         (ROUTER, ["net.ipv4.ip_forward=1"]),
     ):
         # No router advertisements and no duplicate address detection among the packets.

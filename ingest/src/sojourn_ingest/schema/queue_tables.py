@@ -85,6 +85,14 @@ QUEUE_EVENT = Table(
             "it was marked already when it came; marked in this queue are those with ecn_ce and not this",
             source="RFC 3168",
         ),
+        Column(
+            "ecn_codepoint_at_enqueue",
+            STRING,
+            "codepoint after the enqueue: of a discipline that marks at enqueue (PIE, RED) its mark is in it; null "
+            "where the log does not show it, or the enqueue was not seen",
+            source="RFC 3168",
+            codes=("not-ect", "ect0", "ect1", "ce"),
+        ),
         Column("interface_index", INT32, "kernel interface index", source="net_device.ifindex"),
         Column("network_namespace", INT64, "inode of the network namespace"),
         Column("ethertype", INT32, "Ethernet type; null if the log does not give it"),
@@ -327,6 +335,29 @@ QUEUE_COUNTER = Table(
             "bit/s",
         ),
         Column("diffserv_mode", STRING, "how CAKE sorts packets into tins: besteffort, diffserv3, diffserv4, …"),
+        Column("network_min_bytes", INT64, "smallest IP packet that CAKE has seen", "bytes", source="min_network_size"),
+        Column("network_max_bytes", INT64, "largest IP packet that CAKE has seen", "bytes", source="max_network_size"),
+        Column(
+            "adjusted_min_bytes",
+            INT64,
+            "smallest packet with the overhead that CAKE's shaper counts",
+            "bytes",
+            source="min_adj_size",
+        ),
+        Column(
+            "adjusted_max_bytes",
+            INT64,
+            "largest packet with the overhead that CAKE's shaper counts",
+            "bytes",
+            source="max_adj_size",
+        ),
+        Column(
+            "header_offset_mean_bytes",
+            INT64,
+            "mean offset of the IP header in the frames that CAKE has seen",
+            "bytes",
+            source="avg_hdr_offset",
+        ),
     ),
 )
 

@@ -129,6 +129,20 @@ RUN = Table(
             "how the call shows its participants: gallery, speaker or pinned; null: not said",
             codes=("gallery", "speaker", "pinned"),
         ),
+        Column(
+            "ecn",
+            STRING,
+            "what the hosts ask for when TCP connects: none, classic or accurate; null: not said",
+            source="RFC 3168, RFC 9768",
+            codes=("none", "classic", "accurate"),
+        ),
+        Column(
+            "l4s",
+            STRING,
+            "which roles send as L4S: neither, app, tcp or both; null: not said",
+            source="RFC 9331",
+            codes=("neither", "app", "tcp", "both"),
+        ),
         Column("repetition", INT32, "number of the repetition; null if the study does not number them"),
         Column(
             "bandwidth_programme",

@@ -16,6 +16,7 @@ from sojourn_ingest.schema import (
     quality_tables,
     queue_tables,
     series_tables,
+    spin_tables,
     study_tables,
     webrtc_tables,
 )
@@ -31,6 +32,7 @@ TABLES: dict[str, Table] = {
         pair_tables,
         call_tables,
         ecn_tables,
+        spin_tables,
         queue_tables,
         connection_tables,
         series_tables,

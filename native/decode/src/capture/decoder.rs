@@ -9,6 +9,7 @@ use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
 use crate::flow::ecn::batch::{self as ecn_batch, EcnIntervalRow, EcnRow};
 use crate::flow::record::Flow;
+use crate::flow::spin::batch::{self as spin_batch, EdgeRow, SpinRow};
 use crate::flow::table::{Bounds, FlowTable};
 use crate::output::fault::Fault;
 use crate::output::summary::Summary;
@@ -66,6 +67,8 @@ pub struct CaptureDecoder {
     rtp: Vec<RtpRow>,
     ecn: Vec<EcnRow>,
     ecn_intervals: Vec<EcnIntervalRow>,
+    spin: Vec<SpinRow>,
+    spin_edges: Vec<EdgeRow>,
     rtp_intervals: Vec<RtpIntervalRow>,
     calls: Vec<CallRow>,
     reports: Vec<ReportRow>,
@@ -103,6 +106,8 @@ impl CaptureDecoder {
             rtp: Vec::new(),
             ecn: Vec::new(),
             ecn_intervals: Vec::new(),
+            spin: Vec::new(),
+            spin_edges: Vec::new(),
             rtp_intervals: Vec::new(),
             calls: Vec::new(),
             reports: Vec::new(),
@@ -171,6 +176,15 @@ impl CaptureDecoder {
                 let intervals = ecn_batch::intervals(&batch, self.options.interval_ms)?;
                 return Ok(Some(("flow_ecn_interval", intervals)));
             }
+            if due(self.spin.len(), rows) {
+                let batch: Vec<_> = self.spin.drain(..rows.min(self.spin.len())).collect();
+                return Ok(Some(("flow_spin", spin_batch::flows(&batch)?)));
+            }
+            if due(self.spin_edges.len(), rows) {
+                let count = rows.min(self.spin_edges.len());
+                let batch: Vec<_> = self.spin_edges.drain(..count).collect();
+                return Ok(Some(("flow_spin_edge", spin_batch::edges(&batch)?)));
+            }
             if due(self.rtp.len(), rows) {
                 let batch: Vec<_> = self.rtp.drain(..rows.min(self.rtp.len())).collect();
                 return Ok(Some(("rtp_stream", flow_batch::rtp_streams(&batch)?)));
@@ -198,6 +212,8 @@ impl CaptureDecoder {
     fn take_rows(&mut self, flow: Flow) {
         self.ecn.extend(ecn_batch::rows_of(&flow));
         self.ecn_intervals.extend(ecn_batch::intervals_of(&flow));
+        self.spin.extend(spin_batch::rows_of(&flow));
+        self.spin_edges.extend(spin_batch::edges_of(&flow));
         for direction in [Direction::Fwd, Direction::Rev] {
             let series = flow.traffic.get(direction).intervals.as_slice();
             self.intervals.extend(series.iter().map(|interval| IntervalRow {

@@ -4,6 +4,7 @@ use crate::call::state::{CallState, Conversation};
 use crate::flow::ecn::codepoints::Codepoints;
 use crate::flow::interval::IntervalSeries;
 use crate::flow::server_search::ServerSearch;
+use crate::flow::spin::state::Spin;
 use crate::flow::tcp::connection::TcpConnection;
 use crate::flow::tcp::passed::Passing;
 use crate::packet::direction::{Direction, PerDirection};
@@ -64,6 +65,8 @@ pub(crate) struct Flow {
     pub(crate) rtp: Option<Box<PerDirection<RtpDirection>>>,
     /// `None` until a payload looks like one of a call that is not RTP.
     pub(crate) call: Option<Box<CallState>>,
+    /// `None` until a datagram begins with a long header of QUIC.
+    pub(crate) spin: Option<Box<Spin>>,
     /// Whether it is RTP, where that is known from elsewhere.
     pub(crate) declared: Option<Box<PerDirection<Declared>>>,
     pub(crate) search: ServerSearch,
@@ -87,6 +90,7 @@ impl Flow {
             tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
             rtp: None,
             call: None,
+            spin: None,
             declared: None,
             search: ServerSearch::new(ServerNames::default()),
             server: None,
@@ -152,7 +156,15 @@ impl Flow {
                     tcp.packet(direction, &segment, &passing);
                 }
             }
-            Transport::Udp(payload) => conversation.datagram(payload, packet.payload_bytes),
+            Transport::Udp(payload) => {
+                if self.spin.is_none() {
+                    self.spin = Spin::begin(payload).map(Box::new);
+                }
+                if let Some(spin) = &mut self.spin {
+                    spin.datagram(direction, payload, time_ns);
+                }
+                conversation.datagram(payload, packet.payload_bytes);
+            }
             Transport::Fragment | Transport::Other => {}
         }
         opened

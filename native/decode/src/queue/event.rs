@@ -31,6 +31,36 @@ pub(crate) struct QueueId {
     pub(crate) handle: Option<u32>,
 }
 
+/// Codepoint of Explicit Congestion Notification: the last two bits of TOS or traffic class (RFC 3168, 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Codepoint {
+    NotEct,
+    Ect1,
+    Ect0,
+    Ce,
+}
+
+impl Codepoint {
+    pub(crate) fn of(traffic_class: u8) -> Self {
+        match traffic_class & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// As `flow_ecn` names it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NotEct => "not-ect",
+            Self::Ect1 => "ect1",
+            Self::Ect0 => "ect0",
+            Self::Ce => "ce",
+        }
+    }
+}
+
 /// IP fields of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NetworkFields {
@@ -79,6 +109,7 @@ pub(crate) struct QueueEvent {
     pub(crate) flow_label: Option<Box<str>>,
     /// The IP header carries the mark Congestion Experienced.
     pub(crate) ecn_ce: Option<bool>,
+    pub(crate) codepoint: Option<Codepoint>,
     /// The probe's own measurement of the sojourn time; `None` if it had not seen the enqueue.
     pub(crate) measured_ns: Option<NonZeroI64>,
     /// Separate, because most events are not drops and many events wait.
@@ -101,6 +132,7 @@ impl QueueEvent {
             network: None,
             flow_label: None,
             ecn_ce: None,
+            codepoint: None,
             measured_ns: None,
             cause: None,
             drop_counter: None,

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::protocol::protocol_name;
 use crate::queue::batch::QueueRow;
-use crate::queue::event::NetworkFields;
+use crate::queue::event::{Codepoint, NetworkFields};
 use crate::queue::flow::QueueFlow;
 use crate::queue::queued_packet::{Fate, PacketDrop, QueueState, QueuedPacket};
 
@@ -92,6 +92,7 @@ pub(crate) struct QueuePacketBatch {
     packet_bytes: Int32Builder,
     ecn_ce: BooleanBuilder,
     ecn_ce_at_enqueue: BooleanBuilder,
+    ecn_codepoint_at_enqueue: TextColumn,
     interface_index: Int32Builder,
     network_namespace: Int64Builder,
     ethertype: Int32Builder,
@@ -124,6 +125,9 @@ impl QueuePacketBatch {
         self.ecn_ce.append_option(packet.ecn_ce());
         self.ecn_ce_at_enqueue
             .append_option(packet.enqueue.as_ref().and_then(|enqueue| enqueue.ecn_ce));
+        let codepoint = packet.enqueue.as_ref().and_then(|enqueue| enqueue.codepoint);
+        self.ecn_codepoint_at_enqueue
+            .append(codepoint.map(Codepoint::name));
         let queue = queues.get(packet.queue as usize).map(|queue| &queue.id);
         self.interface_index
             .append_option(queue.and_then(|queue| queue.interface_index));
@@ -190,7 +194,7 @@ impl QueuePacketBatch {
             Int32Array::from(vec![0; self.rows]),
             Arc::new(StringArray::from_iter_values([clock])),
         )?;
-        let columns: [(&str, bool, ArrayRef); 31] = [
+        let columns: [(&str, bool, ArrayRef); 32] = [
             ("packet_index", false, Arc::new(self.packet_index.finish())),
             ("queue_number", false, Arc::new(self.queue_number.finish())),
             ("fate", false, Arc::new(fate)),
@@ -222,6 +226,11 @@ impl QueuePacketBatch {
                 "ecn_ce_at_enqueue",
                 true,
                 Arc::new(self.ecn_ce_at_enqueue.finish()),
+            ),
+            (
+                "ecn_codepoint_at_enqueue",
+                true,
+                Arc::new(self.ecn_codepoint_at_enqueue.finish()?),
             ),
             ("interface_index", true, Arc::new(self.interface_index.finish())),
             (

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroI64;
 
-use crate::queue::event::{DropCause, NetworkFields, QueueEvent};
+use crate::queue::event::{Codepoint, DropCause, NetworkFields, QueueEvent};
 
 /// More than the time between two clock reads inside one probe, also when an interrupt falls between them.
 const PROBE_TOLERANCE_NS: u64 = 1_000_000;
@@ -41,6 +41,7 @@ pub(crate) struct QueueState {
     pub(crate) packets: Option<i32>,
     pub(crate) bytes: Option<i64>,
     pub(crate) ecn_ce: Option<bool>,
+    pub(crate) codepoint: Option<Codepoint>,
 }
 
 impl QueueState {
@@ -50,6 +51,7 @@ impl QueueState {
             packets: event.queue_packets,
             bytes: event.queue_bytes,
             ecn_ce: event.ecn_ce,
+            codepoint: event.codepoint,
         }
     }
 }
@@ -136,6 +138,7 @@ impl QueuedPacket {
                 packets: None,
                 bytes: None,
                 ecn_ce: None,
+                codepoint: None,
             },
             cause: None,
         }));

@@ -30,7 +30,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "call": ("call_poll",),
     "rate": ("rate_profile",),
     "flow": (
-        *("flow", "flow_interval", "flow_ecn", "flow_ecn_interval"),
+        *("flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge"),
         *("packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
     ),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
@@ -144,8 +144,9 @@ OF_HISTORY = frozenset({"connection"})
 
 
 LONG: Final = frozenset(
-    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "packet", "packet_pair", "queue_packet",
-     "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll", "tool_score", "connection", "series"}
+    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge", "packet", "packet_pair",
+     "queue_packet", "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll", "tool_score", "connection",
+     "series"}
 )  # fmt: skip
 """Tables with many rows for each file: staging does not copy them, and few models read them. The others have a few rows
 in each of many files and many readers, so that they are copied once."""

@@ -69,7 +69,15 @@ KINDS: Final[dict[str, dict[str, str]]] = {
         "dropped_otherwise_packets": "other",
     },
     "fq": {"ecn_marked_packets": "ce_mark"},
-    "cake": {"memory_used_bytes": "memory_used", "memory_limit_bytes": "memory_limit"},
+    "cake": {
+        "memory_used_bytes": "memory_used",
+        "memory_limit_bytes": "memory_limit",
+        "network_min_bytes": "min_network_size",
+        "network_max_bytes": "max_network_size",
+        "adjusted_min_bytes": "min_adj_size",
+        "adjusted_max_bytes": "max_adj_size",
+        "header_offset_mean_bytes": "avg_hdr_offset",
+    },
     "dualpi2": {
         "ecn_marked_packets": "ecn-mark",
         "step_marked_packets": "step-mark",

@@ -59,7 +59,7 @@ class TcPolls(Format):
 
     name = "tc_polls"
     holds_addresses = False
-    version = "tc-polls-2"
+    version = "tc-polls-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
@@ -72,7 +72,7 @@ class TcPolls(Format):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per discipline and poll, and one per part; a poll that cannot be read is refused and counted.
 
-        A key of tc that no column takes is counted among what was refused, by its name.
+        A key of tc that no column takes is counted once among what was refused, by its name.
         """
         rows: list[dict[str, Any]] = []
         parts: list[dict[str, Any]] = []
@@ -133,8 +133,10 @@ class TcPolls(Format):
             parts += [place | part for part in found.parts]
             unknown += found.unknown
         reading.refuse("duplicate_qdisc", duplicates)
-        for name, count in sorted(unknown.items()):
-            reading.refuse(f"key_without_column {name}", count)
+        for name in sorted(unknown):
+            # Once for each content: it is the key that has no column, and no record is refused for it.
+            reason = f"key_without_column {name}"
+            reading.refuse(reason, 0 if reason in reading.refused else 1)
         return list(rows.values()), parts
 
 

@@ -115,6 +115,10 @@ class Manifest(_Model):
     #: Of a call of several people.
     participants: Annotated[int, Field(ge=1, lt=2**31)] | None = None
     call_view: Literal["gallery", "speaker", "pinned"] | None = None
+    #: What the hosts ask for when TCP connects (RFC 3168, RFC 9768).
+    ecn: Literal["none", "classic", "accurate"] | None = None
+    #: Which roles send as L4S (RFC 9331).
+    l4s: Literal["neither", "app", "tcp", "both"] | None = None
     repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     bandwidth_programme: str | None = None
     session_id: str | None = None

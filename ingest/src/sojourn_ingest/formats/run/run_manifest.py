@@ -46,7 +46,7 @@ class RunManifest(Format):
     describes_neighbours = True
     describes_runs = True
     pair_format = CapturePair
-    version = "run-manifest-6"
+    version = "run-manifest-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -158,6 +158,8 @@ class RunManifest(Format):
             "congested_direction": manifest.congested_direction,
             "participants": manifest.participants,
             "call_view": manifest.call_view,
+            "ecn": manifest.ecn,
+            "l4s": manifest.l4s,
             "repetition": manifest.repetition,
             "bandwidth_programme": manifest.bandwidth_programme,
             "bottleneck_interface": queue.interface,

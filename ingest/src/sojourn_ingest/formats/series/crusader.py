@@ -58,7 +58,7 @@ class Crusader(Format):
 
     name = "crusader"
     holds_addresses = False
-    version = "crusader-1"
+    version = "crusader-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with the magic number."""

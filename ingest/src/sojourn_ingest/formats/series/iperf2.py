@@ -41,7 +41,7 @@ class Iperf2(Format):
 
     name = "iperf2"
     holds_addresses = False
-    version = "iperf2-2"
+    version = "iperf2-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report."""

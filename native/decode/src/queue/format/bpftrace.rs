@@ -1,10 +1,10 @@
 //! Lines of the bpftrace queue probe.
 //!
 //! `ev mono_ns skb len qlen backlog netns_inum ifindex proto saddr sport daddr dport ipid l4word sojourn_ns reason
-//! location ethertype`, where `ev` is E (enqueued), D (dequeued) or X (freed as a drop). The probe prints the
+//! location ethertype [tos]`, where `ev` is E (enqueued), D (dequeued) or X (freed as a drop). The probe prints the
 //! packet's fields as the kernel holds them: ports, identification and Ethernet type are big-endian
 //! numbers read on a little-endian machine. It reads an IPv4 header from any packet, so the network
-//! fields of other packets are not kept. `# clock MONO_NS EPOCH_S` gives the offset between the clocks.
+//! fields of other packets are not kept. Logs of earlier probes have no `tos`. `# clock MONO_NS EPOCH_S` gives the offset between the clocks.
 
 use std::net::Ipv4Addr;
 use std::num::NonZeroI64;
@@ -12,7 +12,8 @@ use std::num::NonZeroI64;
 use crate::input::decimal::scaled;
 use crate::packet::protocol::has_ports;
 use crate::queue::event::{
-    DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem, REASON_QDISC_DROP,
+    Codepoint, DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem,
+    REASON_QDISC_DROP,
 };
 use crate::queue::flow::{FlowCache, QueueFlow};
 
@@ -49,6 +50,10 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
     for value in &mut values {
         *value = fields.next()?;
     }
+    let tos = match fields.next() {
+        Some(tos) => Some(number::<u8>(tos)?),
+        None => None,
+    };
     if fields.next().is_some() {
         return None;
     }
@@ -94,23 +99,14 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
     } else {
         None
     };
+    let codepoint = tos.filter(|_| ethertype == ETHERTYPE_IPV4).map(Codepoint::of);
     let queue = QueueId {
         network_namespace: Some(number(namespace)?),
         interface_index: Some(number(interface)?),
         ..QueueId::default()
     };
     let reason = number(reason)?;
-    let cause = (kind == EventKind::Drop).then(|| {
-        Box::new(DropCause {
-            kind: Some(if reason == REASON_QDISC_DROP {
-                "overlimit"
-            } else {
-                "aqm"
-            }),
-            reason: Some(reason),
-            location: (location != "-").then(|| location.into()),
-        })
-    });
+    let cause = (kind == EventKind::Drop).then(|| Box::new(drop_cause(reason, location)));
     Some(QueueItem::Event(
         queue,
         QueueEvent {
@@ -118,12 +114,27 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
             queue_packets: Some(number(queue_packets)?),
             queue_bytes: Some(number(queue_bytes)?),
             network,
+            ecn_ce: codepoint.map(|codepoint| codepoint == Codepoint::Ce),
+            codepoint,
             measured_ns: NonZeroI64::new(number::<i64>(sojourn)?.max(0)),
             cause,
             ethertype: Some(ethertype),
             ..QueueEvent::new(kind, number(time)?, u64::from_str_radix(skb, 16).ok()?)
         },
     ))
+}
+
+fn drop_cause(reason: i32, location: &str) -> DropCause {
+    let kind = if reason == REASON_QDISC_DROP {
+        "overlimit"
+    } else {
+        "aqm"
+    };
+    DropCause {
+        kind: Some(kind),
+        reason: Some(reason),
+        location: (location != "-").then(|| location.into()),
+    }
 }
 
 fn clock<'l>(mut fields: impl Iterator<Item = &'l str>) -> Option<QueueItem> {
@@ -219,6 +230,26 @@ mod tests {
         for length in 1..UDP.len() {
             assert_eq!(parse_line(&UDP.as_bytes()[..length]), None, "{length}");
         }
-        assert_eq!(parse_line(format!("{UDP} 1").as_bytes()), None);
+        assert_eq!(parse_line(format!("{UDP} 1 1").as_bytes()), None);
+        assert_eq!(parse_line(format!("{UDP} 256").as_bytes()), None);
+    }
+
+    #[test]
+    fn the_codepoint_is_in_the_last_two_bits_of_tos_if_the_probe_prints_it() {
+        assert_eq!((event(UDP).codepoint, event(UDP).ecn_ce), (None, None));
+        let seen = |tos| {
+            let event = event(&format!("{UDP} {tos}"));
+            (event.codepoint, event.ecn_ce)
+        };
+        assert_eq!(seen(184), (Some(Codepoint::NotEct), Some(false)));
+        assert_eq!(seen(185), (Some(Codepoint::Ect1), Some(false)));
+        assert_eq!(seen(2), (Some(Codepoint::Ect0), Some(false)));
+        assert_eq!(seen(3), (Some(Codepoint::Ce), Some(true)));
+        let arp = "E 1 ff 42 1 42 1 3 136 66.148.10.0 0 2.1.0.0 0 1030 0 0 0 - 1544 3";
+        assert_eq!((event(arp).codepoint, event(arp).ecn_ce), (None, None));
+        let whole = format!("{UDP} 3");
+        for length in 1..UDP.len() {
+            assert_eq!(parse_line(&whole.as_bytes()[..length]), None, "{length}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::packet::layers::LayerDecoder;
 use crate::packet::link_type::LinkType;
 use crate::packet::protocol::has_ports;
 use crate::packet::types::{Packet, Transport};
-use crate::queue::event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
+use crate::queue::event::{Codepoint, DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
 use crate::queue::flow::{FlowCache, QueueFlow};
 use crate::queue::refusal::QueueLogRefusal;
 
@@ -222,6 +222,7 @@ impl QmonReader {
                     .as_ref()
                     .map(|packet| network_fields(packet, &mut self.flows)),
                 ecn_ce: decoded.as_ref().map(Packet::congestion_experienced),
+                codepoint: decoded.as_ref().map(|packet| Codepoint::of(packet.ecn)),
                 drop_counter: Some(event.drops),
                 cause,
                 ..QueueEvent::new(kind, time_ns, event.skb)

@@ -118,10 +118,21 @@ CONFIGURATION = (
     "congested_direction",
     "participants",
     "call_view",
+    "ecn",
+    "l4s",
 )
 """What must be equal between two runs for them to have one configuration."""
 
-OPTIONAL_PARTS = ("queue_limit_packets", "testbed", "queue_scheme", "congested_direction", "participants", "call_view")
+OPTIONAL_PARTS = (
+    "queue_limit_packets",
+    "testbed",
+    "queue_scheme",
+    "congested_direction",
+    "participants",
+    "call_view",
+    "ecn",
+    "l4s",
+)
 """Parts of a configuration that most studies do not have."""
 
 QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes", "queue_limit_packets")
@@ -164,5 +175,7 @@ FACTORS = {
         Factor("congested_direction", ("congested_direction", "workload")),
         Factor("participants", ("participants",)),
         Factor("call_view", ("call_view",)),
+        Factor("ecn", ("ecn",)),
+        Factor("l4s", ("l4s",)),
     )
 }

@@ -62,6 +62,8 @@ COLUMNS = (
     ComparisonColumn("congested_direction", _TEXT, None, "Direction that is filled, in the treatment."),
     ComparisonColumn("participants", _WHOLE, None, "Participants of the call, in the treatment."),
     ComparisonColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
+    ComparisonColumn("ecn", _TEXT, None, "What the hosts ask for when TCP connects, in the treatment."),
+    ComparisonColumn("l4s", _TEXT, None, "Which of the roles send as L4S, in the treatment."),
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),

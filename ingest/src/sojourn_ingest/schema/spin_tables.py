@@ -1,0 +1,79 @@
+"""Tables of the latency spin bit of QUIC in captures (RFC 9000, 17.4)."""
+
+from __future__ import annotations
+
+from sojourn_ingest.schema.column import Column, Table
+from sojourn_ingest.schema.shared_columns import BOOL, INT64, PROVENANCE, STRING
+
+_DIRECTION = (
+    Column("flow_id", INT64, "flow of the same capture", nullable=False),
+    Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
+)
+
+FLOW_SPIN = Table(
+    "flow_spin",
+    "capture decoder",
+    "one direction of one flow that begins with a long header of QUIC, of a version whose place of the bit is known",
+    ("source_hash", "flow_id", "direction"),
+    (
+        *PROVENANCE,
+        *_DIRECTION,
+        Column(
+            "quic_version_number", INT64, "version of the first long header: 1, 2 or that of a draft", nullable=False
+        ),
+        Column(
+            "short_header_packets",
+            INT64,
+            "datagrams that begin with a short header, which has the bit",
+            nullable=False,
+            source="RFC 9000, 17.3.1",
+        ),
+        Column("spin_packets", INT64, "those of them with the bit set", nullable=False),
+        Column(
+            "edges",
+            INT64,
+            "changes of the bit from one such datagram to the next; flow_spin_edge has the first 16,384 of them",
+            nullable=False,
+        ),
+    ),
+)
+
+FLOW_SPIN_EDGE = Table(
+    "flow_spin_edge",
+    "capture decoder",
+    "one change of the spin bit in one direction of one flow",
+    ("source_hash", "flow_id", "direction", "edge_number"),
+    (
+        *PROVENANCE,
+        *_DIRECTION,
+        Column("edge_number", INT64, "number of the edge in its direction, from 0", nullable=False),
+        Column("edge_ns", INT64, "time of the first datagram with the new value, UTC epoch", "ns", nullable=False),
+        Column("spin", BOOL, "the bit from then on", nullable=False),
+        Column(
+            "since_edge_ns",
+            INT64,
+            "since the edge before it in the same direction: one RTT, if both ends sent all the time and the path kept "
+            "the order; null for the first",
+            "ns",
+            source="RFC 9000, 17.4",
+        ),
+        Column(
+            "since_other_edge_ns",
+            INT64,
+            "since the last edge of the other direction: of the forward direction the way to the initiator and back, "
+            "of the other the way to the responder and back; null without one",
+            "ns",
+            source="RFC 9312, 3.8.2",
+        ),
+        Column("packets_before", INT64, "datagrams of this direction with the value before", nullable=False),
+        Column(
+            "longest_silence_ns",
+            INT64,
+            "longest time without a datagram of either direction since the edge before it, or since the first datagram",
+            "ns",
+            nullable=False,
+        ),
+    ),
+)
+
+TABLES = (FLOW_SPIN, FLOW_SPIN_EDGE)

@@ -1,0 +1,139 @@
+-- What the bottleneck's queue log and its counters say of marks. A log whose event of the enqueue comes after the discipline took the
+-- packet cannot tell a mark made at enqueue from one that came: such packets are in the maximum alone.
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+packets as (
+    select * from {{ ref('int_queue_packet_with_role') }}
+),
+
+counter_spans as (
+    select * from {{ ref('int_run_queue_counter_span') }}
+),
+
+run_sources as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        measurement = 'queue_counters'
+        and status in ('ok', 'partial')
+),
+
+counters as (
+    select * from {{ ref('stg_lake__queue_counter') }}
+    where not is_class
+),
+
+scoped as (
+    select
+        packets.study_id,
+        packets.run_id,
+        coalesce(packets.is_marked_here, false) as is_marked_here,
+        packets.is_marked_at_end,
+        packets.role in ('app', 'tcp', 'tcp_control') as is_declared,
+        coalesce(packets.protocol = 'tcp', false) as is_tcp,
+        coalesce(
+            packets.departure_utc_ns > counter_spans.first_poll_end_ns
+            and packets.departure_utc_ns <= counter_spans.last_poll_start_ns,
+            false
+        ) as is_surely_polled,
+        coalesce(
+            packets.departure_utc_ns > counter_spans.first_poll_start_ns
+            and packets.departure_utc_ns <= counter_spans.last_poll_end_ns,
+            false
+        ) as is_perhaps_polled
+    from packets
+    left join counter_spans
+        on
+            packets.study_id = counter_spans.study_id
+            and packets.run_id = counter_spans.run_id
+    where packets.fate = 'dequeued'
+),
+
+logged as (
+    select
+        study_id,
+        run_id,
+        count(is_marked_at_end) as known_packets,
+        {%- for scope, least, most in [
+            ('declared', 'is_declared', 'is_declared'),
+            ('declared_tcp', 'is_declared and is_tcp', 'is_declared and is_tcp'),
+            ('polled', 'is_surely_polled', 'is_perhaps_polled'),
+        ] %}
+            count(case when is_marked_here and {{ least }} then 1 end) as {{ scope }}_least_packets,
+            count(case when is_marked_at_end and {{ most }} then 1 end) as {{ scope }}_most_packets,
+        {%- endfor %}
+        count(case when is_marked_here then 1 end) as marked_least_packets,
+        count(case when is_marked_at_end then 1 end) as marked_most_packets
+    from scoped
+    group by study_id, run_id
+),
+
+polled as (
+    select
+        run_sources.study_id,
+        run_sources.run_id,
+        counters.device,
+        counters.handle,
+        counters.ecn_marked_packets + coalesce(counters.step_marked_packets, 0) as marked_packets,
+        row_number() over (
+            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
+            order by counters.poll_index
+        ) as place,
+        row_number() over (
+            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
+            order by counters.poll_index desc
+        ) as place_from_end
+    from counters
+    inner join run_sources
+        on counters.source_hash = run_sources.measurement_hash
+),
+
+grown as (
+    select
+        study_id,
+        run_id,
+        device,
+        handle,
+        max(case when place_from_end = 1 then marked_packets end) - max(case when place = 1 then marked_packets end) as marked_packets
+    from polled
+    group by study_id, run_id, device, handle
+),
+
+counted as (
+    select
+        study_id,
+        run_id,
+        cast(sum(marked_packets) as bigint) as marked_packets
+    from grown
+    group by study_id, run_id
+),
+
+final as (
+    select
+        runs.study_id,
+        runs.run_id,
+        coalesce(logged.known_packets, 0) > 0 as log_has_codepoints,
+        logged.declared_least_packets,
+        logged.declared_most_packets,
+        logged.declared_tcp_least_packets,
+        logged.declared_tcp_most_packets,
+        logged.polled_least_packets,
+        logged.polled_most_packets,
+        logged.marked_least_packets,
+        logged.marked_most_packets,
+        counted.marked_packets as counted_packets
+    from runs
+    left join logged
+        on
+            runs.study_id = logged.study_id
+            and runs.run_id = logged.run_id
+    left join counted
+        on
+            runs.study_id = counted.study_id
+            and runs.run_id = counted.run_id
+)
+
+select * from final
