@@ -12,6 +12,7 @@ from contract_server import Contract
 
 from sojourn_client import Client
 from sojourn_superset import assets
+from sojourn_superset.look import read_look
 from sojourn_superset.settings import ASSETS
 
 FILES = assets.read(ASSETS)
@@ -84,11 +85,23 @@ def test_axes_name_a_quantity() -> None:
             assert params[axis], (name, axis)
 
 
-def test_each_queue_has_one_hue() -> None:
-    colours = DASHBOARD["metadata"]["label_colors"]
-    queues = ["tail-drop 2 BDP", "tail-drop 10 BDP", "CoDel", "FQ-CoDel"]
-    assert len({colours[queue] for queue in queues}) == 4
-    assert all(colours[f"{queue}, cubic"] == colours[queue] for queue in queues)
+def test_each_queue_has_one_hue_and_sizes_of_tail_drop_are_shades() -> None:
+    look = read_look(ASSETS)
+    labels = ["tail-drop 10 BDP", "tail-drop 0.1 BDP", "tail-drop 2 BDP", "CoDel", "FQ-CoDel", "SFQ"]
+    colours = look.colours(labels)
+    assert len({colours[label] for label in labels}) == len(labels)
+    assert all(colours[f"{label}, cubic"] == colours[label] != colours[f"{label}, bbr"] for label in labels)
+    lightness = [int(colours[f"tail-drop {size} BDP"][1:3], 16) for size in ("0.1", "2", "10")]
+    assert lightness == sorted(lightness, reverse=True)
+
+
+def test_a_chart_keeps_its_own_settings_over_those_of_its_type() -> None:
+    look = read_look(ASSETS)
+    chart = {"viz_type": "table", "params": {"page_length": 7, "adhoc_filters": [{"subject": "role"}]}}
+    params = look.params(chart, ["competing_runs"])
+    assert (params["page_length"], params["include_search"]) == (7, False)
+    assert [each["subject"] for each in params["adhoc_filters"]] == ["exclusion_reason", "start_order", "role"]
+    assert {each["expressionType"] for each in params["adhoc_filters"]} == {"SIMPLE"}
 
 
 def test_filters_point_at_columns_that_every_run_level_dataset_has() -> None:

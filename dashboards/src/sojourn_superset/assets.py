@@ -18,6 +18,7 @@ import yaml
 
 from sojourn_client import Client, Column, Dataset
 from sojourn_superset.instance import ASSET_MARK
+from sojourn_superset.look import LOOK, read_look
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
@@ -49,6 +50,8 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise AssetError(f"{name}: not a mapping")
+        if name == LOOK:
+            continue
         if name != METADATA:
             if name.split("/")[0] not in KINDS:
                 raise AssetError(f"{name}: assets live in {', '.join(KINDS)}")
@@ -63,6 +66,7 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
 def render(folder: Path, client: Client) -> Bundle:
     """Fit the assets to the build that the API serves."""
     files = read(folder)
+    look = read_look(folder)
     catalogue = {entry.name: entry for entry in client.datasets()}
     tables: dict[str, str] = {}
     notes: dict[str, str] = {}
@@ -88,6 +92,10 @@ def render(folder: Path, client: Client) -> Bundle:
         table = tables.get(asset["dataset_uuid"])
         if table is None:
             raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is not the uuid of a dataset")
+        unknown = sorted(set(ours.get("filters", ())) - set(look.filters))
+        if unknown:
+            raise AssetError(f"{name}: no filter {unknown[0]!r} in {LOOK}; it has {', '.join(sorted(look.filters))}")
+        asset["params"] = look.params(asset, ours.get("filters", ()))
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
         if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
@@ -96,7 +104,12 @@ def render(folder: Path, client: Client) -> Bundle:
             notes[asset["uuid"]] = f"#### {asset['slice_name']}\n\n{ours['supply'].strip()}"
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
+    colours = look.colours(_queue_labels(client, catalogue))
     for name, asset in _of_kind(files, "dashboards"):
+        asset["css"] = look.css + (asset.get("css") or "")
+        metadata = asset.setdefault("metadata", {})
+        metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
+        metadata["map_label_colors"] = dict(metadata["label_colors"])
         asset["position"] = _place_notes(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
@@ -105,6 +118,14 @@ def render(folder: Path, client: Client) -> Bundle:
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
     return bundle
+
+
+def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
+    """Return the labels of all queues of the build, each of which gets one colour."""
+    if "configuration" not in catalogue:
+        return []
+    rows = client.records("configuration", select=["queue_label"])
+    return sorted({row["queue_label"] for row in rows if row["queue_label"] is not None})
 
 
 def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:
