@@ -17,12 +17,24 @@ from typing import Any
 import yaml
 
 from sojourn_client import Client, Column, Dataset
+from sojourn_superset import cells, layout
 from sojourn_superset.instance import ASSET_MARK
-from sojourn_superset.look import LOOK, read_look
+from sojourn_superset.look import LOOK, Look, read_look
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
 METADATA = "metadata.yaml"
+EMPTY_METADATA: dict[str, Any] = {
+    "shared_label_colors": [],
+    "color_scheme_domain": [],
+    "expanded_slices": {},
+    "refresh_frequency": 0,
+    "timed_refresh_immune_slices": [],
+    "cross_filters_enabled": False,
+    "filter_bar_orientation": "VERTICAL",
+    "chart_configuration": {},
+    "global_chart_configuration": {"scope": {"rootPath": ["ROOT_ID"], "excluded": []}, "chartsInScope": []},
+}
 
 
 class AssetError(Exception):
@@ -60,7 +72,23 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
         files[name] = content
     if METADATA not in files:
         raise AssetError(f"no {METADATA} in {folder}")
+    _lay_out(files)
     return files
+
+
+def _lay_out(files: dict[str, dict[str, Any]]) -> None:
+    """Write out the layout and the filters of each dashboard that has them in short."""
+    charts, datasets = dict(_of_kind(files, "charts")), dict(_of_kind(files, "datasets"))
+    for name, asset in _of_kind(files, "dashboards"):
+        stem = Path(name).stem
+        try:
+            if "layout" in asset:
+                asset["position"] = layout.position(asset["dashboard_title"], stem, asset.pop("layout"), charts)
+            if "filters" in asset:
+                filters = layout.native_filters(stem, asset.pop("filters"), datasets, charts)
+                asset["metadata"] = {**EMPTY_METADATA, **asset.get("metadata", {}), "native_filter_configuration": filters}
+        except layout.LayoutError as error:
+            raise AssetError(str(error)) from error
 
 
 def render(folder: Path, client: Client) -> Bundle:
@@ -77,7 +105,12 @@ def render(folder: Path, client: Client) -> Bundle:
         arguments = asset["extra"]["engine_params"].setdefault("adapter_kwargs", {}).setdefault("sojourn", {})
         arguments["base_url"] = client.url
         _own(name, asset)
+    queue_labels = _queue_labels(client, catalogue)
     for name, asset in _of_kind(files, "datasets"):
+        if asset.get("sql"):
+            tables[asset["uuid"]] = _source_of_query(name, asset, catalogue)
+            _own(name, asset)
+            continue
         entry = catalogue.get(asset["table_name"])
         if entry is None:
             raise AssetError(
@@ -96,6 +129,7 @@ def render(folder: Path, client: Client) -> Bundle:
         if unknown:
             raise AssetError(f"{name}: no filter {unknown[0]!r} in {LOOK}; it has {', '.join(sorted(look.filters))}")
         asset["params"] = look.params(asset, ours.get("filters", ()))
+        _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
         if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
@@ -104,7 +138,7 @@ def render(folder: Path, client: Client) -> Bundle:
             notes[asset["uuid"]] = f"#### {asset['slice_name']}\n\n{ours['supply'].strip()}"
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
-    colours = look.colours(_queue_labels(client, catalogue))
+    colours = look.colours(queue_labels)
     for name, asset in _of_kind(files, "dashboards"):
         asset["css"] = look.css + (asset.get("css") or "")
         metadata = asset.setdefault("metadata", {})
@@ -118,6 +152,41 @@ def render(folder: Path, client: Client) -> Bundle:
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
     return bundle
+
+
+def _source_of_query(name: str, asset: dict[str, Any], catalogue: dict[str, Dataset]) -> str:
+    """Return the dataset of the API that a query reads, of which a build without rows has no chart."""
+    source = asset.pop("sojourn", {}).get("reads")
+    if source not in catalogue:
+        raise AssetError(f"{name}: a dataset with `sql` states in `sojourn.reads` which dataset of the API it reads")
+    if any(not column.get("type") for column in asset.get("columns") or [{}]):
+        raise AssetError(f"{name}: a dataset with `sql` states its columns, each with a type")
+    asset["columns"] = [{"groupby": True, "filterable": True, "is_active": True, **each} for each in asset["columns"]]
+    return str(source)
+
+
+def _add_columns(
+    name: str, params: dict[str, Any], columns: Sequence[dict[str, Any]], look: Look, queue_labels: list[str]
+) -> None:
+    """Append a chart's `sojourn.columns` to the columns and metrics of its table."""
+    for each in columns:
+        described = dict(each)
+        kind = described.pop("kind")
+        try:
+            if kind == "queue":
+                params.setdefault("groupby", []).insert(0, cells.queue_column(each["label"], look, queue_labels))
+            elif kind == "figure":
+                params.setdefault("metrics", []).append(cells.figure(each, look))
+            elif kind == "span":
+                params.setdefault("metrics", []).append(cells.span(**described))
+            elif kind == "effect":
+                params.setdefault("metrics", []).append(cells.effect(each["label"], look))
+            elif kind == "expression":
+                params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
+            else:
+                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, span, effect or expression")
+        except (KeyError, TypeError, cells.CellError) as error:
+            raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
 
 
 def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
