@@ -135,7 +135,7 @@ def render(folder: Path, client: Client) -> Bundle:
         if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
-            notes[asset["uuid"]] = f"#### {asset['slice_name']}\n\n{ours['supply'].strip()}"
+            notes[asset["uuid"]] = f"**{asset['slice_name']}.** {ours['supply'].strip()}"
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
     colours = look.colours(queue_labels)
@@ -144,7 +144,7 @@ def render(folder: Path, client: Client) -> Bundle:
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
-        asset["position"] = _place_notes(asset["position"], notes)
+        asset["position"] = _give_place_away(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
                 node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.url)
@@ -177,14 +177,14 @@ def _add_columns(
                 params.setdefault("groupby", []).insert(0, cells.queue_column(each["label"], look, queue_labels))
             elif kind == "figure":
                 params.setdefault("metrics", []).append(cells.figure(each, look))
-            elif kind == "span":
-                params.setdefault("metrics", []).append(cells.span(**described))
+            elif kind == "spans":
+                params.setdefault("metrics", []).append(cells.spans(**described))
             elif kind == "effect":
                 params.setdefault("metrics", []).append(cells.effect(each["label"], look))
             elif kind == "expression":
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
-                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, span, effect or expression")
+                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, spans, effect or expression")
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
 
@@ -256,17 +256,57 @@ def _served_column(column: Column) -> dict[str, Any]:
     }
 
 
-def _place_notes(position: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+def _give_place_away(position: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+    """Remove the charts that have no data: their neighbours take their place, and one text at the end says what to supply."""
     placed = copy.deepcopy(position)
-    for node in placed.values():
-        if isinstance(node, dict) and node.get("type") == "CHART" and node["meta"]["uuid"] in notes:
-            node["type"] = "MARKDOWN"
-            node["meta"] = {
-                "code": notes[node["meta"]["uuid"]],
-                "width": node["meta"]["width"],
-                "height": node["meta"]["height"],
-            }
+    nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
+    missing = {
+        name: notes[node["meta"]["uuid"]]
+        for name, node in nodes.items()
+        if node.get("type") == "CHART" and node["meta"]["uuid"] in notes
+    }
+    if not missing:
+        return placed
+    for name, node in nodes.items():
+        if node.get("type") != "ROW" or not missing.keys() & set(node["children"]):
+            continue
+        node["children"] = [child for child in node["children"] if child not in missing]
+        if not node["children"]:
+            for parent in nodes.values():
+                if name in parent.get("children", ()):
+                    parent["children"].remove(name)
+            del placed[name]
+            continue
+        free = layout.COLUMNS - sum(placed[child]["meta"]["width"] for child in node["children"])
+        for number, child in enumerate(node["children"]):
+            share = free // len(node["children"]) + (number < free % len(node["children"]))
+            placed[child]["meta"]["width"] += share
+    for name in missing:
+        del placed[name]
+    if "GRID_ID" in placed:
+        _remove_headers_without_rows(placed)
+        text = "**Not drawn, because this build has no data for it**\n\n" + "\n\n".join(missing.values())
+        note = {"code": text, "width": layout.COLUMNS, "height": 6 + 6 * len(missing)}
+        placed["MARKDOWN-missing"] = {
+            "id": "MARKDOWN-missing", "type": "MARKDOWN", "children": [], "meta": note,
+            "parents": ["ROOT_ID", "GRID_ID", "ROW-missing"],
+        }  # fmt: skip
+        placed["ROW-missing"] = {
+            "id": "ROW-missing", "type": "ROW", "children": ["MARKDOWN-missing"],
+            "parents": ["ROOT_ID", "GRID_ID"], "meta": {"background": "BACKGROUND_TRANSPARENT"},
+        }  # fmt: skip
+        placed["GRID_ID"]["children"].append("ROW-missing")
     return placed
+
+
+def _remove_headers_without_rows(position: dict[str, Any]) -> None:
+    """Remove each header that another header, or nothing, follows."""
+    children = position["GRID_ID"]["children"]
+    kinds = [position[child]["type"] for child in children] + ["HEADER"]
+    kept = [child for child, kind, following in zip(children, kinds[:-1], kinds[1:], strict=True) if (kind, following) != ("HEADER", "HEADER")]
+    for child in set(children) - set(kept):
+        del position[child]
+    position["GRID_ID"]["children"] = kept
 
 
 def _spell(value: Any) -> str:

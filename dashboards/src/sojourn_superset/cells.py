@@ -99,13 +99,13 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     )
 
 
-def span(label: str, low: str, high: str, at_least: float, at_most: float, ticks: list[float], colour: str) -> dict[str, Any]:
-    """Return a bar from one value to another on a logarithmic axis, with its values in words.
+def spans(label: str, bars: list[dict[str, str]], at_least: float, at_most: float, ticks: list[float]) -> dict[str, Any]:
+    """Return bars, one below the other, each from one value to another on one logarithmic axis, with its values in words.
 
     Parameters
     ----------
-    low, high
-        SQL expressions of the two values.
+    bars
+        `name`, `colour`, and the SQL expressions `low` and `high` of each bar, in ms.
     at_least, at_most
         Ends of the axis.
     """
@@ -114,19 +114,21 @@ def span(label: str, low: str, high: str, at_least: float, at_most: float, ticks
         share = f"(log10({value}) - log10({at_least!r})) / (log10({at_most!r}) - log10({at_least!r}))"
         return f"MAX(0.0, MIN(100.0, 100.0 * {share}))"
 
-    lines = "".join(
-        _line(100.0 * _log_share(tick, at_least, at_most), "#dcd9d2", f"{tick:g}") for tick in ticks
-    )
-    bar = (
-        f"'<div style=\"position:absolute;top:4px;height:12px;min-width:4px;border-radius:3px;background:{colour};left:' || "
-        f"printf('%.2f', {place(low)}) || '%;width:' || printf('%.2f', {place(high)} - {place(low)}) || '%\"></div>'"
-    )
-    return metric(
-        label,
-        f"CASE WHEN {high} IS NULL THEN 'no data' ELSE "
-        f"'<div style=\"position:relative;height:20px;min-width:180px\">{lines}' || {bar} || '</div>"
-        f"<div style=\"font-size:11px\">' || {_number(low, 0)} || ' to ' || {_number(high, 0)} || ' ms</div>' END",
-    )
+    lines = "".join(_line(100.0 * _log_share(tick, at_least, at_most), "#dcd9d2", f"{tick:g} ms") for tick in ticks)
+    drawn = []
+    for bar in bars:
+        low, high = bar["low"], bar["high"]
+        mark = (
+            f"'<div style=\"position:absolute;top:2px;height:10px;min-width:5px;border-radius:3px;background:{bar['colour']};left:' || "
+            f"printf('%.2f', {place(low)}) || '%;width:' || printf('%.2f', {place(high)} - {place(low)}) || '%\"></div>"
+            "<div style=\"position:absolute;top:0;font-size:11px;line-height:14px;white-space:nowrap;margin-left:10px;left:' || "
+            f"printf('%.2f', {place(high)}) || '%\">' || {_number(low, 0)} || '–' || {_number(high, 0)} || ' ms {bar['name']}</div>'"
+        )
+        missing = f"'<div style=\"font-size:11px\">no data of {bar['name']}</div>'"
+        drawn.append(
+            f"'<div style=\"position:relative;height:15px\">{lines}' || CASE WHEN {high} IS NULL THEN {missing} ELSE {mark} END || '</div>'"
+        )
+    return metric(label, "'<div style=\"min-width:420px;margin-right:150px\">' || " + " || ".join(drawn) + " || '</div>'")
 
 
 def effect(label: str, look: Look) -> dict[str, Any]:
@@ -174,7 +176,7 @@ def _judged(cell: dict[str, Any], median: str, best: str, is_best: str, look: Lo
             return f"CASE{words} END", shade
         case "ratio":
             times = f"1.0 * {median} / NULLIF({best}, 0)"
-            word = f"CASE WHEN {is_best} THEN 'best' ELSE COALESCE({_number(times, 1)} || '× the best', 'not the best') END"
+            word = f"CASE WHEN {is_best} THEN 'best' ELSE COALESCE({_number(times, 1)} || '× best', 'not best') END"
         case "points":
             times = f"ABS({median} - {best}) / {POINTS!r}"
             word = f"CASE WHEN {is_best} THEN 'best' ELSE {_number(f'ABS({median} - {best})', 1)} || ' points off' END"
