@@ -192,8 +192,9 @@ def _judged(cell: dict[str, Any], median: str, best: str, is_best: str, look: Lo
 
 
 def _number(value: str, digits: int) -> str:
-    """Return a number as text, without the minus of a rounded zero."""
-    return f"printf('%.{digits}f', ROUND({value}, {digits}) + 0.0)" if digits else f"printf('%d', ROUND({value}))"
+    """Return a number as text, without the minus of a rounded zero; null stays null, of which printf makes a 0."""
+    text = f"printf('%.{digits}f', ROUND({value}, {digits}) + 0.0)" if digits else f"printf('%d', ROUND({value}))"
+    return f"(CASE WHEN {value} IS NOT NULL THEN {text} END)"
 
 
 def _line(place: float, colour: str, label: str) -> str:
