@@ -167,6 +167,8 @@ def grouped(
     result: list[dict[str, Any]] = [{**dict(zip(group, key, strict=True)), "n": len(of)} for key, of in found.items()]
     for aggregate in aggregates:
         function, _, column = aggregate.partition(":")
+        if not column:
+            continue  # `count` alone is n
         label = f"{function}_{column}"
         types[label] = columns[column] if function in ("min", "max", "sum") else "BIGINT" if function == "count" else "DOUBLE"
         types[f"{label}_n"] = "BIGINT"

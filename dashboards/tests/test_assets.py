@@ -270,7 +270,7 @@ def test_a_chart_without_rows_gives_its_place_to_its_neighbours(folder: Path, co
     assert "absent" not in position
     assert position["ROW-1"]["children"] == ["there"]
     assert position["GRID_ID"]["children"] == ["ROW-1", "ROW-missing"]
-    assert "**absent.** Supply study s9." in position["MARKDOWN-missing"]["meta"]["code"]
+    assert "**absent**: Supply study s9." in position["MARKDOWN-missing"]["meta"]["code"]
     assert "charts/absent.yaml" in files
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import COLUMNS, runs
-from contract_server import Contract
+from contract_server import Contract, serving
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Engine
 from test_agreement import AFFINITY, condition, numbers
@@ -107,33 +107,63 @@ def test_a_query_within_a_query_is_pushed_down() -> None:
     assert '"run_harm?group=aqm&aggregate=median%3Apackets&synthetic=0"' in rewrite(sql)
 
 
-class ManyRows(list[dict[str, Any]]):
-    """A million rows, made when they are looked at."""
+class ManyRows(Contract):
+    """A server of a million rows, which SQLite holds and groups."""
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield them."""
-        disciplines = ("codel", "fq_codel", "tail-drop")
-        for number in range(ROWS):
-            yield {
-                "study_id": "s1", "run_id": number, "aqm": disciplines[number % 3], "second": number % 500,
-                "delay_ms": float(number % 997), "exclusion_reason": None if number % 10 else "call_broke",
-            }  # fmt: skip
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return ROWS
-
-
-@pytest.fixture
-def many(contract: Contract) -> Contract:
-    """Serve a million rows."""
-    forget_catalogue()
-    columns = {
+    columns = {  # noqa: RUF012
         "study_id": "VARCHAR", "run_id": "BIGINT", "aqm": "VARCHAR", "second": "BIGINT", "delay_ms": "DOUBLE",
         "exclusion_reason": "VARCHAR",
     }  # fmt: skip
-    contract.add("run_delay", columns, ["study_id", "run_id"], ManyRows())
-    return contract
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add("run_delay", self.columns, ["study_id", "run_id"], [])
+        self.held = sqlite3.connect(":memory:", check_same_thread=False)
+        self.held.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
+        self.held.execute(f"CREATE TABLE run_delay ({', '.join(self.columns)})")
+        disciplines = ("codel", "fq_codel", "tail-drop")
+        rows = (
+            ("s1", number, disciplines[number % 3], number % 500, float(number % 997), None if number % 10 else "broke")
+            for number in range(ROWS)
+        )
+        self.held.executemany("INSERT INTO run_delay VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def rows(self, name: str, query: list[tuple[str, str]]) -> Any:
+        """Return the groups; a question for rows as they are is answered with all of them."""
+        asked = dict(query)
+        group = [column for column in asked.pop("group", "").split(",") if column]
+        aggregates = [part.split(":") for part in asked.pop("aggregate", "").split(",") if ":" in part]
+        is_grouped = bool(group or dict(query).get("aggregate"))
+        assert asked.pop("excluded", "include") == "include"
+        size, start = int(asked.pop("limit")), int(asked.pop("cursor", 0))
+        conditions, values = ["1"], []
+        for parameter in set(asked) - {"select", "order"}:
+            column, _, operator = parameter.partition("__")
+            if operator == "null":
+                conditions.append(f"{column} IS {'NOT ' if asked[parameter] == 'false' else ''}NULL")
+                continue
+            among = [value for key, value in query if key == parameter]
+            conditions.append(f"{column} IN ({', '.join('?' * len(among))})")
+            values += among
+        named = {f"{function}_{column}": f"{function}({column})" for function, column in aggregates}
+        chosen = dict.fromkeys(group) | {"n": "COUNT(*)"} | named if is_grouped else dict.fromkeys(self.columns)
+        sql = f"SELECT {', '.join(f'{value or key} AS {key}' for key, value in chosen.items())} FROM run_delay"
+        sql += f" WHERE {' AND '.join(conditions)}" + (f" GROUP BY {', '.join(group)}" if group else "")
+        found = self.held.execute(f"{sql} LIMIT {size + 1} OFFSET {start}", values).fetchall()
+        page = [dict(zip(chosen, row, strict=True)) for row in found[:size]]
+        self.rows_sent += len(page)
+        following = str(start + size) if len(found) > size else None
+        return {"build_id": self.build_id, "rows": page, "row_count": len(page), "next_cursor": following}
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[Contract]:
+    """Serve a million rows."""
+    forget_catalogue()
+    contract = ManyRows()
+    with serving(contract):
+        yield contract
+    forget_catalogue()
 
 
 def test_a_dashboard_of_a_million_rows_fetches_thousands(many: Contract) -> None:

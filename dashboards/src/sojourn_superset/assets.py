@@ -97,7 +97,7 @@ def render(folder: Path, client: Client) -> Bundle:
     look = read_look(folder)
     catalogue = {entry.name: entry for entry in client.datasets()}
     tables: dict[str, str] = {}
-    notes: dict[str, str] = {}
+    notes: dict[str, tuple[str, str]] = {}
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
@@ -135,7 +135,7 @@ def render(folder: Path, client: Client) -> Bundle:
         if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
-            notes[asset["uuid"]] = f"**{asset['slice_name']}.** {ours['supply'].strip()}"
+            notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
     colours = look.colours(queue_labels)
@@ -256,7 +256,7 @@ def _served_column(column: Column) -> dict[str, Any]:
     }
 
 
-def _give_place_away(position: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """Remove the charts that have no data: their neighbours take their place, and one text at the end says what to supply."""
     placed = copy.deepcopy(position)
     nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
@@ -285,8 +285,14 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, str]) -> dict[st
         del placed[name]
     if "GRID_ID" in placed:
         _remove_headers_without_rows(placed)
-        text = "**Not drawn, because this build has no data for it**\n\n" + "\n\n".join(missing.values())
-        note = {"code": text, "width": layout.COLUMNS, "height": 6 + 6 * len(missing)}
+        titles: dict[str, list[str]] = {}
+        for title, supply in missing.values():
+            titles.setdefault(supply, []).append(f"**{title}**")
+        lines = ["**Not drawn, because this build has no data for it**"]
+        lines += [f"{', '.join(names)}: {supply}" for supply, names in titles.items()]
+        # Two lines of text for each supply, and one more for each two titles beyond the first.
+        height = 7 + sum(6 + 3 * (len(names) // 2) + 3 * supply.count("\n") for supply, names in titles.items())
+        note = {"code": "\n\n".join(lines), "width": layout.COLUMNS, "height": height}
         placed["MARKDOWN-missing"] = {
             "id": "MARKDOWN-missing", "type": "MARKDOWN", "children": [], "meta": note,
             "parents": ["ROOT_ID", "GRID_ID", "ROW-missing"],

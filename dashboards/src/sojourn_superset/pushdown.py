@@ -79,9 +79,8 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     _refuse_other_columns(select, columns, aggregates, aliases)
     query = [("group", ",".join(columns))] if columns else []
     query += [("aggregate", ",".join(sorted(asked)))] if asked else []
-    # Without either the API sends rows; the number of rows of one group is what it sends with any aggregate.
-    if not query:
-        raise _StaysError
+    # Without either the API would send rows.
+    query = query or [("aggregate", "count")]
     for old, new in replaced:
         old.replace(new)
     name = f"{table.name}?{urlencode([*query, *parameters])}"
