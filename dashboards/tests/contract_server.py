@@ -170,7 +170,9 @@ def grouped(
         if not column:
             continue  # `count` alone is n
         label = f"{function}_{column}"
-        types[label] = columns[column] if function in ("min", "max", "sum") else "BIGINT" if function == "count" else "DOUBLE"
+        types[label] = (
+            columns[column] if function in ("min", "max", "sum") else "BIGINT" if function == "count" else "DOUBLE"
+        )
         types[f"{label}_n"] = "BIGINT"
         for row, of in zip(result, found.values(), strict=True):
             values = [each[column] for each in of if each[column] is not None]

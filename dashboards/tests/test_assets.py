@@ -145,7 +145,9 @@ def test_measured_and_synthetic_connections_are_never_in_one_chart() -> None:
 # -- cells, on a configuration with numbers, one without, and one that two configurations share -----------------------
 
 
-METRIC_COLUMNS = "queue_label, configuration_id, metric, role, value_median, value_lower, value_upper, interval_null_reason"
+METRIC_COLUMNS = (
+    "queue_label, configuration_id, metric, role, value_median, value_lower, value_upper, interval_null_reason"
+)
 
 
 def shown(cell: dict[str, Any], rows: list[tuple[Any, ...]]) -> dict[str, str]:

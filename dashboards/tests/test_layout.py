@@ -48,8 +48,14 @@ def test_a_filter_of_one_value_starts_with_the_first() -> None:
         {"id": "run", "name": "Run", "dataset": "run", "column": "run_id", "within": ["study"], "except": ["left"]},
     ]
     study, run = native_filters("one", filters, DATASETS, CHARTS)
-    assert study["controlValues"]["defaultToFirstItem"] and not study["controlValues"]["multiSelect"]
-    assert run["controlValues"]["multiSelect"] and run["cascadeParentIds"] == [study["id"]]
-    assert run["scope"]["excluded"] == [position("One", "one", [{"row": [{"chart": "left", "width": 12, "height": 9}]}], CHARTS)["CHART-left"]["meta"]["chartId"]]
+    assert study["controlValues"]["defaultToFirstItem"]
+    assert not study["controlValues"]["multiSelect"]
+    assert run["controlValues"]["multiSelect"]
+    assert run["cascadeParentIds"] == [study["id"]]
+    assert run["scope"]["excluded"] == [
+        position("One", "one", [{"row": [{"chart": "left", "width": 12, "height": 9}]}], CHARTS)["CHART-left"]["meta"][
+            "chartId"
+        ]
+    ]
     with pytest.raises(LayoutError, match="filter 'Study' is of dataset 'ran', which has no file"):
         native_filters("one", [{**filters[0], "dataset": "ran"}], DATASETS, CHARTS)

@@ -62,9 +62,19 @@ def query(chance: random.Random) -> str:
     parts = [condition(chance) for _ in range(chance.randrange(3))]
     where = "WHERE " + f" {chance.choice(['AND', 'AND', 'OR'])} ".join(parts) if parts else ""
     group = chance.choice(["aqm", "study_id", "aqm, study_id", "study_id, synthetic", "aqm || '!'", ""])
-    functions = ["COUNT(*)", "COUNT(harm_ratio)", "MIN(packets)", "MAX(harm_ratio)", "MAX(aqm)", "AVG(harm_ratio)", "MEDIAN(harm_ratio)"]
+    functions = [
+        "COUNT(*)",
+        "COUNT(harm_ratio)",
+        "MIN(packets)",
+        "MAX(harm_ratio)",
+        "MAX(aqm)",
+        "AVG(harm_ratio)",
+        "MEDIAN(harm_ratio)",
+    ]
     values = ", ".join(chance.sample(functions, 3))
-    return f"SELECT {values}{', ' + group if group else ''} FROM run_harm {where}" + (f" GROUP BY {group} ORDER BY {group}" if group else "")
+    return f"SELECT {values}{', ' + group if group else ''} FROM run_harm {where}" + (
+        f" GROUP BY {group} ORDER BY {group}" if group else ""
+    )
 
 
 def rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -103,7 +113,8 @@ def test_what_the_api_has_no_words_for_stays(sql: str) -> None:
 
 
 def test_a_query_within_a_query_is_pushed_down() -> None:
-    sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 GROUP BY aqm) AS q GROUP BY q.aqm"
+    sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 "
+    sql += "GROUP BY aqm) AS q GROUP BY q.aqm"
     assert '"run_harm?group=aqm&aggregate=median%3Apackets&synthetic=0"' in rewrite(sql)
 
 

@@ -316,7 +316,11 @@ def test_nothing_complains_and_what_is_not_drawn_is_told(opened: Opener, name: s
 def test_axe_finds_nothing_serious_on_the_cards(opened: Opener, name: str) -> None:
     # Superset's own bars and menus are not ours to change; cards, their text and their tables are.
     page = opened(name).page
-    found = Axe().run(page, context=".dashboard-grid, .grid-container", options={"runOnly": AXE_TAGS}).response["violations"]
+    found = (
+        Axe()
+        .run(page, context=".dashboard-grid, .grid-container", options={"runOnly": AXE_TAGS})
+        .response["violations"]
+    )
     ours = [
         (each["id"], node["target"], node["failureSummary"])
         for each in found
@@ -411,7 +415,8 @@ def difference(one: Path, other: Path) -> float:
 
 def test_a_filter_of_a_queue_leaves_its_rows_alone(browser: Browser, dashboard: Dashboard) -> None:
     queue = sorted(key[0] for key in grid(dashboard))[0]
-    mask = f"(extraFormData:(filters:!((col:queue_label,op:IN,val:!('{queue}')))),filterState:(value:!('{queue}')),id:NATIVE_FILTER-queue,ownState:())"
+    chosen_queue = f"(extraFormData:(filters:!((col:queue_label,op:IN,val:!('{queue}')))),"
+    mask = f"{chosen_queue}filterState:(value:!('{queue}')),id:NATIVE_FILTER-queue,ownState:())"
     filtered = browser.open("aqm_comparison", f"?native_filters=(NATIVE_FILTER-queue:{mask})".replace(" ", "%20"))
     assert {key[0] for key in grid(filtered)} == {queue}
     assert filtered.answer("Each queue, for the application").filters_on("queue_label") == [queue]
@@ -433,7 +438,9 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_packets_over_time(browser: Br
     over_time = "Wait of the packets, second by second"
     assert one.answer(over_time).filters_on("run_id") == [name]
     rows = dashboard.api.records("run_delay_over_time", [("run_id", name), ("role", "app"), ("p95_ms__null", "false")])
-    drawn = {each["second"]: each["application"] for each in one.answer(over_time).rows if each["application"] is not None}
+    drawn = {
+        each["second"]: each["application"] for each in one.answer(over_time).rows if each["application"] is not None
+    }
     assert drawn == pytest.approx({each["second"]: each["p95_ms"] for each in rows})
     runs.page.close()
     one.page.close()
@@ -444,7 +451,10 @@ def test_measured_and_synthetic_connections_are_counted_apart(wild: Dashboard) -
         "/v1/datasets/connection_count/rows", [("group", "synthetic,dataset"), ("aggregate", "sum:connections")]
     )["rows"]
     columns = ("served", "withheld: too few hosts", "fewer than 10 samples", "no RTT")
-    shown = {row["dataset"]: (row["kind"], sum(row[column] for column in columns)) for row in wild.answer("What is in this build").rows}
+    shown = {
+        row["dataset"]: (row["kind"], sum(row[column] for column in columns))
+        for row in wild.answer("What is in this build").rows
+    }
     assert {dataset: (kind.startswith("synthetic"), n) for dataset, (kind, n) in shown.items()} == {
         row["dataset"]: (row["synthetic"], row["sum_connections"]) for row in rows
     }
@@ -455,7 +465,9 @@ def test_every_share_of_hosts_in_the_wild_is_the_apis(wild: Dashboard) -> None:
     rows = wild.api.records("queuing_delay_share", [("period_kind", "all"), ("synthetic", "true")])
     names = {"adsl": "ADSL", "ftth": "FTTH", "withheld": "withheld, too few hosts"}
     expected = {
-        (f"{row['threshold_ms']:g} ms", names.get(row["access_technology"], row["access_technology"])): row["host_share_above_ratio"]
+        (f"{row['threshold_ms']:g} ms", names.get(row["access_technology"], row["access_technology"])): row[
+            "host_share_above_ratio"
+        ]
         for row in rows
     }
     drawn = {

@@ -86,7 +86,11 @@ def _lay_out(files: dict[str, dict[str, Any]]) -> None:
                 asset["position"] = layout.position(asset["dashboard_title"], stem, asset.pop("layout"), charts)
             if "filters" in asset:
                 filters = layout.native_filters(stem, asset.pop("filters"), datasets, charts)
-                asset["metadata"] = {**EMPTY_METADATA, **asset.get("metadata", {}), "native_filter_configuration": filters}
+                asset["metadata"] = {
+                    **EMPTY_METADATA,
+                    **asset.get("metadata", {}),
+                    "native_filter_configuration": filters,
+                }
         except layout.LayoutError as error:
             raise AssetError(str(error)) from error
 
@@ -257,7 +261,10 @@ def _served_column(column: Column) -> dict[str, Any]:
 
 
 def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]) -> dict[str, Any]:
-    """Remove the charts that have no data: their neighbours take their place, and one text at the end says what to supply."""
+    """Remove the charts that have no data.
+
+    Their neighbours take their place, and one text at the end of the page says what to supply.
+    """
     placed = copy.deepcopy(position)
     nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
     missing = {
@@ -309,7 +316,11 @@ def _remove_headers_without_rows(position: dict[str, Any]) -> None:
     """Remove each header that another header, or nothing, follows."""
     children = position["GRID_ID"]["children"]
     kinds = [position[child]["type"] for child in children] + ["HEADER"]
-    kept = [child for child, kind, following in zip(children, kinds[:-1], kinds[1:], strict=True) if (kind, following) != ("HEADER", "HEADER")]
+    kept = [
+        child
+        for child, kind, following in zip(children, kinds[:-1], kinds[1:], strict=True)
+        if (kind, following) != ("HEADER", "HEADER")
+    ]
     for child in set(children) - set(kept):
         del position[child]
     position["GRID_ID"]["children"] = kept

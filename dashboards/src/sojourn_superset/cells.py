@@ -23,7 +23,7 @@ MOS_CLASSES = [
 """User satisfaction by MOS, ITU-T G.107 Annex B; the same bounds as the seed `qoe_class`."""
 
 MIDDLE, FAR = 2.0, 5.0
-"""A value at most this many times the best (or, for shares, this many times 5 points from it) has the shade of its name."""
+"""A value at most this many times the best has the shade of that name; shares have half of it, in `POINTS` off."""
 
 POINTS = 5.0
 
@@ -50,7 +50,7 @@ def column(label: str, expression: str) -> dict[str, Any]:
 
 def queue_column(label: str, look: Look, queue_labels: list[str]) -> dict[str, Any]:
     """Return the column of queue labels, each behind a square of its colour."""
-    square = "'<span style=\"color:{}\" title=\"colour of this queue\">&#9632;</span> ' || queue_label"
+    square = '\'<span style="color:{}" title="colour of this queue">&#9632;</span> \' || queue_label'
     cases = "".join(
         f" WHEN {_text(name)} THEN {square.format(colour)}" for name, colour in look.queue_colours(queue_labels).items()
     )
@@ -93,14 +93,17 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
         cell["label"],
         f"CASE WHEN {several} THEN {_text(_plain('several configurations: choose one with the filters', look))} "
         f"WHEN {median} IS NULL THEN {_text(_plain('no data', look))} "
-        f"ELSE '<div style=\"background:' || {shade} || ';color:{text};padding:1px 6px;border-radius:3px\"><b>' || {number} || "
+        f"ELSE '<div style=\"background:' || {shade} || ';color:{text};padding:1px 6px;border-radius:3px\">"
+        f"<b>' || {number} || "
         f"'</b>{unit}<div style=\"color:{faint};font-size:11px;line-height:1.3\">' || {interval} || '</div>"
         f"<div style=\"font-size:11px;line-height:1.3\">' || {word} || '</div></div>' END",
     )
 
 
-def spans(label: str, bars: list[dict[str, str]], at_least: float, at_most: float, ticks: list[float]) -> dict[str, Any]:
-    """Return bars, one below the other, each from one value to another on one logarithmic axis, with its values in words.
+def spans(
+    label: str, bars: list[dict[str, str]], at_least: float, at_most: float, ticks: list[float]
+) -> dict[str, Any]:
+    """Return bars, one below the other, each from one value to another on one logarithmic axis, with both values.
 
     Parameters
     ----------
@@ -119,16 +122,22 @@ def spans(label: str, bars: list[dict[str, str]], at_least: float, at_most: floa
     for bar in bars:
         low, high = bar["low"], bar["high"]
         mark = (
-            f"'<div style=\"position:absolute;top:2px;height:10px;min-width:5px;border-radius:3px;background:{bar['colour']};left:' || "
+            f"'<div style=\"position:absolute;top:2px;height:10px;min-width:5px;border-radius:3px;"
+            f"background:{bar['colour']};left:' || "
             f"printf('%.2f', {place(low)}) || '%;width:' || printf('%.2f', {place(high)} - {place(low)}) || '%\"></div>"
-            "<div style=\"position:absolute;top:0;font-size:11px;line-height:14px;white-space:nowrap;margin-left:10px;left:' || "
-            f"printf('%.2f', {place(high)}) || '%\">' || {_number(low, 0)} || '–' || {_number(high, 0)} || ' ms {bar['name']}</div>'"
+            '<div style="position:absolute;top:0;font-size:11px;line-height:14px;white-space:nowrap;'
+            "margin-left:10px;left:' || "
+            f"printf('%.2f', {place(high)}) || '%\">' || {_number(low, 0)} || '–' || {_number(high, 0)} || "
+            f"' ms {bar['name']}</div>'"
         )
         missing = f"'<div style=\"font-size:11px\">no data of {bar['name']}</div>'"
         drawn.append(
-            f"'<div style=\"position:relative;height:15px\">{lines}' || CASE WHEN {high} IS NULL THEN {missing} ELSE {mark} END || '</div>'"
+            f"'<div style=\"position:relative;height:15px\">{lines}' || "
+            f"CASE WHEN {high} IS NULL THEN {missing} ELSE {mark} END || '</div>'"
         )
-    return metric(label, "'<div style=\"min-width:420px;margin-right:150px\">' || " + " || ".join(drawn) + " || '</div>'")
+    return metric(
+        label, "'<div style=\"min-width:420px;margin-right:150px\">' || " + " || ".join(drawn) + " || '</div>'"
+    )
 
 
 def effect(label: str, look: Look) -> dict[str, Any]:
@@ -150,8 +159,9 @@ def effect(label: str, look: Look) -> dict[str, Any]:
         f"printf('%.2f', {place('effect_upper')} - {place('effect_lower')}) || '%\"></div>' END"
     )
     dot = (
-        "'<div style=\"position:absolute;top:6px;width:9px;height:9px;margin-left:-4px;border-radius:5px;background:' || "
-        "CASE WHEN MAX(verdict) LIKE 'lower%' THEN '#1f6fb2' WHEN MAX(verdict) LIKE 'higher%' THEN '#b45309' ELSE '#8a867d' END || "
+        "'<div style=\"position:absolute;top:6px;width:9px;height:9px;margin-left:-4px;border-radius:5px;"
+        "background:' || CASE WHEN MAX(verdict) LIKE 'lower%' THEN '#1f6fb2' "
+        "WHEN MAX(verdict) LIKE 'higher%' THEN '#b45309' ELSE '#8a867d' END || "
         f"';left:' || printf('%.2f', {place('effect')}) || '%\"></div>'"
     )
     return metric(
@@ -198,9 +208,8 @@ def _number(value: str, digits: int) -> str:
 
 
 def _line(place: float, colour: str, label: str) -> str:
-    return (
-        f'<div title="{label}" style="position:absolute;top:0;bottom:0;width:1px;background:{colour};left:{place:.2f}%"></div>'
-    )
+    style = f"position:absolute;top:0;bottom:0;width:1px;background:{colour};left:{place:.2f}%"
+    return f'<div title="{label}" style="{style}"></div>'
 
 
 def _log_share(value: float, at_least: float, at_most: float) -> float:

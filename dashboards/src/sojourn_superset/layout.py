@@ -15,7 +15,9 @@ class LayoutError(Exception):
     """A layout names what is not there, or a row has another width than the page; the message says which."""
 
 
-def position(title: str, folder: str, layout: list[dict[str, Any]], charts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def position(
+    title: str, folder: str, layout: list[dict[str, Any]], charts: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
     """Return Superset's `position` of a layout.
 
     Parameters
@@ -77,7 +79,10 @@ def native_filters(
     configured = []
     for each in filters:
         if each["dataset"] not in by_table:
-            raise LayoutError(f"dashboards/{folder}.yaml: filter {each['name']!r} is of dataset {each['dataset']!r}, which has no file")
+            raise LayoutError(
+                f"dashboards/{folder}.yaml: filter {each['name']!r} is of dataset {each['dataset']!r}, "
+                "which has no file"
+            )
         one = each.get("choose", "many") == "one"
         configured.append(
             {

@@ -10,15 +10,37 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 PLAIN = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
-COMPARISONS = {exp.EQ: "", exp.NEQ: "__ne", exp.LT: "__lt", exp.LTE: "__le", exp.GT: "__gt", exp.GTE: "__ge"}
-TURNED = {exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
-FUNCTIONS = {exp.Min: "min", exp.Max: "max", exp.Sum: "sum", exp.Avg: "mean", exp.Median: "median", exp.Count: "count"}
+COMPARISONS: dict[type[exp.Expression], str] = {
+    exp.EQ: "",
+    exp.NEQ: "__ne",
+    exp.LT: "__lt",
+    exp.LTE: "__le",
+    exp.GT: "__gt",
+    exp.GTE: "__ge",
+}
+TURNED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Sum: "sum",
+    exp.Avg: "mean",
+    exp.Median: "median",
+    exp.Count: "count",
+}
 PERCENTILES = {"5": "q05", "25": "q25", "75": "q75", "95": "q95"}
 COMBINED = {"min": exp.Min, "max": exp.Max, "sum": exp.Sum, "count": exp.Sum, "n": exp.Sum}
 """Functions whose value over a group follows from their values over its parts."""
@@ -56,7 +78,10 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     group = select.args.get("group")
     if group is None and not aggregates:
         raise _StaysError
-    keys = [aliases.get(key.name, key) if isinstance(key, exp.Column) else key for key in (group.expressions if group else ())]
+    keys = [
+        aliases.get(key.name, key) if isinstance(key, exp.Column) else key
+        for key in (group.expressions if group else ())
+    ]
     if any(isinstance(key, exp.Literal) or key.find(exp.AggFunc) for key in keys):
         raise _StaysError
     parameters, kept = _conditions(select)
@@ -99,7 +124,7 @@ def _only_table(select: exp.Select, ctes: set[str]) -> exp.Table:
         or select.args.get("with") or select.args.get("with_")
         or select.args.get("distinct")
         or nested
-        or select.find(exp.Window) or select.find(exp.Star) and not _stars_are_counted(select)
+        or select.find(exp.Window) or (select.find(exp.Star) and not _stars_are_counted(select))
         or not PLAIN.fullmatch(table.name)
         or table.name in ctes
     ):  # fmt: skip
@@ -139,7 +164,7 @@ def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Exp
         return [], []
     said: dict[str, list[str]] = {}
     kept = []
-    for condition in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+    for condition in _conjuncts(where.this):
         while isinstance(condition, exp.Paren):
             condition = condition.this
         spoken = _parameter(condition)
@@ -149,6 +174,12 @@ def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Exp
         else:
             said[spoken[0]] = spoken[1]
     return [(name, value) for name, values in said.items() for value in values], kept
+
+
+def _conjuncts(condition: exp.Expression) -> list[exp.Expression]:
+    if isinstance(condition, exp.And):
+        return [*_conjuncts(condition.this), *_conjuncts(condition.expression)]
+    return [condition]
 
 
 def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
@@ -171,7 +202,7 @@ def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
 
 
 def _literal(value: exp.Expression) -> str | None:
-    """Return a text or a whole number as a parameter; a fraction is left to SQLite, which compares it with integers too."""
+    """Return a text or a whole number as a parameter; fractions are left to SQLite, which compares all numbers."""
     if isinstance(value, exp.Boolean):
         return "true" if value.this else "false"
     if not isinstance(value, exp.Literal):
@@ -183,7 +214,7 @@ def _literal(value: exp.Expression) -> str | None:
 
 
 def _refuse_other_columns(
-    select: exp.Select, columns: list[str], aggregates: list[exp.Expression], aliases: dict[str, exp.Expression]
+    select: exp.Select, columns: list[str], aggregates: Sequence[exp.Expression], aliases: dict[str, exp.Expression]
 ) -> None:
     """Refuse a column outside aggregates that is not grouped: SQLite would take its value from any row."""
     within = {id(column) for aggregate in aggregates for column in aggregate.find_all(exp.Column)}

@@ -120,7 +120,7 @@ def _smooth(stated: Reals) -> Reals:
 
 DELAY_KNOTS_MS: Reals = np.exp(_between(np.log(np.array(STATED_KNOTS_MS))))
 """Delays at which the classes are tabulated, shape (knots,)."""
-DELAY_KNOTS_MS[:: PARTS] = STATED_KNOTS_MS
+DELAY_KNOTS_MS[::PARTS] = STATED_KNOTS_MS
 CLASSES = _smooth(_stated_classes())
 
 
