@@ -14,7 +14,7 @@ def main() -> None:
     source, target = sys.argv[1:]
     with Image.open(source) as picture:
         top = picture.crop((0, 0, picture.width, min(SHOWN_ROWS, picture.height)))
-        # 256 colours are plenty for charts, and a fraction of the size; by coverage, so that a small mark keeps its hue.
+        # 256 colours are plenty for charts. By coverage, so that a small mark keeps its hue.
         top.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
             target, optimize=True
         )
