@@ -29,6 +29,7 @@ def application() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         help="How long do packets wait, who gets the bandwidth, who is harmed, and does anyone notice?\n\n"
+        "sojourn look shows what files hold, on one page. "
         "The usual order is sojourn ingest (files into the lake), sojourn build "
         "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP).",
         # Typer's boxes take as much CPU time as all else that a help or an error in an argument needs.
@@ -45,7 +46,7 @@ def application() -> typer.Typer:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
     # The order in which people use them.
-    order = {"run": 0, "ingest": 1, "build": 2, "serve": 3, "forget": 4}
+    order = {"look": 0, "run": 1, "ingest": 2, "build": 3, "serve": 4, "forget": 5}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app
