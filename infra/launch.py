@@ -205,6 +205,8 @@ def _serve_until_interrupted(servers: Servers) -> int:
              {servers.superset_url}/superset/dashboard/access-network/
              {servers.superset_url}/superset/dashboard/captures/
              {servers.superset_url}/superset/dashboard/marks/
+             {servers.superset_url}/superset/dashboard/studies/
+             {servers.superset_url}/superset/dashboard/trust/
              user {servers.secrets["SUPERSET_ADMIN_USER"]}, password {servers.secrets["SUPERSET_ADMIN_PASSWORD"]}
   API        {servers.api_url}/v1/studies   (documentation: {servers.api_url}/docs)
   serving    {_build_line(servers)}

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from statistics import median
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -45,6 +46,7 @@ class Contract:
         self.before_rows: Callable[[Contract, dict[str, str]], None] = lambda contract, query: None
         self.alter_page: Callable[[dict[str, Any]], Any] = lambda page: page
         self.url = ""
+        self.rows_sent = 0
 
     def add(self, name: str, columns: dict[str, str], key: list[str], rows: list[dict[str, Any]]) -> None:
         """Serve a table; `columns` gives the DuckDB type of each, key columns are not nullable."""
@@ -92,10 +94,19 @@ class Contract:
         rows = list(table["rows"])
         select, limit, start, order = list(columns), 1000, 0, [(column, False) for column in table["key"]]
         equal: dict[str, list[Any]] = {}
+        group: list[str] | None = None
+        aggregates: list[str] = []
         for parameter, value in query:
             column, _, operator = parameter.partition("__")
             if parameter == "select":
                 select = value.split(",")
+            elif parameter == "group":
+                group = value.split(",")
+            elif parameter == "aggregate":
+                aggregates = value.split(",")
+            elif parameter == "excluded":
+                if "exclusion_reason" not in columns:
+                    raise ProblemError(422, f"{name} has no runs that are excluded")
             elif parameter == "limit":
                 limit = int(value)
             elif parameter == "order":
@@ -119,11 +130,15 @@ class Contract:
                 rows = [row for row in rows if row[column] is not None and compare(row[column], bound)]
         for column, values in equal.items():
             rows = [row for row in rows if row[column] in values and row[column] is not None]
+        if group is not None or aggregates:
+            rows, columns = grouped(rows, columns, group or [], aggregates)
+            select, order = list(columns), [(column, False) for column in group or []]
         for column, descending in reversed(order):
             # nulls last in both directions, as in the API
             present = sorted((r for r in rows if r[column] is not None), key=lambda r: r[column], reverse=descending)
             rows = present + [row for row in rows if row[column] is None]
         page = rows[start : start + limit]
+        self.rows_sent += len(page)
         more = start + limit < len(rows)
         cursor = base64.b64encode(f"{self.build_id} {start + limit}".encode()).decode() if more else None
         return self.alter_page(
@@ -136,6 +151,34 @@ class Contract:
                 "next_cursor": cursor,
             }
         )
+
+
+def grouped(
+    rows: list[dict[str, Any]], columns: dict[str, str], group: list[str], aggregates: list[str]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return the groups and the types of their columns, as the API does."""
+    functions: dict[str, Callable[[list[Any]], Any]] = {
+        "count": len, "min": min, "max": max, "sum": sum, "mean": lambda v: sum(v) / len(v), "median": median,
+    }  # fmt: skip
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {} if group else {(): []}
+    for row in rows:
+        found.setdefault(tuple(row[column] for column in group), []).append(row)
+    types = {column: columns[column] for column in group} | {"n": "BIGINT"}
+    result: list[dict[str, Any]] = [{**dict(zip(group, key, strict=True)), "n": len(of)} for key, of in found.items()]
+    for aggregate in aggregates:
+        function, _, column = aggregate.partition(":")
+        if not column:
+            continue  # `count` alone is n
+        label = f"{function}_{column}"
+        types[label] = (
+            columns[column] if function in ("min", "max", "sum") else "BIGINT" if function == "count" else "DOUBLE"
+        )
+        types[f"{label}_n"] = "BIGINT"
+        for row, of in zip(result, found.values(), strict=True):
+            values = [each[column] for each in of if each[column] is not None]
+            row[label] = functions[function](values) if values or function == "count" else None
+            row[f"{label}_n"] = len(values)
+    return result, types
 
 
 @contextmanager

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import csv
+import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +14,15 @@ import yaml
 from contract_server import Contract
 
 from sojourn_client import Client
-from sojourn_superset import assets
-from sojourn_superset.settings import ASSETS
+from sojourn_superset import assets, cells
+from sojourn_superset.look import read_look
+from sojourn_superset.settings import ASSETS, REPOSITORY
 
 FILES = assets.read(ASSETS)
 CHARTS = {name: asset for name, asset in FILES.items() if name.startswith("charts/")}
 DASHBOARDS = {name: asset for name, asset in FILES.items() if name.startswith("dashboards/")}
 DASHBOARD = DASHBOARDS["dashboards/aqm_comparison.yaml"]
+BY_UUID = {asset["uuid"]: asset for name, asset in FILES.items() if name.startswith("datasets/")}
 OF_RUNS = sorted(name for name in CHARTS if name.startswith("charts/aqm_comparison/"))
 """Charts of runs; those of connections in the wild have neither excluded nor solo runs."""
 
@@ -63,48 +68,137 @@ def test_a_chart_says_what_it_shows_and_what_to_supply_without_data(name: str) -
     assert chart["viz_type"] == chart["params"]["viz_type"]
 
 
-@pytest.mark.parametrize("name", [name for name in OF_RUNS if "studies_served" not in name])
+@pytest.mark.parametrize("name", OF_RUNS)
 def test_a_chart_leaves_excluded_and_solo_runs_out(name: str) -> None:
-    conditions = [(f["subject"], f["operator"], f.get("comparator")) for f in CHARTS[name]["params"]["adhoc_filters"]]
-    dataset = CHARTS[name]["dataset_uuid"]
-    # Both marts of comparisons leave excluded runs out themselves; what a published finding is of, the finding says.
-    if dataset == FILES["datasets/sojourn_api/studies/published_comparison.yaml"]["uuid"]:
+    chart = CHARTS[name]
+    params = read_look(ASSETS).params(chart, chart["sojourn"].get("filters", ()))
+    conditions = [(f["subject"], f["operator"], f.get("comparator")) for f in params["adhoc_filters"]]
+    dataset = BY_UUID[chart["dataset_uuid"]]
+    if dataset.get("sql"):
+        # A query of our own says so itself, because its conditions are below its grouping.
+        assert "start_order <> 'solo'" in dataset["sql"]
+        assert "exclusion_reason IS NULL" in dataset["sql"] or dataset["sojourn"]["reads"] == "configuration_metric"
         return
-    if dataset != FILES["datasets/sojourn_api/runs/comparison.yaml"]["uuid"]:
-        assert ("exclusion_reason", "IS NULL", None) in conditions
     assert ("start_order", "!=", "solo") in conditions
+    # Both marts of configurations leave excluded runs out themselves.
+    if dataset["table_name"] not in ("comparison", "configuration_metric"):
+        assert ("exclusion_reason", "IS NULL", None) in conditions
 
 
 def test_axes_name_a_quantity() -> None:
     for name, chart in CHARTS.items():
         params = chart["params"]
-        for axis in ("x_axis_title", "y_axis_title") if "bar" in chart["viz_type"] else ():
+        for axis in ("x_axis_title", "y_axis_title") if "timeseries" in chart["viz_type"] else ():
             assert params[axis], (name, axis)
         for axis in ("x_axis_label", "y_axis_label") if "bubble" in chart["viz_type"] else ():
             assert params[axis], (name, axis)
 
 
-def test_each_queue_has_one_hue() -> None:
-    colours = DASHBOARD["metadata"]["label_colors"]
-    queues = ["tail-drop 2 BDP", "tail-drop 10 BDP", "CoDel", "FQ-CoDel"]
-    assert len({colours[queue] for queue in queues}) == 4
-    assert all(colours[f"{queue}, cubic"] == colours[queue] for queue in queues)
+def test_each_queue_has_one_hue_and_sizes_of_tail_drop_are_shades() -> None:
+    look = read_look(ASSETS)
+    labels = ["tail-drop 10 BDP", "tail-drop 0.1 BDP", "tail-drop 2 BDP", "CoDel", "FQ-CoDel", "SFQ"]
+    colours = look.colours(labels)
+    assert len({colours[label] for label in labels}) == len(labels)
+    assert all(colours[f"{label}, cubic"] == colours[label] != colours[f"{label}, bbr"] for label in labels)
+    lightness = [int(colours[f"tail-drop {size} BDP"][1:3], 16) for size in ("0.1", "2", "10")]
+    assert lightness == sorted(lightness, reverse=True)
 
 
-def test_filters_point_at_columns_that_every_run_level_dataset_has() -> None:
-    by_uuid = {asset["uuid"]: asset for name, asset in FILES.items() if name.startswith("datasets/")}
-    calculated = set()
-    for native in DASHBOARD["metadata"]["native_filter_configuration"]:
+def test_a_chart_keeps_its_own_settings_over_those_of_its_type() -> None:
+    look = read_look(ASSETS)
+    chart = {"viz_type": "table", "params": {"page_length": 7, "adhoc_filters": [{"subject": "role"}]}}
+    params = look.params(chart, ["competing_runs"])
+    assert (params["page_length"], params["include_search"]) == (7, False)
+    assert [each["subject"] for each in params["adhoc_filters"]] == ["exclusion_reason", "start_order", "role"]
+    assert {each["expressionType"] for each in params["adhoc_filters"]} == {"SIMPLE"}
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+def test_a_filter_on_a_calculated_column_reaches_every_chart_that_has_its_source(name: str) -> None:
+    charts = [CHARTS[chart] for chart in CHARTS if chart.startswith(f"charts/{Path(name).stem}/")]
+    for native in DASHBOARDS[name]["metadata"]["native_filter_configuration"]:
         (target,) = native["targets"]
-        dataset = by_uuid[target["datasetUuid"]]
-        column = target["column"]["name"]
-        if any(c["column_name"] == column and c.get("expression") for c in dataset["columns"]):
-            calculated.add(column)
-    used = {CHARTS[name]["dataset_uuid"] for name in OF_RUNS}
-    for dataset in (asset for asset in by_uuid.values() if asset["uuid"] in used):
-        if dataset["table_name"] != "study":
-            own = {c["column_name"] for c in dataset["columns"] if c.get("expression")}
-            assert calculated <= own, f"{dataset['table_name']} would ignore the filter on {calculated - own}"
+        if target["column"]["name"] != "bandwidth_mbit":
+            continue
+        for dataset in (BY_UUID[chart["dataset_uuid"]] for chart in charts):
+            if dataset["table_name"] in ("study", "published_comparison"):
+                continue
+            own = {c["column_name"] for c in dataset["columns"]}
+            assert "bandwidth_mbit" in own, f"{dataset['table_name']} would ignore the filter {native['name']!r}"
+
+
+def test_the_words_of_mos_are_those_of_the_seed() -> None:
+    with (REPOSITORY / "models/seeds/quality/qoe_class.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["qoe_model_id"] == "g107-network"]
+    assert [(float(row["lower_bound"] or 0), row["quality_class"]) for row in rows] == cells.MOS_CLASSES
+
+
+def test_measured_and_synthetic_connections_are_never_in_one_chart() -> None:
+    for name, chart in CHARTS.items():
+        if not name.startswith("charts/buffering_in_the_wild/") or "counted" in name:
+            continue
+        assert {"measured", "generated"} & set(chart["sojourn"]["filters"]), name
+    (counted,) = (chart for name, chart in CHARTS.items() if name.endswith("wild/counted.yaml"))
+    assert "synthetic" in counted["params"]["groupby"][0]["sqlExpression"]
+
+
+# -- cells, on a configuration with numbers, one without, and one that two configurations share -----------------------
+
+
+METRIC_COLUMNS = (
+    "queue_label, configuration_id, metric, role, value_median, value_lower, value_upper, interval_null_reason"
+)
+
+
+def shown(cell: dict[str, Any], rows: list[tuple[Any, ...]]) -> dict[str, str]:
+    """Return the text of a cell for each queue, without its markup."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE configuration_metric ({METRIC_COLUMNS})")
+    connection.executemany("INSERT INTO configuration_metric VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    expression = cells.figure(cell, read_look(ASSETS))["sqlExpression"]
+    found = connection.execute(f"SELECT queue_label, {expression} FROM configuration_metric GROUP BY queue_label")
+    return {queue: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).strip() for queue, html in found}
+
+
+def test_a_cell_is_a_number_with_its_interval_and_a_word() -> None:
+    cell = {"label": "wait", "metric": "wait_ms", "role": "app", "unit": "ms", "judge": "ratio", "digits": 0}
+    rows = [
+        ("A", "a", "wait_ms", "app", 20.0, 19.0, 22.0, None),
+        ("A", "a", "wait_ms", "tcp", 900.0, 900.0, 900.0, None),  # the other side is not pooled
+        ("B", "b", "wait_ms", "app", 23.0, 21.0, 25.0, None),
+        ("C", "c", "wait_ms", "app", 84.0, 80.0, 90.0, None),
+        ("D", "d", "wait_ms", "app", 50.0, None, None, "one run"),
+        ("E", "e", "other_ms", "app", 1.0, 1.0, 1.0, None),
+        ("F", "f1", "wait_ms", "app", 1.0, 1.0, 1.0, None),
+        ("F", "f2", "wait_ms", "app", 900.0, 900.0, 900.0, None),
+    ]
+    assert shown(cell, rows[:-2]) == {
+        "A": "20 ms 19–22 best",
+        "B": "23 ms 21–25 best",  # its interval overlaps that of the best
+        "C": "84 ms 80–90 4.2× best",
+        "D": "50 ms one run 2.5× best",
+        "E": "no data",
+    }
+    assert shown(cell, rows)["F"] == "several configurations: choose one with the filters"
+
+
+def test_zero_is_a_number_and_missing_is_not() -> None:
+    cell = {"label": "loss", "metric": "drop_ratio", "role": "app", "unit": "%", "judge": "points", "scale": 100}
+    rows = [
+        ("A", "a", "drop_ratio", "app", 0.0, 0.0, 0.0, None),
+        ("B", "b", "drop_ratio", "app", 0.14, 0.11, 0.18, None),
+        ("C", "c", "drop_ratio", "app", None, None, None, "every run is excluded"),
+    ]
+    assert shown(cell, rows) == {"A": "0.0 % 0.0–0.0 best", "B": "14.0 % 11.0–18.0 14.0 points off", "C": "no data"}
+
+
+def test_what_is_kept_of_a_demand_turns_the_interval_of_its_loss_around() -> None:
+    cell = {
+        "label": "kept", "metric": "harm", "role": "app", "unit": "%", "judge": "points", "scale": -100, "offset": 100,
+        "better": "higher", "digits": 0,
+    }  # fmt: skip
+    rows = [("A", "a", "harm", "app", 0.0, -0.01, 0.0, None), ("B", "b", "harm", "app", 0.14, 0.11, 0.18, None)]
+    assert shown(cell, rows) == {"A": "100 % 100–101 best", "B": "86 % 82–89 14.0 points off"}
 
 
 # -- rendering, with a small set of files ---------------------------------------------------------------------------
@@ -136,7 +230,12 @@ def folder(tmp_path: Path) -> Path:
             ],
         },
     )
-    position: dict[str, Any] = {"ROOT_ID": {"type": "ROOT"}, "DASHBOARD_VERSION_KEY": "v2"}
+    position: dict[str, Any] = {
+        "ROOT_ID": {"type": "ROOT", "children": ["GRID_ID"]},
+        "DASHBOARD_VERSION_KEY": "v2",
+        "GRID_ID": {"type": "GRID", "children": ["ROW-1"]},
+        "ROW-1": {"type": "ROW", "children": ["there", "absent"]},
+    }
     for title, study in (("there", "s1"), ("absent", "s9")):
         where = [
             {"expressionType": "SIMPLE", "subject": "study_id", "operator": "==", "comparator": study},
@@ -152,7 +251,7 @@ def folder(tmp_path: Path) -> Path:
                 "sojourn": {"supply": "Supply study s9."},
             },
         )
-        position[title] = {"type": "CHART", "meta": {"uuid": uuid, "chartId": 1, "width": 4, "height": 50}}
+        position[title] = {"type": "CHART", "meta": {"uuid": uuid, "chartId": 1, "width": 6, "height": 50}}
     position["head"] = {"type": "MARKDOWN", "meta": {"code": "see {api_url}/v1/datasets"}}
     write(tmp_path, "dashboards/one.yaml", {"slug": "one", "position": position})
     return tmp_path
@@ -164,14 +263,33 @@ def rendered(folder: Path, contract: Contract) -> tuple[dict[str, Any], assets.B
     return {name: yaml.safe_load(text) for name, text in bundle.contents.items()}, bundle
 
 
-def test_a_chart_without_rows_gives_way_to_a_note(folder: Path, contract: Contract) -> None:
+def test_a_chart_without_rows_gives_its_place_to_its_neighbours(folder: Path, contract: Contract) -> None:
     files, bundle = rendered(folder, contract)
     position = files["dashboards/one.yaml"]["position"]
     assert bundle.without_data == ["absent"]
     assert position["there"]["type"] == "CHART"
-    assert position["absent"]["type"] == "MARKDOWN"
-    assert position["absent"]["meta"] == {"code": "#### absent\n\nSupply study s9.", "width": 4, "height": 50}
+    assert position["there"]["meta"]["width"] == 12
+    assert "absent" not in position
+    assert position["ROW-1"]["children"] == ["there"]
+    assert position["GRID_ID"]["children"] == ["ROW-1", "ROW-missing"]
+    assert "**absent**: Supply study s9." in position["MARKDOWN-missing"]["meta"]["code"]
     assert "charts/absent.yaml" in files
+
+
+def test_a_row_and_a_header_without_charts_go_too(folder: Path, contract: Contract) -> None:
+    path = folder / "dashboards/one.yaml"
+    content = yaml.safe_load(path.read_text())
+    position = content["position"]
+    position["ROW-1"]["children"] = ["there"]
+    position["there"]["meta"]["width"] = 12
+    position["HEADER-2"] = {"type": "HEADER", "children": [], "meta": {"text": "Absent"}}
+    position["ROW-3"] = {"type": "ROW", "children": ["absent"]}
+    position["GRID_ID"]["children"] = ["ROW-1", "HEADER-2", "ROW-3"]
+    path.write_text(yaml.safe_dump(content))
+    files, _ = rendered(folder, contract)
+    position = files["dashboards/one.yaml"]["position"]
+    assert position["GRID_ID"]["children"] == ["ROW-1", "ROW-missing"]
+    assert not {"HEADER-2", "ROW-3", "absent"} & set(position)
 
 
 def test_the_address_of_the_api_is_filled_in(folder: Path, contract: Contract) -> None:

@@ -14,6 +14,8 @@ from superset.config import TALISMAN_CONFIG as _TALISMAN
 from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
+from sojourn_superset.pushdown import rewrite
+
 # -- where things are --------------------------------------------------------------------------------------------
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
@@ -84,6 +86,15 @@ DATA_CACHE_CONFIG = {
     "CACHE_DEFAULT_TIMEOUT": 30,
     "CACHE_KEY_PREFIX": "sojourn_data_",
 }
+
+# -- queries -----------------------------------------------------------------------------------------------------
+
+
+def SQL_QUERY_MUTATOR(sql: str, **about: Any) -> str:  # noqa: N802 - the name that Superset looks for
+    """Have the API group and aggregate, where SQLite would do it over every row; other databases are left alone."""
+    database = about.get("database")
+    return rewrite(sql) if database is not None and database.backend == "shillelagh" else sql
+
 
 # -- looks -------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,10 @@
 `SELECT queue_label, harm_ratio FROM run_harm WHERE role = 'app' AND exclusion_reason IS NULL` becomes
 `GET /v1/datasets/run_harm/rows?role=app&exclusion_reason__null=true&select=queue_label,harm_ratio`.
 Pushed down: =, <>, <, <=, >, >=, IN (SQLite asks once per value), IS [NOT] NULL, ORDER BY, LIMIT, OFFSET and the
-choice of columns. Grouping, functions and joins happen in SQLite, on the rows that the API sent.
+choice of columns. Functions and joins happen in SQLite, on the rows that the API sent.
+
+A name with a question is a table of groups: `run_harm?group=queue_label&aggregate=median:harm_ratio&role=app` has the
+columns `queue_label`, `n` and `median_harm_ratio`. `sojourn_superset.pushdown` writes such names.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
 from shillelagh.adapters.base import Adapter
 from shillelagh.backends.apsw.vt import type_map
@@ -22,7 +26,7 @@ from shillelagh.fields import Field, Float, IntBoolean, Order, String
 from shillelagh.filters import Filter, Operator
 from shillelagh.typing import RequestedOrder, Row
 
-from sojourn_client import ApiError, Client, Column
+from sojourn_client import ApiError, Client, Column, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
 from sojourn_superset.virtual_table import install_best_index
 
@@ -247,7 +251,7 @@ class SojournAPI(Adapter):  # type: ignore[misc]
     @staticmethod
     def supports(uri: str, fast: bool = True, **kwargs: Any) -> bool | None:
         """Take every plain lower-case name; whether there is such a dataset is for the API to say."""
-        return TABLE.fullmatch(uri) is not None
+        return TABLE.fullmatch(uri.partition("?")[0]) is not None
 
     @staticmethod
     def parse_uri(uri: str) -> tuple[str]:
@@ -263,11 +267,16 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
         # Not super().__init__(): it registers each instance with atexit, and Superset makes one per query.
-        self.table = table
+        self.table, _, question = table.partition("?")
+        self.question = parse_qsl(question, keep_blank_values=True)
         with _errors_of_sql():
             self.client = Client(base_url, page_rows=page_size, max_rows=max_rows, timeout_s=timeout_s)
-            self.dataset = remembered_dataset(self.client, table)
-        self.columns = {column.name: field_of(column) for column in self.dataset.columns}
+            self.dataset = remembered_dataset(self.client, self.table)
+        self.columns = (
+            grouped_fields(self.dataset, dict(self.question))
+            if self.question
+            else {column.name: field_of(column) for column in self.dataset.columns}
+        )
 
     def get_columns(self) -> dict[str, Field[Any, Any]]:
         """Return the columns as the catalogue has them."""
@@ -289,6 +298,9 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         """Yield the rows that match, after all of them have been read from one build."""
         conditions: dict[str, Conditions] = dict(bounds)
         if any(condition.impossible for condition in conditions.values()):
+            return
+        if self.question:
+            yield from self._groups(conditions, order, limit, offset)
             return
         parameters: list[tuple[str, str]] = []
         complete = True
@@ -324,6 +336,32 @@ class SojournAPI(Adapter):  # type: ignore[misc]
             row["rowid"] = number
             yield row
 
+    def _groups(
+        self,
+        conditions: dict[str, Conditions],
+        order: list[tuple[str, RequestedOrder]],
+        limit: int | None,
+        offset: int | None,
+    ) -> Iterator[Row]:
+        """Yield the groups that the table's name asks for; SQLite's own conditions are few rows' work, done here."""
+        truths = {column.name for column in self.dataset.columns if column.type.upper() == "BOOLEAN"}
+        spelled = {"0": "false", "1": "true"}
+        asked = [
+            (name, spelled.get(value, value) if name.partition("__")[0] in truths else value)
+            for name, value in self.question
+        ]
+        if any(column.name == "exclusion_reason" for column in self.dataset.columns):
+            # SQL counts every row that its conditions do not leave out.
+            asked.append(("excluded", "include"))
+        with _errors_of_sql():
+            rows = self.client.records(self.table, asked)
+        rows = [row for row in rows if all(test.check(row[name]) for name, test in conditions.items())]
+        _sort(rows, order, self.columns)
+        skip = max(offset or 0, 0)
+        end = None if limit is None or limit < 0 else skip + limit
+        for number, row in enumerate(rows[skip:end]):
+            yield {**{name: row[name] for name in self.columns}, "rowid": number}
+
     def _api_orders(self, name: str, way: RequestedOrder) -> bool:
         """Whether the API's order is SQLite's: it puts nulls last in both directions, SQLite first when ascending."""
         column = next(column for column in self.dataset.columns if column.name == name)
@@ -332,6 +370,30 @@ class SojournAPI(Adapter):  # type: ignore[misc]
     def close(self) -> None:
         """Close the connections to the API."""
         self.client.close()
+
+
+def grouped_fields(dataset: Dataset, question: dict[str, str]) -> dict[str, Field[Any, Any]]:
+    """Return the columns of a table of groups: those that group, the number of rows `n`, and each aggregate."""
+    columns = {column.name: column for column in dataset.columns}
+    group = [name for name in question.get("group", "").split(",") if name]
+    if unknown := [name for name in group if name not in columns]:
+        raise OperationalError(f"{dataset.name} has no column {unknown[0]!r}")
+    fields = {name: field_of(columns[name]) for name in group}
+    fields["n"] = BigInteger(filters=[Conditions], order=Order.ANY, exact=False)
+    for aggregate in question.get("aggregate", "").split(","):
+        function, _, name = aggregate.partition(":")
+        if not name:
+            continue
+        if name not in columns:
+            raise OperationalError(f"{dataset.name} has no column {name!r}")
+        is_whole = function == "count" or (function == "sum" and columns[name].type.upper() in INTEGERS)
+        number = BigInteger if is_whole else Real
+        fields[f"{function}_{name}"] = (
+            field_of(columns[name])
+            if function in ("min", "max")
+            else number(filters=[Conditions], order=Order.ANY, exact=False)
+        )
+    return fields
 
 
 def _sort(

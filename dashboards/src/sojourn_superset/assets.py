@@ -17,11 +17,24 @@ from typing import Any
 import yaml
 
 from sojourn_client import Client, Column, Dataset
+from sojourn_superset import cells, layout
 from sojourn_superset.instance import ASSET_MARK
+from sojourn_superset.look import LOOK, Look, read_look
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
 METADATA = "metadata.yaml"
+EMPTY_METADATA: dict[str, Any] = {
+    "shared_label_colors": [],
+    "color_scheme_domain": [],
+    "expanded_slices": {},
+    "refresh_frequency": 0,
+    "timed_refresh_immune_slices": [],
+    "cross_filters_enabled": False,
+    "filter_bar_orientation": "VERTICAL",
+    "chart_configuration": {},
+    "global_chart_configuration": {"scope": {"rootPath": ["ROOT_ID"], "excluded": []}, "chartsInScope": []},
+}
 
 
 class AssetError(Exception):
@@ -49,6 +62,8 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise AssetError(f"{name}: not a mapping")
+        if name == LOOK:
+            continue
         if name != METADATA:
             if name.split("/")[0] not in KINDS:
                 raise AssetError(f"{name}: assets live in {', '.join(KINDS)}")
@@ -57,15 +72,36 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
         files[name] = content
     if METADATA not in files:
         raise AssetError(f"no {METADATA} in {folder}")
+    _lay_out(files)
     return files
+
+
+def _lay_out(files: dict[str, dict[str, Any]]) -> None:
+    """Write out the layout and the filters of each dashboard that has them in short."""
+    charts, datasets = dict(_of_kind(files, "charts")), dict(_of_kind(files, "datasets"))
+    for name, asset in _of_kind(files, "dashboards"):
+        stem = Path(name).stem
+        try:
+            if "layout" in asset:
+                asset["position"] = layout.position(asset["dashboard_title"], stem, asset.pop("layout"), charts)
+            if "filters" in asset:
+                filters = layout.native_filters(stem, asset.pop("filters"), datasets, charts)
+                asset["metadata"] = {
+                    **EMPTY_METADATA,
+                    **asset.get("metadata", {}),
+                    "native_filter_configuration": filters,
+                }
+        except layout.LayoutError as error:
+            raise AssetError(str(error)) from error
 
 
 def render(folder: Path, client: Client) -> Bundle:
     """Fit the assets to the build that the API serves."""
     files = read(folder)
+    look = read_look(folder)
     catalogue = {entry.name: entry for entry in client.datasets()}
     tables: dict[str, str] = {}
-    notes: dict[str, str] = {}
+    notes: dict[str, tuple[str, str]] = {}
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
@@ -73,7 +109,12 @@ def render(folder: Path, client: Client) -> Bundle:
         arguments = asset["extra"]["engine_params"].setdefault("adapter_kwargs", {}).setdefault("sojourn", {})
         arguments["base_url"] = client.url
         _own(name, asset)
+    queue_labels = _queue_labels(client, catalogue)
     for name, asset in _of_kind(files, "datasets"):
+        if asset.get("sql"):
+            tables[asset["uuid"]] = _source_of_query(name, asset, catalogue)
+            _own(name, asset)
+            continue
         entry = catalogue.get(asset["table_name"])
         if entry is None:
             raise AssetError(
@@ -88,16 +129,26 @@ def render(folder: Path, client: Client) -> Bundle:
         table = tables.get(asset["dataset_uuid"])
         if table is None:
             raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is not the uuid of a dataset")
+        unknown = sorted(set(ours.get("filters", ())) - set(look.filters))
+        if unknown:
+            raise AssetError(f"{name}: no filter {unknown[0]!r} in {LOOK}; it has {', '.join(sorted(look.filters))}")
+        asset["params"] = look.params(asset, ours.get("filters", ()))
+        _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
         if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
-            notes[asset["uuid"]] = f"#### {asset['slice_name']}\n\n{ours['supply'].strip()}"
+            notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
+    colours = look.colours(queue_labels)
     for name, asset in _of_kind(files, "dashboards"):
-        asset["position"] = _place_notes(asset["position"], notes)
+        asset["css"] = look.css + (asset.get("css") or "")
+        metadata = asset.setdefault("metadata", {})
+        metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
+        metadata["map_label_colors"] = dict(metadata["label_colors"])
+        asset["position"] = _give_place_away(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
                 node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.url)
@@ -105,6 +156,49 @@ def render(folder: Path, client: Client) -> Bundle:
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
     return bundle
+
+
+def _source_of_query(name: str, asset: dict[str, Any], catalogue: dict[str, Dataset]) -> str:
+    """Return the dataset of the API that a query reads, of which a build without rows has no chart."""
+    source = asset.pop("sojourn", {}).get("reads")
+    if source not in catalogue:
+        raise AssetError(f"{name}: a dataset with `sql` states in `sojourn.reads` which dataset of the API it reads")
+    if any(not column.get("type") for column in asset.get("columns") or [{}]):
+        raise AssetError(f"{name}: a dataset with `sql` states its columns, each with a type")
+    asset["columns"] = [{"groupby": True, "filterable": True, "is_active": True, **each} for each in asset["columns"]]
+    return str(source)
+
+
+def _add_columns(
+    name: str, params: dict[str, Any], columns: Sequence[dict[str, Any]], look: Look, queue_labels: list[str]
+) -> None:
+    """Append a chart's `sojourn.columns` to the columns and metrics of its table."""
+    for each in columns:
+        described = dict(each)
+        kind = described.pop("kind")
+        try:
+            if kind == "queue":
+                params.setdefault("groupby", []).insert(0, cells.queue_column(each["label"], look, queue_labels))
+            elif kind == "figure":
+                params.setdefault("metrics", []).append(cells.figure(each, look))
+            elif kind == "spans":
+                params.setdefault("metrics", []).append(cells.spans(**described))
+            elif kind == "effect":
+                params.setdefault("metrics", []).append(cells.effect(each["label"], look))
+            elif kind == "expression":
+                params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
+            else:
+                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, spans, effect or expression")
+        except (KeyError, TypeError, cells.CellError) as error:
+            raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
+
+
+def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
+    """Return the labels of all queues of the build, each of which gets one colour."""
+    if "configuration" not in catalogue:
+        return []
+    rows = client.records("configuration", select=["queue_label"])
+    return sorted({row["queue_label"] for row in rows if row["queue_label"] is not None})
 
 
 def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:
@@ -166,17 +260,70 @@ def _served_column(column: Column) -> dict[str, Any]:
     }
 
 
-def _place_notes(position: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """Remove the charts that have no data.
+
+    Their neighbours take their place, and one text at the end of the page says what to supply.
+    """
     placed = copy.deepcopy(position)
-    for node in placed.values():
-        if isinstance(node, dict) and node.get("type") == "CHART" and node["meta"]["uuid"] in notes:
-            node["type"] = "MARKDOWN"
-            node["meta"] = {
-                "code": notes[node["meta"]["uuid"]],
-                "width": node["meta"]["width"],
-                "height": node["meta"]["height"],
-            }
+    nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
+    missing = {
+        name: notes[node["meta"]["uuid"]]
+        for name, node in nodes.items()
+        if node.get("type") == "CHART" and node["meta"]["uuid"] in notes
+    }
+    if not missing:
+        return placed
+    for name, node in nodes.items():
+        if node.get("type") != "ROW" or not missing.keys() & set(node["children"]):
+            continue
+        node["children"] = [child for child in node["children"] if child not in missing]
+        if not node["children"]:
+            for parent in nodes.values():
+                if name in parent.get("children", ()):
+                    parent["children"].remove(name)
+            del placed[name]
+            continue
+        free = layout.COLUMNS - sum(placed[child]["meta"]["width"] for child in node["children"])
+        for number, child in enumerate(node["children"]):
+            share = free // len(node["children"]) + (number < free % len(node["children"]))
+            placed[child]["meta"]["width"] += share
+    for name in missing:
+        del placed[name]
+    if "GRID_ID" in placed:
+        _remove_headers_without_rows(placed)
+        titles: dict[str, list[str]] = {}
+        for title, supply in missing.values():
+            titles.setdefault(supply, []).append(f"**{title}**")
+        lines = ["**Not drawn, because this build has no data for it**"]
+        lines += [f"{', '.join(names)}: {supply}" for supply, names in titles.items()]
+        # Two lines of text for each supply, and one more for each two titles beyond the first.
+        height = 7 + sum(6 + 3 * (len(names) // 2) + 3 * supply.count("\n") for supply, names in titles.items())
+        note = {"code": "\n\n".join(lines), "width": layout.COLUMNS, "height": height}
+        placed["MARKDOWN-missing"] = {
+            "id": "MARKDOWN-missing", "type": "MARKDOWN", "children": [], "meta": note,
+            "parents": ["ROOT_ID", "GRID_ID", "ROW-missing"],
+        }  # fmt: skip
+        placed["ROW-missing"] = {
+            "id": "ROW-missing", "type": "ROW", "children": ["MARKDOWN-missing"],
+            "parents": ["ROOT_ID", "GRID_ID"], "meta": {"background": "BACKGROUND_TRANSPARENT"},
+        }  # fmt: skip
+        placed["GRID_ID"]["children"].append("ROW-missing")
     return placed
+
+
+def _remove_headers_without_rows(position: dict[str, Any]) -> None:
+    """Remove each header that another header, or nothing, follows."""
+    children = position["GRID_ID"]["children"]
+    kinds = [position[child]["type"] for child in children] + ["HEADER"]
+    kept = [
+        child
+        for child, kind, following in zip(children, kinds[:-1], kinds[1:], strict=True)
+        if (kind, following) != ("HEADER", "HEADER")
+    ]
+    for child in set(children) - set(kept):
+        del position[child]
+    position["GRID_ID"]["children"] = kept
 
 
 def _spell(value: Any) -> str:

@@ -8,6 +8,10 @@ configurations as (
     select * from {{ ref('configuration') }}
 ),
 
+interval_ranks as (
+    select * from {{ ref('median_interval_rank') }}
+),
+
 quartiles as (
     select
         configuration_id,
@@ -56,6 +60,62 @@ whiskers as (
         quartiles.basis
 ),
 
+ordered_runs as (
+    select
+        configuration_id,
+        metric,
+        role,
+        basis,
+        metric_value,
+        row_number() over (
+            partition by configuration_id, metric, role, basis
+            order by metric_value
+        ) as value_rank
+    from metrics
+    where exclusion_reason is null
+),
+
+-- Beyond the table, the normal approximation: at most one rank wider than exact.
+chosen_ranks as (
+    select
+        quartiles.configuration_id,
+        quartiles.metric,
+        quartiles.role,
+        quartiles.basis,
+        quartiles.runs,
+        coalesce(
+            interval_ranks.lower_rank,
+            case when quartiles.runs > 1000 then cast(floor(quartiles.runs / cast(2 as double) - 0.98 * sqrt(quartiles.runs)) as bigint) end
+        ) as lower_rank
+    from quartiles
+    left join interval_ranks
+        on quartiles.runs = interval_ranks.runs
+),
+
+bounds as (
+    select
+        chosen_ranks.configuration_id,
+        chosen_ranks.metric,
+        chosen_ranks.role,
+        chosen_ranks.basis,
+        max(case when ordered_runs.value_rank = chosen_ranks.lower_rank then ordered_runs.metric_value end) as value_lower,
+        max(
+            case when ordered_runs.value_rank = chosen_ranks.runs + 1 - chosen_ranks.lower_rank then ordered_runs.metric_value end
+        ) as value_upper
+    from chosen_ranks
+    inner join ordered_runs
+        on
+            chosen_ranks.configuration_id = ordered_runs.configuration_id
+            and chosen_ranks.metric = ordered_runs.metric
+            and chosen_ranks.role = ordered_runs.role
+            and chosen_ranks.basis = ordered_runs.basis
+    group by
+        chosen_ranks.configuration_id,
+        chosen_ranks.metric,
+        chosen_ranks.role,
+        chosen_ranks.basis
+),
+
 final as (
     select
         quartiles.configuration_id,
@@ -88,6 +148,14 @@ final as (
         quartiles.runs,
         quartiles.excluded_runs,
         quartiles.value_median,
+        bounds.value_lower,
+        bounds.value_upper,
+        case when bounds.value_lower is not null then cast(0.95 as double) end as level_ratio,
+        case
+            when quartiles.runs = 0 then 'every run is excluded'
+            when quartiles.runs = 1 then 'one run'
+            when quartiles.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
+        end as interval_null_reason,
         -- One run has no spread, so it gets no box.
         case when quartiles.runs > 1 then quartiles.value_q1 end as value_q1,
         case when quartiles.runs > 1 then quartiles.value_q3 end as value_q3,
@@ -105,6 +173,12 @@ final as (
             and quartiles.metric = whiskers.metric
             and quartiles.role = whiskers.role
             and quartiles.basis = whiskers.basis
+    left join bounds
+        on
+            quartiles.configuration_id = bounds.configuration_id
+            and quartiles.metric = bounds.metric
+            and quartiles.role = bounds.role
+            and quartiles.basis = bounds.basis
 )
 
 select * from final

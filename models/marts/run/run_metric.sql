@@ -32,6 +32,44 @@ scores as (
     select * from {{ ref('harm_qoe') }}
 ),
 
+streams as (
+    select * from {{ ref('run_rtp') }}
+),
+
+quality_items as (
+    select * from {{ ref('run_quality') }}
+),
+
+-- Of an application with several streams, the jitter is that of the one with most packets.
+ranked_streams as (
+    select
+        study_id,
+        run_id,
+        jitter_ms,
+        row_number() over (
+            partition by study_id, run_id
+            order by expected_packets desc, ssrc asc
+        ) as size_rank
+    from streams
+    where jitter_ms is not null
+),
+
+-- A run with several scored items has the median of their scores, as in configuration_quality.
+scored_runs as (
+    select
+        study_id,
+        run_id,
+        qoe_model_id,
+        min(score_basis) as score_basis,
+        median(mos) as mos
+    from quality_items
+    where mos is not null
+    group by
+        study_id,
+        run_id,
+        qoe_model_id
+),
+
 named as (
     select
         study_id,
@@ -210,6 +248,29 @@ named as (
         cast(qoe_score as double) as metric_value
     from scores
     where qoe_score is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        'jitter_ms' as metric,
+        'rtp' as basis,
+        cast(jitter_ms as double) as metric_value
+    from ranked_streams
+    where size_rank = 1
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        'mos_' || qoe_model_id as metric,
+        score_basis as basis,
+        cast(mos as double) as metric_value
+    from scored_runs
 ),
 
 final as (

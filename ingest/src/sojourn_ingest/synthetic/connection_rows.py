@@ -111,10 +111,13 @@ def _delays_us(kind: Integers, far: Integers, technology: Integers, busy: Intege
     shares = world_of.CLASSES.reshape(-1, len(_LOG_KNOTS))
     places = world_of.CLASSES.shape
     row = ((kind * places[1] + far) * places[2] + technology) * places[3] + busy
-    segment = np.zeros(uniform.size, dtype=np.int64)
-    for knot in range(1, len(_LOG_KNOTS) - 1):
-        segment += uniform >= shares[:, knot][row]
-    flat, start = shares.ravel(), row * len(_LOG_KNOTS) + segment
+    flat = shares.ravel()
+    # The last knot whose share is not above the number: a search by halves, because rows have shares of their own.
+    segment, step = np.zeros(uniform.size, dtype=np.int64), 1 << (len(_LOG_KNOTS) - 2).bit_length()
+    while step := step // 2:
+        further = np.minimum(segment + step, len(_LOG_KNOTS) - 2)
+        segment = np.where(uniform >= flat[row * len(_LOG_KNOTS) + further], further, segment)
+    start = row * len(_LOG_KNOTS) + segment
     lower = flat[start]
     inside = (uniform - lower) / (flat[start + 1] - lower)
     log_ms = _LOG_KNOTS[segment] + inside * np.diff(_LOG_KNOTS)[segment]

@@ -3,9 +3,10 @@
 The shares are those that "A QoE Perspective on Sizing Network Buffers" (IMC'14, section 3,
 https://doi.org/10.1145/2663716.2663730) publishes of 430 million connections; everything else is chosen so that it
 adds up to them. A connection's queuing delay is drawn from a class, which its host's kind and distance, its access
-technology and the load at its hour decide. Each class is a few probabilities at fixed delays, between which the
-distribution is linear in the logarithm of the delay. Every share and quantile of the data set is therefore a weighted
-mean of such lines, computed here without drawing anything.
+technology and the load at its hour decide. Each class states a few probabilities at fixed delays. A monotone cubic
+through them (Fritsch and Butland 1984, in the logarithm of the delay) gives the class a density without steps. It is
+tabulated at closely spaced delays, between which the distribution is linear in the logarithm of the delay. Every
+share and quantile of the data set is therefore a weighted mean of such lines, computed here without drawing anything.
 
 Networks and countries have numbers and codes for private use (RFC 6996; user-assigned codes of ISO 3166-1), so that
 these delays are not attributed to any real network.
@@ -39,8 +40,10 @@ NO_SAMPLE_SHARE, FEW_SAMPLES_SHARE = 0.002, 0.248
 """Shares of connections without an RTT sample, and with 1 to 9 of them."""
 ENOUGH_SHARE = 1 - NO_SAMPLE_SHARE - FEW_SAMPLES_SHARE
 
-DELAY_KNOTS_MS = (0.5, 10.0, 30.0, 100.0, 500.0, 1000.0, 8000.0)
+STATED_KNOTS_MS = (0.5, 10.0, 30.0, 100.0, 500.0, 1000.0, 8000.0)
 """Delays at which the classes state the share of connections below; none is outside."""
+PARTS = 32
+"""Delays at which a class is tabulated between two stated ones, evenly in the logarithm."""
 _SEVERE = (0.03, 0.08, 0.15, 0.50, 0.80)
 _MODERATE = (0.05, 0.12, 0.25, 0.85, 1.0)
 _ORDINARY_BELOW_100_MS = {"near": 0.95799, "far": 0.48278}
@@ -66,9 +69,9 @@ RTT_NEAR_MS, RTT_FAR_MS = (5.0, 100.0), (100.0, 600.0)
 IP_VERSION_6_SHARE = 0.05
 
 
-def _classes() -> Reals:
-    """Return the shares below each knot, shape (kind, distance, technology, load, knot); distance: near, far."""
-    shares = np.zeros((len(KINDS), 2, len(TECHNOLOGIES), 2, len(DELAY_KNOTS_MS)))
+def _stated_classes() -> Reals:
+    """Return the shares below each stated knot, shape (kind, distance, technology, load, knot); distance: near, far."""
+    shares = np.zeros((len(KINDS), 2, len(TECHNOLOGIES), 2, len(STATED_KNOTS_MS)))
     shares[..., -1] = 1.0
     shares[0, ..., 1:-1] = _SEVERE
     shares[1, ..., 1:-1] = _MODERATE
@@ -84,7 +87,41 @@ def _classes() -> Reals:
     return shares
 
 
-CLASSES = _classes()
+def _between(values: Reals) -> Reals:
+    """Return values with `PARTS` - 1 evenly spaced ones between each two of the last axis, and the last."""
+    inside = np.linspace(values[..., :-1], values[..., 1:], PARTS, endpoint=False, axis=-1)
+    return np.concatenate([inside.reshape(*values.shape[:-1], -1), values[..., -1:]], axis=-1)
+
+
+def _smooth(stated: Reals) -> Reals:
+    """Return the shares at all knots by the monotone cubic through the stated ones (Fritsch and Butland 1984).
+
+    The slope at a knot is the weighted harmonic mean of those beside it, and 0 at both ends: the density has no step
+    and begins and ends at 0. No share decreases, and the stated shares are kept.
+    """
+    places = np.log(np.array(STATED_KNOTS_MS))
+    width = np.diff(places)
+    secant = np.diff(stated, axis=-1) / width
+    before, after = secant[..., :-1], secant[..., 1:]
+    one, two = 2 * width[1:] + width[:-1], width[1:] + 2 * width[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (one + two) / (one / before + two / after)
+    slope = np.zeros_like(stated)
+    slope[..., 1:-1] = np.where((before > 0) & (after > 0), mean, 0.0)
+    t = np.arange(PARTS) / PARTS
+    parts = (
+        stated[..., :-1, None] * (1 + 2 * t) * (1 - t) ** 2
+        + stated[..., 1:, None] * t**2 * (3 - 2 * t)
+        + width[:, None] * (slope[..., :-1, None] * t * (1 - t) ** 2 - slope[..., 1:, None] * t**2 * (1 - t))
+    )
+    shares = np.concatenate([parts.reshape(*stated.shape[:-1], -1), stated[..., -1:]], axis=-1)
+    return np.maximum.accumulate(shares, axis=-1)
+
+
+DELAY_KNOTS_MS: Reals = np.exp(_between(np.log(np.array(STATED_KNOTS_MS))))
+"""Delays at which the classes are tabulated, shape (knots,)."""
+DELAY_KNOTS_MS[::PARTS] = STATED_KNOTS_MS
+CLASSES = _smooth(_stated_classes())
 
 
 def _scrambled(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -1,0 +1,225 @@
+"""Cells of a table that hold a number with its interval, a word and a shade, and bars on an axis, as SQL of SQLite.
+
+Superset has no chart of numbers with intervals: its table shows what the query returns, and renders the harmless part
+of HTML in it. So a chart's `sojourn.cells` says which figure of `configuration_metric` a column shows and how it is
+judged, and this module writes the expression. A cell without a value says "no data" in words.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sojourn_superset.look import Look
+
+MOS_CLASSES = [
+    (4.34, "very satisfied"),
+    (4.03, "satisfied"),
+    (3.60, "some dissatisfied"),
+    (3.10, "many dissatisfied"),
+    (2.58, "nearly all dissatisfied"),
+    (0.0, "not recommended"),
+]
+"""User satisfaction by MOS, ITU-T G.107 Annex B; the same bounds as the seed `qoe_class`."""
+
+MIDDLE, FAR = 2.0, 5.0
+"""A value at most this many times the best has the shade of that name; shares have half of it, in `POINTS` off."""
+
+POINTS = 5.0
+
+
+class CellError(Exception):
+    """A cell is not described as this module expects; the message says what is wrong."""
+
+
+def metric(label: str, expression: str) -> dict[str, Any]:
+    """Return a metric of Superset by its SQL expression."""
+    return {
+        "expressionType": "SQL",
+        "sqlExpression": expression,
+        "label": label,
+        "optionName": "metric_" + "".join(c if c.isalnum() else "_" for c in label.lower()),
+        "hasCustomLabel": True,
+    }
+
+
+def column(label: str, expression: str) -> dict[str, Any]:
+    """Return a column to group by, by its SQL expression."""
+    return {"expressionType": "SQL", "label": label, "sqlExpression": expression}
+
+
+def queue_column(label: str, look: Look, queue_labels: list[str]) -> dict[str, Any]:
+    """Return the column of queue labels, each behind a square of its colour."""
+    square = '\'<span style="color:{}" title="colour of this queue">&#9632;</span> \' || queue_label'
+    cases = "".join(
+        f" WHEN {_text(name)} THEN {square.format(colour)}" for name, colour in look.queue_colours(queue_labels).items()
+    )
+    return column(label, f"CASE queue_label{cases} ELSE queue_label END" if cases else "queue_label")
+
+
+def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
+    """Return the metric of one column: median over runs, its interval, a word, and the shade that the word has.
+
+    Parameters
+    ----------
+    cell
+        `label`, `metric` and `role` in `configuration_metric`; `scale` (factor) and `offset`; `digits`; `unit`;
+        `judge`: `ratio` (how many times the best), `points` (how many points from the best), `mos` (G.107's words)
+        or `none`; `better`: `lower` or `higher`.
+    """
+    one = f"metric = {_text(cell['metric'])} AND role = {_text(cell['role'])}"
+    scale, offset, digits = float(cell.get("scale", 1)), float(cell.get("offset", 0)), int(cell.get("digits", 1))
+
+    def value(name: str) -> str:
+        return f"MAX(CASE WHEN {one} THEN {offset!r} + {scale!r} * {name} END)"
+
+    # A negative factor turns the interval around.
+    low, high = ("value_lower", "value_upper") if scale > 0 else ("value_upper", "value_lower")
+    median, lower, upper = value("value_median"), value(low), value(high)
+    best_end = f"MIN({upper}) OVER ()" if cell.get("better", "lower") == "lower" else f"MAX({lower}) OVER ()"
+    best = f"MIN({median}) OVER ()" if cell.get("better", "lower") == "lower" else f"MAX({median}) OVER ()"
+    near = f"{lower} <= {best_end}" if cell.get("better", "lower") == "lower" else f"{upper} >= {best_end}"
+    is_best = f"COALESCE({near}, {median} = {best})"
+    word, shade = _judged(cell, median, best, is_best, look)
+    several = f"COUNT(DISTINCT CASE WHEN {one} THEN configuration_id END) > 1"
+    number = _number(median, digits)
+    interval = (
+        f"COALESCE({_number(lower, digits)} || '–' || {_number(upper, digits)}, "
+        f"MAX(CASE WHEN {one} THEN interval_null_reason END), 'no interval')"
+    )
+    unit = f" {cell['unit']}" if cell.get("unit") else ""
+    text, faint = look.cells["text"], look.cells["faint"]
+    return metric(
+        cell["label"],
+        f"CASE WHEN {several} THEN {_text(_plain('several configurations: choose one with the filters', look))} "
+        f"WHEN {median} IS NULL THEN {_text(_plain('no data', look))} "
+        f"ELSE '<div style=\"background:' || {shade} || ';color:{text};padding:1px 6px;border-radius:3px\">"
+        f"<b>' || {number} || "
+        f"'</b>{unit}<div style=\"color:{faint};font-size:11px;line-height:1.3\">' || {interval} || '</div>"
+        f"<div style=\"font-size:11px;line-height:1.3\">' || {word} || '</div></div>' END",
+    )
+
+
+def spans(
+    label: str, bars: list[dict[str, str]], at_least: float, at_most: float, ticks: list[float]
+) -> dict[str, Any]:
+    """Return bars, one below the other, each from one value to another on one logarithmic axis, with both values.
+
+    Parameters
+    ----------
+    bars
+        `name`, `colour`, and the SQL expressions `low` and `high` of each bar, in ms.
+    at_least, at_most
+        Ends of the axis.
+    """
+
+    def place(value: str) -> str:
+        share = f"(log10({value}) - log10({at_least!r})) / (log10({at_most!r}) - log10({at_least!r}))"
+        return f"MAX(0.0, MIN(100.0, 100.0 * {share}))"
+
+    lines = "".join(_line(100.0 * _log_share(tick, at_least, at_most), "#dcd9d2", f"{tick:g} ms") for tick in ticks)
+    drawn = []
+    for bar in bars:
+        low, high = bar["low"], bar["high"]
+        mark = (
+            f"'<div style=\"position:absolute;top:2px;height:10px;min-width:5px;border-radius:3px;"
+            f"background:{bar['colour']};left:' || "
+            f"printf('%.2f', {place(low)}) || '%;width:' || printf('%.2f', {place(high)} - {place(low)}) || '%\"></div>"
+            '<div style="position:absolute;top:0;font-size:11px;line-height:14px;white-space:nowrap;'
+            "margin-left:10px;left:' || "
+            f"printf('%.2f', {place(high)}) || '%\">' || {_number(low, 0)} || '–' || {_number(high, 0)} || "
+            f"' ms {bar['name']}</div>'"
+        )
+        missing = f"'<div style=\"font-size:11px\">no data of {bar['name']}</div>'"
+        drawn.append(
+            f"'<div style=\"position:relative;height:15px\">{lines}' || "
+            f"CASE WHEN {high} IS NULL THEN {missing} ELSE {mark} END || '</div>'"
+        )
+    return metric(
+        label, "'<div style=\"min-width:420px;margin-right:150px\">' || " + " || ".join(drawn) + " || '</div>'"
+    )
+
+
+def effect(label: str, look: Look) -> dict[str, Any]:
+    """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
+
+    The axis ends at the largest end of an interval in the table. Of rows of `comparison`.
+    """
+    end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
+    end = f"NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0)"
+
+    def place(value: str) -> str:
+        return f"COALESCE(50.0 + 48.0 * MAX({value}) / {end}, 50.0)"
+
+    zero = _line(50.0, look.cells["faint"], "0")
+    line = (
+        f"CASE WHEN MAX(effect_lower) IS NULL THEN '' ELSE "
+        "'<div style=\"position:absolute;top:9px;height:3px;background:#33312c;left:' || "
+        f"printf('%.2f', {place('effect_lower')}) || '%;width:' || "
+        f"printf('%.2f', {place('effect_upper')} - {place('effect_lower')}) || '%\"></div>' END"
+    )
+    dot = (
+        "'<div style=\"position:absolute;top:6px;width:9px;height:9px;margin-left:-4px;border-radius:5px;"
+        "background:' || CASE WHEN MAX(verdict) LIKE 'lower%' THEN '#1f6fb2' "
+        "WHEN MAX(verdict) LIKE 'higher%' THEN '#b45309' ELSE '#8a867d' END || "
+        f"';left:' || printf('%.2f', {place('effect')}) || '%\"></div>'"
+    )
+    return metric(
+        label,
+        f"CASE WHEN MAX(effect) IS NULL THEN 'no data' ELSE "
+        f"'<div style=\"position:relative;height:20px;min-width:200px\">{zero}' || {line} || {dot} || '</div>' END",
+    )
+
+
+def _judged(cell: dict[str, Any], median: str, best: str, is_best: str, look: Look) -> tuple[str, str]:
+    """Return the SQL of the word and of the shade."""
+    colours = {name: _text(colour) for name, colour in look.cells.items()}
+    match cell.get("judge", "none"):
+        case "none":
+            return _text(cell.get("word", "")), colours["middle"]
+        case "mos":
+            words = "".join(f" WHEN {median} >= {bound} THEN {_text(word)}" for bound, word in MOS_CLASSES)
+            shade = (
+                f"CASE WHEN {median} >= 4.03 THEN {colours['best']} WHEN {median} >= 3.6 THEN {colours['middle']} "
+                f"WHEN {median} >= 2.58 THEN {colours['far']} ELSE {colours['farther']} END"
+            )
+            return f"CASE{words} END", shade
+        case "ratio":
+            times = f"1.0 * {median} / NULLIF({best}, 0)"
+            word = f"CASE WHEN {is_best} THEN 'best' ELSE COALESCE({_number(times, 1)} || '× best', 'not best') END"
+        case "points":
+            times = f"ABS({median} - {best}) / {POINTS!r}"
+            word = f"CASE WHEN {is_best} THEN 'best' ELSE {_number(f'ABS({median} - {best})', 1)} || ' points off' END"
+        case other:
+            raise CellError(f"cell {cell['label']!r}: judge is {other!r}; expected ratio, points, mos or none")
+    first = MIDDLE if cell["judge"] == "ratio" else 1.0
+    last = FAR if cell["judge"] == "ratio" else 2.0
+    shade = (
+        f"CASE WHEN {is_best} THEN {colours['best']} WHEN {times} <= {first} THEN {colours['middle']} "
+        f"WHEN {times} <= {last} THEN {colours['far']} ELSE {colours['farther']} END"
+    )
+    return word, shade
+
+
+def _number(value: str, digits: int) -> str:
+    """Return a number as text, without the minus of a rounded zero; null stays null, of which printf makes a 0."""
+    text = f"printf('%.{digits}f', ROUND({value}, {digits}) + 0.0)" if digits else f"printf('%d', ROUND({value}))"
+    return f"(CASE WHEN {value} IS NOT NULL THEN {text} END)"
+
+
+def _line(place: float, colour: str, label: str) -> str:
+    style = f"position:absolute;top:0;bottom:0;width:1px;background:{colour};left:{place:.2f}%"
+    return f'<div title="{label}" style="{style}"></div>'
+
+
+def _log_share(value: float, at_least: float, at_most: float) -> float:
+    return math.log(value / at_least) / math.log(at_most / at_least)
+
+
+def _plain(words: str, look: Look) -> str:
+    return f'<div style="background:{look.cells["none"]};padding:1px 6px">{words}</div>'
+
+
+def _text(value: str) -> str:
+    """Return a string as a SQL literal."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,108 @@
+"""The one look of all dashboards: colours by queue discipline, settings by chart type, and named filters.
+
+`assets/look.yaml` has the values; a chart or dashboard file states only what is its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+LOOK = "look.yaml"
+TAIL_DROP = "tail-drop"
+SIZED = re.compile(r"(?P<name>.+?) (?P<size>[0-9.]+) (?:BDP|packets)")
+
+
+@dataclass(frozen=True)
+class Look:
+    """The content of `look.yaml`."""
+
+    queues: dict[str, Any]
+    congestion_control: dict[str, float]
+    labels: dict[str, str]
+    cells: dict[str, str]
+    css: str
+    charts: dict[str, dict[str, Any]]
+    filters: dict[str, list[dict[str, Any]]]
+
+    def colours(self, queue_labels: Iterable[str]) -> dict[str, str]:
+        """Return the colour of each label that a series may have: a queue, and a queue with a congestion control."""
+        colours = dict(self.labels)
+        for label, colour in self.queue_colours(queue_labels).items():
+            colours[label] = colour
+            for name, white in self.congestion_control.items():
+                colours[f"{label}, {name}"] = mixed(colour, "#ffffff", white)
+        return colours
+
+    def queue_colours(self, queue_labels: Iterable[str]) -> dict[str, str]:
+        """Return the colour of each queue; sizes of one discipline are shades of its hue."""
+        labels = sorted(set(queue_labels))
+        sizes = sorted({size_of(label) for label in labels if name_of(label) == TAIL_DROP})
+        light, dark = self.queues[TAIL_DROP]
+        others = list(self.queues["others"])
+        unknown = sorted({name_of(label) for label in labels} - set(self.queues))
+        hues = {name: others[number % len(others)] for number, name in enumerate(unknown)}
+        colours = {}
+        for label in labels:
+            name = name_of(label)
+            if name == TAIL_DROP:
+                place = sizes.index(size_of(label)) / (len(sizes) - 1) if len(sizes) > 1 else 1.0
+                colours[label] = mixed(light, dark, place)
+            else:
+                colours[label] = self.queues[name] if name in self.queues else hues[name]
+        return colours
+
+    def params(self, chart: dict[str, Any], named: Iterable[str] = ()) -> dict[str, Any]:
+        """Return a chart's params with the settings of its type below and the named filters before its own."""
+        kind = chart.get("viz_type")
+        params = {**copy.deepcopy(self.charts.get(str(kind), {})), "viz_type": kind, **chart["params"]}
+        conditions = [each for name in named for each in self.filters[name]]
+        params["adhoc_filters"] = [
+            {"clause": "WHERE", "expressionType": "SIMPLE", **each}
+            for each in [*conditions, *(params.get("adhoc_filters") or [])]
+        ]
+        return params
+
+
+def read_look(folder: Path) -> Look:
+    """Read `look.yaml` of an assets folder; without one, nothing is added."""
+    path = folder / LOOK
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return Look(
+        queues=content.get("queues", {TAIL_DROP: ["#b8b4ab", "#57534b"], "others": ["#1f6fb2"]}),
+        congestion_control=content.get("congestion_control", {}),
+        labels=content.get("labels", {}),
+        cells=content.get("cells", {}),
+        css=content.get("css", ""),
+        charts=content.get("charts", {}),
+        filters=content.get("filters", {}),
+    )
+
+
+def name_of(label: str) -> str:
+    """Return the discipline of a queue label: `tail-drop 2 BDP` is of `tail-drop`."""
+    sized = SIZED.fullmatch(label)
+    return sized["name"] if sized else label
+
+
+def size_of(label: str) -> float:
+    """Return the size in a queue label, or infinity if it states none."""
+    sized = SIZED.fullmatch(label)
+    return float(sized["size"]) if sized else math.inf
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """Return a colour mixed with a share of another, both `#rrggbb`."""
+    pairs = zip(_parts(colour), _parts(other), strict=True)
+    return "#" + "".join(f"{round(one + (two - one) * share):02x}" for one, two in pairs)
+
+
+def _parts(colour: str) -> list[int]:
+    return [int(colour[place : place + 2], 16) for place in (1, 3, 5)]

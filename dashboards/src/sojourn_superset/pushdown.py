@@ -1,0 +1,226 @@
+"""Rewrites SQL so that the API groups and aggregates, instead of SQLite over every row that the API sends.
+
+SQLite cannot hand GROUP BY to a virtual table. So a SELECT of groups over one dataset is changed to read a table whose
+name carries the question, such as `run_harm?group=queue_label&aggregate=median:harm_ratio&role=app`, which
+`sojourn_superset.adapter` asks the API for. What cannot be said in the API's terms is left as it is: SQLite then reads
+the rows, more slowly and with the same result.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+PLAIN = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
+COMPARISONS: dict[type[exp.Expression], str] = {
+    exp.EQ: "",
+    exp.NEQ: "__ne",
+    exp.LT: "__lt",
+    exp.LTE: "__le",
+    exp.GT: "__gt",
+    exp.GTE: "__ge",
+}
+TURNED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Sum: "sum",
+    exp.Avg: "mean",
+    exp.Median: "median",
+    exp.Count: "count",
+}
+PERCENTILES = {"5": "q05", "25": "q25", "75": "q75", "95": "q95"}
+COMBINED = {"min": exp.Min, "max": exp.Max, "sum": exp.Sum, "count": exp.Sum, "n": exp.Sum}
+"""Functions whose value over a group follows from their values over its parts."""
+
+
+class _StaysError(Exception):
+    """The SELECT cannot be said in the API's terms."""
+
+
+def rewrite(sql: str) -> str:
+    """Return the SQL with every SELECT of groups that the API can answer reading the API's groups.
+
+    SQL that does not parse, or in which nothing can be changed, is returned as it came.
+    """
+    try:
+        tree = parse_one(sql, dialect="sqlite")
+    except SqlglotError:
+        return sql
+    ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
+    changed = False
+    for select in list(tree.find_all(exp.Select)):
+        try:
+            _push(select, ctes)
+        except _StaysError:
+            continue
+        changed = True
+    return tree.sql(dialect="sqlite") if changed else sql
+
+
+def _push(select: exp.Select, ctes: set[str]) -> None:
+    """Change one SELECT in place; raise _StaysError before anything was changed."""
+    table = _only_table(select, ctes)
+    aliases = {each.alias: each.this for each in select.expressions if isinstance(each, exp.Alias)}
+    aggregates = [each for each in select.find_all(exp.AggFunc, exp.Anonymous) if _function(each)]
+    group = select.args.get("group")
+    if group is None and not aggregates:
+        raise _StaysError
+    keys = [
+        aliases.get(key.name, key) if isinstance(key, exp.Column) else key
+        for key in (group.expressions if group else ())
+    ]
+    if any(isinstance(key, exp.Literal) or key.find(exp.AggFunc) for key in keys):
+        raise _StaysError
+    parameters, kept = _conditions(select)
+    columns = sorted({column.name for part in [*keys, *kept] for column in part.find_all(exp.Column)})
+    plain = {key.name for key in keys if isinstance(key, exp.Column)}
+    is_one_row_each = set(columns) <= plain
+    asked: set[str] = set()
+    replaced = []
+    for aggregate in aggregates:
+        function, column = _function(aggregate) or ("", "")
+        if function not in COMBINED and not is_one_row_each:
+            raise _StaysError
+        if function != "n":
+            asked.add(f"{function}:{column}")
+        value = exp.column("n" if function == "n" else f"{function}_{column}", quoted=True)
+        new: exp.Expression = COMBINED.get(function, exp.Max)(this=value)
+        if function in ("n", "count"):
+            new = exp.Coalesce(this=new, expressions=[exp.Literal.number(0)])
+        replaced.append((aggregate, new))
+    _refuse_other_columns(select, columns, aggregates, aliases)
+    query = [("group", ",".join(columns))] if columns else []
+    query += [("aggregate", ",".join(sorted(asked)))] if asked else []
+    # Without either the API would send rows.
+    query = query or [("aggregate", "count")]
+    for old, new in replaced:
+        old.replace(new)
+    name = f"{table.name}?{urlencode([*query, *parameters])}"
+    table.replace(exp.alias_(exp.Table(this=exp.to_identifier(name, quoted=True)), table.alias_or_name, quoted=True))
+    select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+
+
+def _only_table(select: exp.Select, ctes: set[str]) -> exp.Table:
+    """Return the one dataset that the SELECT reads."""
+    source = select.args.get("from") or select.args.get("from_")
+    table = source.this if source else None
+    nested = [each for each in select.find_all(exp.Select) if each is not select]
+    if (
+        not isinstance(table, exp.Table)
+        or select.args.get("joins")
+        or select.args.get("with") or select.args.get("with_")
+        or select.args.get("distinct")
+        or nested
+        or select.find(exp.Window) or (select.find(exp.Star) and not _stars_are_counted(select))
+        or not PLAIN.fullmatch(table.name)
+        or table.name in ctes
+    ):  # fmt: skip
+        raise _StaysError
+    return table
+
+
+def _stars_are_counted(select: exp.Select) -> bool:
+    return all(isinstance(star.parent, exp.Count) for star in select.find_all(exp.Star))
+
+
+def _function(node: exp.Expression) -> tuple[str, str] | None:
+    """Return the API's function and column of an aggregate; raise _StaysError for one that it does not have."""
+    if isinstance(node, exp.Anonymous):
+        arguments = node.expressions
+        if node.name.upper() == "MEDIAN" and len(arguments) == 1 and isinstance(arguments[0], exp.Column):
+            return "median", arguments[0].name
+        if node.name.upper() != "PERCENTILE":
+            return None
+        if len(arguments) == 2 and isinstance(arguments[0], exp.Column) and arguments[1].name in PERCENTILES:
+            return PERCENTILES[arguments[1].name], arguments[0].name
+        raise _StaysError
+    if isinstance(node, exp.Min | exp.Max) and node.expressions:
+        return None  # the greater of two values, not an aggregate
+    kind = FUNCTIONS.get(type(node))
+    if kind == "count" and isinstance(node.this, exp.Star):
+        return "n", ""
+    if kind is None or not isinstance(node.this, exp.Column):
+        raise _StaysError
+    return kind, node.this.name
+
+
+def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Expression]]:
+    """Return the conditions as parameters of the API, and those that only SQLite can test."""
+    where = select.args.get("where")
+    if where is None:
+        return [], []
+    said: dict[str, list[str]] = {}
+    kept = []
+    for condition in _conjuncts(where.this):
+        while isinstance(condition, exp.Paren):
+            condition = condition.this
+        spoken = _parameter(condition)
+        # A parameter given twice means "any of" to the API; SQL means both.
+        if spoken is None or spoken[0] in said:
+            kept.append(condition)
+        else:
+            said[spoken[0]] = spoken[1]
+    return [(name, value) for name, values in said.items() for value in values], kept
+
+
+def _conjuncts(condition: exp.Expression) -> list[exp.Expression]:
+    if isinstance(condition, exp.And):
+        return [*_conjuncts(condition.this), *_conjuncts(condition.expression)]
+    return [condition]
+
+
+def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
+    negated = isinstance(condition, exp.Not)
+    inner = condition.this if negated else condition
+    if isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column) and isinstance(inner.expression, exp.Null):
+        return f"{inner.this.name}__null", ["false" if negated else "true"]
+    if isinstance(inner, exp.In) and not negated and isinstance(inner.this, exp.Column) and inner.expressions:
+        values = [_literal(each) for each in inner.expressions]
+        return None if None in values else (inner.this.name, [str(value) for value in values])
+    if negated or type(inner) not in COMPARISONS:
+        return None
+    column, value, kind = inner.this, inner.expression, type(inner)
+    if isinstance(value, exp.Column):
+        column, value, kind = value, column, TURNED[kind]
+    text = _literal(value)
+    if not isinstance(column, exp.Column) or text is None:
+        return None
+    return column.name + COMPARISONS[kind], [text]
+
+
+def _literal(value: exp.Expression) -> str | None:
+    """Return a text or a whole number as a parameter; fractions are left to SQLite, which compares all numbers."""
+    if isinstance(value, exp.Boolean):
+        return "true" if value.this else "false"
+    if not isinstance(value, exp.Literal):
+        return None
+    if value.is_string:
+        return str(value.this)
+    number = float(value.this)
+    return str(int(number)) if math.isfinite(number) and number == int(number) else None
+
+
+def _refuse_other_columns(
+    select: exp.Select, columns: list[str], aggregates: Sequence[exp.Expression], aliases: dict[str, exp.Expression]
+) -> None:
+    """Refuse a column outside aggregates that is not grouped: SQLite would take its value from any row."""
+    within = {id(column) for aggregate in aggregates for column in aggregate.find_all(exp.Column)}
+    where = select.args.get("where")
+    tested = {id(column) for column in where.find_all(exp.Column)} if where else set()
+    for column in select.find_all(exp.Column):
+        if id(column) in within or id(column) in tested or column.name in columns or column.name in aliases:
+            continue
+        raise _StaysError

@@ -1,0 +1,196 @@
+"""Groups and aggregates that the API makes: the same rows as SQLite over all rows, and few rows over the wire."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import pytest
+from conftest import COLUMNS, runs
+from contract_server import Contract, serving
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import Engine
+from test_agreement import AFFINITY, condition, numbers
+
+from sojourn_superset.catalogue_memory import forget_catalogue
+from sojourn_superset.pushdown import rewrite
+
+ROWS = 1_000_000
+
+
+class Median:
+    """SQLite's aggregate MEDIAN, for the comparison."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def step(self, value: float | None) -> None:
+        """Take a value."""
+        if value is not None:
+            self.values.append(value)
+
+    def finalize(self) -> float | None:
+        """Return the median."""
+        return float(median(self.values)) if self.values else None
+
+
+@pytest.fixture
+def plain() -> Iterator[sqlite3.Connection]:
+    """Hold the same rows in SQLite itself."""
+    connection = sqlite3.connect(":memory:")
+    connection.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
+    columns = ", ".join(f"{name} {AFFINITY[kind]}" for name, kind in COLUMNS.items())
+    connection.execute(f"CREATE TABLE run_harm ({columns})")
+    connection.executemany(
+        f"INSERT INTO run_harm VALUES ({', '.join('?' * len(COLUMNS))})", [tuple(row.values()) for row in runs()]
+    )
+    yield connection
+    connection.close()
+
+
+def engine_of(contract: Contract) -> Engine:
+    """Return an engine that reads the contract's server."""
+    arguments = {"sojourn": {"base_url": contract.url, "page_size": 10_000}}
+    return create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs=arguments)
+
+
+def query(chance: random.Random) -> str:
+    """Return a random question for groups, each with a total order."""
+    parts = [condition(chance) for _ in range(chance.randrange(3))]
+    where = "WHERE " + f" {chance.choice(['AND', 'AND', 'OR'])} ".join(parts) if parts else ""
+    group = chance.choice(["aqm", "study_id", "aqm, study_id", "study_id, synthetic", "aqm || '!'", ""])
+    functions = [
+        "COUNT(*)",
+        "COUNT(harm_ratio)",
+        "MIN(packets)",
+        "MAX(harm_ratio)",
+        "MAX(aqm)",
+        "AVG(harm_ratio)",
+        "MEDIAN(harm_ratio)",
+    ]
+    values = ", ".join(chance.sample(functions, 3))
+    return f"SELECT {values}{', ' + group if group else ''} FROM run_harm {where}" + (
+        f" GROUP BY {group} ORDER BY {group}" if group else ""
+    )
+
+
+def rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Leave out what the order of a sum of doubles decides."""
+    return [tuple(round(value, 12) if isinstance(value, float) else value for value in row) for row in rows]
+
+
+def test_groups_of_the_api_are_those_of_sqlite(contract: Contract, plain: sqlite3.Connection) -> None:
+    chance, changed = random.Random(22), 0
+    with engine_of(contract).connect() as connection:
+        for number in range(150):
+            sql = query(chance)
+            pushed = rewrite(sql)
+            changed += pushed != sql
+            ours = numbers(connection.execute(text(pushed.replace(":", "\\:"))).fetchall())
+            theirs = plain.execute(sql).fetchall()
+            assert rounded(ours) == rounded(theirs), f"query {number}: {sql}\n{pushed}"
+    assert changed > 75, "too few of the questions reach the API as groups for this test to mean anything"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT aqm, harm_ratio FROM run_harm",  # no groups
+        "SELECT aqm, packets FROM run_harm GROUP BY aqm",  # a value of any row
+        "SELECT MAX(CASE WHEN aqm = 'codel' THEN packets END) FROM run_harm GROUP BY study_id",
+        "SELECT aqm, COUNT(DISTINCT run_id) FROM run_harm GROUP BY aqm",
+        "SELECT a.aqm, COUNT(*) FROM run_harm AS a JOIN run_harm AS b ON a.run_id = b.run_id GROUP BY a.aqm",
+        "SELECT aqm || '!', MEDIAN(packets) FROM run_harm GROUP BY aqm || '!'",  # a median does not follow from medians
+        "WITH t AS (SELECT 1 AS a) SELECT a, COUNT(*) FROM t GROUP BY a",
+        "SELECT 1 FROM",
+    ],
+)
+def test_what_the_api_has_no_words_for_stays(sql: str) -> None:
+    assert rewrite(sql) == sql
+
+
+def test_a_query_within_a_query_is_pushed_down() -> None:
+    sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 "
+    sql += "GROUP BY aqm) AS q GROUP BY q.aqm"
+    assert '"run_harm?group=aqm&aggregate=median%3Apackets&synthetic=0"' in rewrite(sql)
+
+
+class ManyRows(Contract):
+    """A server of a million rows, which SQLite holds and groups."""
+
+    columns = {  # noqa: RUF012
+        "study_id": "VARCHAR", "run_id": "BIGINT", "aqm": "VARCHAR", "second": "BIGINT", "delay_ms": "DOUBLE",
+        "exclusion_reason": "VARCHAR",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add("run_delay", self.columns, ["study_id", "run_id"], [])
+        self.held = sqlite3.connect(":memory:", check_same_thread=False)
+        self.held.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
+        self.held.execute(f"CREATE TABLE run_delay ({', '.join(self.columns)})")
+        disciplines = ("codel", "fq_codel", "tail-drop")
+        rows = (
+            ("s1", number, disciplines[number % 3], number % 500, float(number % 997), None if number % 10 else "broke")
+            for number in range(ROWS)
+        )
+        self.held.executemany("INSERT INTO run_delay VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def rows(self, name: str, query: list[tuple[str, str]]) -> Any:
+        """Return the groups; a question for rows as they are is answered with all of them."""
+        asked = dict(query)
+        group = [column for column in asked.pop("group", "").split(",") if column]
+        aggregates = [part.split(":") for part in asked.pop("aggregate", "").split(",") if ":" in part]
+        is_grouped = bool(group or dict(query).get("aggregate"))
+        assert asked.pop("excluded", "include") == "include"
+        size, start = int(asked.pop("limit")), int(asked.pop("cursor", 0))
+        conditions, values = ["1"], []
+        for parameter in set(asked) - {"select", "order"}:
+            column, _, operator = parameter.partition("__")
+            if operator == "null":
+                conditions.append(f"{column} IS {'NOT ' if asked[parameter] == 'false' else ''}NULL")
+                continue
+            among = [value for key, value in query if key == parameter]
+            conditions.append(f"{column} IN ({', '.join('?' * len(among))})")
+            values += among
+        named = {f"{function}_{column}": f"{function}({column})" for function, column in aggregates}
+        chosen = dict.fromkeys(group) | {"n": "COUNT(*)"} | named if is_grouped else dict.fromkeys(self.columns)
+        sql = f"SELECT {', '.join(f'{value or key} AS {key}' for key, value in chosen.items())} FROM run_delay"
+        sql += f" WHERE {' AND '.join(conditions)}" + (f" GROUP BY {', '.join(group)}" if group else "")
+        found = self.held.execute(f"{sql} LIMIT {size + 1} OFFSET {start}", values).fetchall()
+        page = [dict(zip(chosen, row, strict=True)) for row in found[:size]]
+        self.rows_sent += len(page)
+        following = str(start + size) if len(found) > size else None
+        return {"build_id": self.build_id, "rows": page, "row_count": len(page), "next_cursor": following}
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[Contract]:
+    """Serve a million rows."""
+    forget_catalogue()
+    contract = ManyRows()
+    with serving(contract):
+        yield contract
+    forget_catalogue()
+
+
+def test_a_dashboard_of_a_million_rows_fetches_thousands(many: Contract) -> None:
+    # What a filter's values, a tile, a bar chart, a line and a table of Superset ask.
+    questions = [
+        "SELECT aqm AS aqm FROM run_delay GROUP BY aqm LIMIT 1000",
+        "SELECT COUNT(*) AS runs FROM run_delay WHERE exclusion_reason IS NULL AND aqm IN ('codel', 'fq_codel')",
+        "SELECT aqm AS aqm, MEDIAN(delay_ms) AS wait FROM run_delay WHERE exclusion_reason IS NULL GROUP BY aqm",
+        "SELECT second AS second, aqm AS aqm, MAX(delay_ms) AS wait FROM run_delay WHERE study_id = 's1' "
+        "GROUP BY second, aqm ORDER BY wait DESC LIMIT 50000",
+    ]
+    with engine_of(many).connect() as connection:
+        answers = [connection.execute(text(rewrite(sql).replace(":", "\\:"))).fetchall() for sql in questions]
+    assert answers[0] == [("codel",), ("fq_codel",), ("tail-drop",)]
+    # Two of three disciplines, and nine of ten rows.
+    assert answers[1] == [(sum(1 for n in range(ROWS) if n % 10 and n % 3 < 2),)]
+    assert [row[1] for row in answers[2]] == [498.0, 498.0, 498.0]
+    assert len(answers[3]) == 1500
+    assert many.rows_sent < 5_000

@@ -1,0 +1,111 @@
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+reconciliations as (
+    select * from {{ ref('int_run_reconciliation') }}
+),
+
+seconds as (
+    select * from {{ ref('int_run_second') }}
+),
+
+packets as (
+    select * from {{ ref('int_queue_packet_with_role') }}
+    where
+        departs_in_window
+        and role in ('app', 'tcp')
+),
+
+timed as (
+    select
+        packets.study_id,
+        packets.run_id,
+        packets.role,
+        {{ integer_divide('packets.departure_utc_ns - runs.window_start_ns', 1000000000) }} as second,
+        packets.packet_index,
+        packets.fate = 'dequeued' as is_dequeued,
+        packets.drop_kind is not null as is_dropped,
+        packets.packet_bytes,
+        case when packets.fate = 'dequeued' then packets.sojourn_ns end as sojourn_ns
+    from packets
+    inner join runs
+        on
+            packets.study_id = runs.study_id
+            and packets.run_id = runs.run_id
+),
+
+ranked as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, role, second
+            order by case when sojourn_ns is null then 1 else 0 end, sojourn_ns, packet_index
+        ) as delay_rank,
+        count(sojourn_ns) over (partition by study_id, run_id, role, second) as delays
+    from timed
+),
+
+counted as (
+    select
+        study_id,
+        run_id,
+        role,
+        second,
+        count(case when is_dequeued then 1 end) as packets,
+        coalesce(sum(case when is_dequeued then packet_bytes end), 0) as bytes,
+        count(case when is_dropped then 1 end) as dropped_packets,
+        max(case when delay_rank = {{ percentile_rank(500, 'delays') }} then sojourn_ns end) as median_ns,
+        max(case when delay_rank = {{ percentile_rank(950, 'delays') }} then sojourn_ns end) as p95_ns,
+        max(sojourn_ns) as maximum_ns
+    from ranked
+    group by study_id, run_id, role, second
+),
+
+roles as (
+    select distinct
+        study_id,
+        run_id,
+        role
+    from counted
+),
+
+-- Every second of the window, so that a second without a packet is a rate of zero and not a gap.
+final as (
+    select
+        roles.study_id,
+        roles.run_id,
+        roles.role,
+        seconds.second,
+        {{ run_dimensions('runs') }},
+        coalesce(counted.packets, 0) as packets,
+        coalesce(counted.dropped_packets, 0) as dropped_packets,
+        cast(coalesce(counted.bytes, 0) * 8 as double) as rate_bps,
+        cast(counted.median_ns as double) / 1000000 as median_ms,
+        cast(counted.p95_ns as double) / 1000000 as p95_ms,
+        cast(counted.maximum_ns as double) / 1000000 as maximum_ms,
+        reconciliations.reconciliation_verdict
+    from roles
+    inner join seconds
+        on
+            roles.study_id = seconds.study_id
+            and roles.run_id = seconds.run_id
+    inner join runs
+        on
+            roles.study_id = runs.study_id
+            and roles.run_id = runs.run_id
+    left join counted
+        on
+            roles.study_id = counted.study_id
+            and roles.run_id = counted.run_id
+            and roles.role = counted.role
+            and seconds.second = counted.second
+    left join reconciliations
+        on
+            roles.study_id = reconciliations.study_id
+            and roles.run_id = reconciliations.run_id
+)
+
+select * from final
