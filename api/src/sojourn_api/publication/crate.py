@@ -13,7 +13,7 @@ from sojourn_api.publication.croissant import PARQUET, citation_text
 from sojourn_api.publication.declaration import Input, Publication
 
 CRATE = "ro-crate-metadata.json"
-_TERMS = ("contentHash", "decoderVersion", "modifiedNs", "partOf", "derived", "fingerprint", "ingestStatus", "engine")
+_TERMS = ("contentHash", "decoderVersion", "modifiedNs", "partOf", "duplicateOf", "derived", "fingerprint", "ingestStatus", "engine")
 _CONTEXT: list[Any] = [
     "https://w3id.org/ro/crate/1.1/context",
     {"sha256": "https://schema.org/sha256", **{term: f"urn:sojourn:term:{term}" for term in _TERMS}},
@@ -169,6 +169,7 @@ def _input(number: int, one: Input) -> Entity:
         # A text: readers of JSON lose the last digits of numbers of this length.
         "modifiedNs": None if one.modified_ns is None else str(one.modified_ns),
         "partOf": one.part_of,
+        "duplicateOf": one.duplicate_of,
         "derived": one.derived or None,
     }
     entity = {"@id": f"#input-{number}", "@type": "CreativeWork", "name": one.path or f"input {number}"}

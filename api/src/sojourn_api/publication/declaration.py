@@ -68,8 +68,9 @@ class Input:
     """A source of the build by the SHA-256 of its plain content.
 
     Where the mart of outcomes is published, ``path``, ``modified_ns`` (UTC epoch) and the rest are as it has them;
-    else only what `build.json` says without the path. ``part_of`` is the recording that a file is a part of, and
-    ``derived`` that it is no file but a reading of several.
+    else only what `build.json` says without the path. ``part_of`` is the recording that a file is a part of,
+    ``duplicate_of`` the path that holds the facts of the same content, and ``derived`` says that it is a reading of
+    several files.
     """
 
     content_hash: str | None
@@ -80,6 +81,7 @@ class Input:
     size_bytes: int | None = None
     modified_ns: int | None = None
     part_of: str | None = None
+    duplicate_of: str | None = None
     derived: bool = False
 
 

@@ -60,7 +60,7 @@ DECLARED = (
         "Queuing delay of connections, by quantile",
         "Quantiles over connections of each data set and period; connections is their number.",
         "connection_queuing_delay_quantile",
-        "period_kind=month&quantile_ratio__in=0.5,0.95,0.99&select=dataset,period,synthetic,rtt_basis,"
+        "period_kind=all&quantile_ratio__in=0.5,0.95,0.99&select=dataset,period,synthetic,rtt_basis,"
         "access_technology,quantile_ratio,queuing_delay_ms,connections,is_upper_bound",
         "table",
         frozenset({"period_kind", "quantile_ratio", "queuing_delay_ms", "connections", "is_upper_bound"}),

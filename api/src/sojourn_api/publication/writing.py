@@ -166,6 +166,7 @@ def _inputs_of_outcomes(snapshot: Path, catalogue: Catalogue) -> tuple[Input, ..
             size_bytes=row.get("size_bytes"),
             modified_ns=row.get("modified_ns"),
             part_of=row.get("part_of"),
+            duplicate_of=row.get("duplicate_of"),
             derived=row["source_path"] in recordings or row.get("format") in _DERIVED_FORMATS,
         )
         for row in sorted(rows, key=lambda row: (row["source_path"], row["content_hash"] or ""))
