@@ -5,6 +5,7 @@ Source: MLCommons Croissant format specification 1.1.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sojourn_api.catalogue import Column, kind_of
@@ -12,6 +13,9 @@ from sojourn_api.publication.declaration import DATA, Publication, PublishedData
 
 CROISSANT = "croissant.json"
 PARQUET = "application/vnd.apache.parquet"
+#: Loaders of Croissant know Parquet by the name that it had before it was registered.
+_PARQUET_OF_LOADERS = "application/x-parquet"
+_RELEASE = re.compile(r"^\d+\.\d+\.\d+$")
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -74,7 +78,7 @@ def croissant(publication: Publication) -> dict[str, Any]:
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": publication.title,
         "description": publication.description,
-        "version": publication.build_id,
+        "version": _version(publication),
         "datePublished": publication.date,
         "creator": [{"@type": "sc:Organization", "name": author} for author in publication.authors],
         "citeAs": citation_text(publication),
@@ -86,6 +90,13 @@ def croissant(publication: Publication) -> dict[str, Any]:
     if licences:
         document["license"] = licences if len(licences) > 1 else licences[0]
     return document
+
+
+def _version(publication: Publication) -> str:
+    # Croissant recommends semantic versions, in which the build is what follows the plus sign.
+    if _RELEASE.match(publication.sojourn_version):
+        return f"{publication.sojourn_version}+{publication.build_id}"
+    return publication.build_id
 
 
 def citation_text(publication: Publication) -> str:
@@ -103,7 +114,7 @@ def _distribution(publication: Publication, dataset: PublishedDataset) -> list[d
             "name": file.path,
             "contentUrl": publication.address_of(file.path),
             "contentSize": f"{file.bytes} B",
-            "encodingFormat": PARQUET,
+            "encodingFormat": _PARQUET_OF_LOADERS,
             "sha256": file.sha256,
         }
         for file in dataset.files
@@ -116,7 +127,7 @@ def _distribution(publication: Publication, dataset: PublishedDataset) -> list[d
         "name": f"{dataset.name}-files",
         "description": f"The files of {dataset.name}; their names are in the order of the rows.",
         "containedIn": [{"@id": file.path} for file in dataset.files],
-        "encodingFormat": PARQUET,
+        "encodingFormat": _PARQUET_OF_LOADERS,
         "includes": f"{DATA}/{dataset.name}.parquet/*.parquet",
     }
     return [*files, several]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from sojourn_api.catalogue import Catalogue
+from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.publication.checksums import CHECKSUMS, files_in, read_checksums, write_checksums
 from sojourn_api.publication.citation import CITATION, LICENCES, citation_file, licences_page
 from sojourn_api.publication.crate import CRATE, crate
@@ -100,7 +100,7 @@ def declare(order: Order, folder: Path | None) -> Publication:
         build_id=pointer.build_id,
         build=build,
         title=title,
-        description=_description(studies, build, order.choice),
+        description=_description(studies, chosen.datasets, build, order.choice),
         authors=order.authors or (f"The authors of {', '.join(study.name for study in studies) or title}",),
         date=order.date or date.fromisoformat(pointer.published_at[:10]).isoformat(),
         url=order.url,
@@ -133,13 +133,15 @@ def _title(studies: Sequence[Study], build_id: str) -> str:
     return names[0] if len(names) == 1 else f"{names[0]}, and {len(names) - 1} more studies"
 
 
-def _description(studies: Sequence[Study], build: Mapping[str, Any], choice: Choice) -> str:
+def _description(
+    studies: Sequence[Study], datasets: Sequence[Dataset], build: Mapping[str, Any], choice: Choice
+) -> str:
     version = build.get("sojourn_version")
     text = "Marts of queuing delay, flow-rate equality, harm and quality of experience, built by Sojourn"
     text += f" {version}." if version else "."
     if studies:
         text += f" Studies: {'; '.join(study.name for study in studies)}."
-    if any(study.synthetic for study in studies):
+    if any("synthetic" in dataset.by_name for dataset in datasets):
         text += " Rows whose column synthetic is true were generated, not measured."
     return text if choice.whole else f"{text} This is a choice of the build's datasets or studies."
 
