@@ -29,7 +29,8 @@ PACKAGE = """
 import json, sys
 from frictionless import Package
 report = Package.validate_descriptor(sys.argv[1])
-print(json.dumps({"valid": report.valid, "errors": report.flatten(["note"]), "names": Package(sys.argv[1]).resource_names}))
+names = Package(sys.argv[1]).resource_names
+print(json.dumps({"valid": report.valid, "errors": report.flatten(["note"]), "names": names}))
 """
 
 
@@ -41,13 +42,16 @@ def run(*command: object, status: int = 0) -> str:
 
 def test_croissant_is_valid_and_gives_the_rows(site: Path, publication_tools: Path) -> None:
     said = run(publication_tools / "mlcroissant", "validate", "--jsonld", site / "croissant.json")
-    assert "Done" in said and "error" not in said.lower()
+    assert "Done" in said
+    assert "error" not in said.lower()
     load = (
         "import sys, mlcroissant as m;"
         "print(sum(1 for _ in m.Dataset(jsonld=sys.argv[1]).records(record_set='run_harm')))"
     )
     rows = {one["name"]: one["rows"] for one in json.loads((site / "catalog.json").read_bytes())["datasets"]}
-    assert run(publication_tools / "python", "-c", load, site / "croissant.json").splitlines()[0] == str(rows["run_harm"])
+    assert run(publication_tools / "python", "-c", load, site / "croissant.json").splitlines()[0] == str(
+        rows["run_harm"]
+    )
 
 
 def test_a_broken_croissant_is_not_valid(site: Path, publication_tools: Path) -> None:
@@ -73,7 +77,8 @@ def test_the_crate_is_valid_and_a_missing_file_is_not(site: Path, publication_to
     )  # fmt: skip
     run(*command)
     told = json.loads(report.read_bytes())
-    assert told["passed"] and told["issues"] == []
+    assert told["passed"]
+    assert told["issues"] == []
     (site / "data" / "run.parquet").unlink()
     run(*command, status=1)
 

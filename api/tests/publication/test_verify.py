@@ -32,7 +32,8 @@ def test_a_missing_and_an_added_file_are_found(site: Path, commands: Any) -> Non
     (site / "data" / "run.parquet").unlink()
     (site / "more.txt").write_text("more")
     said = commands.run("verify", site, status=1)
-    assert "data/run.parquet is missing" in said and "more.txt was not published" in said
+    assert "data/run.parquet is missing" in said
+    assert "more.txt was not published" in said
 
 
 def test_a_permalink_gives_what_the_api_gives(site: Path, commands: Any, serve: Any) -> None:

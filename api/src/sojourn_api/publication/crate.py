@@ -13,7 +13,17 @@ from sojourn_api.publication.croissant import PARQUET, citation_text
 from sojourn_api.publication.declaration import Input, Publication
 
 CRATE = "ro-crate-metadata.json"
-_TERMS = ("contentHash", "decoderVersion", "modifiedNs", "partOf", "duplicateOf", "derived", "fingerprint", "ingestStatus", "engine")
+_TERMS = (
+    "contentHash",
+    "decoderVersion",
+    "modifiedNs",
+    "partOf",
+    "duplicateOf",
+    "derived",
+    "fingerprint",
+    "ingestStatus",
+    "engine",
+)
 _CONTEXT: list[Any] = [
     "https://w3id.org/ro/crate/1.1/context",
     {"sha256": "https://schema.org/sha256", **{term: f"urn:sojourn:term:{term}" for term in _TERMS}},

@@ -67,7 +67,9 @@ def write_database(folder: Path, publication: Publication) -> None:
         connection.execute(f"set variable {VARIABLE} = {literal(str(folder))}")
         connection.execute(f"attach {literal(str(folder / DATABASE))} as p (storage_version '{STORAGE_VERSION}')")
         connection.execute("use p")
-        connection.execute("create table catalogue_dataset (dataset varchar, grain varchar, key varchar[], rows bigint)")
+        connection.execute(
+            "create table catalogue_dataset (dataset varchar, grain varchar, key varchar[], rows bigint)"
+        )
         connection.execute(
             "create table catalogue_column (dataset varchar, column_name varchar, type varchar, unit varchar,"
             " nullable boolean, description varchar)"

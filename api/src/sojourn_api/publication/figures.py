@@ -43,9 +43,16 @@ DECLARED = (
     _boxes("Throughput harm to the application", _OVER_RUNS, "run_harm", "harm_ratio", "role=app", _SETTING),
     _boxes("Flow-rate equality", _OVER_RUNS, "run_flow_rate_equality", "flow_rate_equality", "", _SETTING),
     _boxes("Utilisation of the bottleneck", _OVER_RUNS, "run_utilisation", "utilisation_mean_ratio", "", _SETTING),
-    _boxes("Voice quality (MOS of the E-model)", _OVER_RUNS, "run_voice_quality", "mos", "", f"{_SETTING},qoe_model_id"),
     _boxes(
-        "Delay under load, as tools measured it", _OVER_RUNS, "run_load_delay", "loaded_median_ms", "", "study_id,queue_label,role,delay_basis"
+        "Voice quality (MOS of the E-model)", _OVER_RUNS, "run_voice_quality", "mos", "", f"{_SETTING},qoe_model_id"
+    ),
+    _boxes(
+        "Delay under load, as tools measured it",
+        _OVER_RUNS,
+        "run_load_delay",
+        "loaded_median_ms",
+        "",
+        "study_id,queue_label,role,delay_basis",
     ),
     Figure(
         "What each queue changes for the application, compared with the baseline",

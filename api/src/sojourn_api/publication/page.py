@@ -128,13 +128,16 @@ def _boxes(drawn: DrawnFigure) -> str:
         marks.append(f'<line class="axis" x1="{x(value)}" x2="{x(value)}" y1="4" y2="{height - 34}"/>')
         marks.append(f'<text class="soft" x="{x(value)}" y="{height - 20}" text-anchor="middle">{value:.4g}</text>')
     middle = _LABELS + plot / 2
-    marks.append(f'<text class="soft" x="{middle}" y="{height - 4}" text-anchor="middle">{escape(unit or column)}</text>')
+    marks.append(
+        f'<text class="soft" x="{middle}" y="{height - 4}" text-anchor="middle">{escape(unit or column)}</text>'
+    )
     for number, (row, (q05, q25, median, q75, q95)) in enumerate(zip(rows, values, strict=True)):
         y = _ROW * number + 16
         label = " · ".join(str(row[name]) for name in drawn.figure.group if row[name] is not None)
         short = label if len(label) <= 48 else "…" + label[-47:]
         marks += [
-            f'<text x="{_LABELS - 8}" y="{y + 4}" text-anchor="end"><title>{escape(label)}</title>{escape(short)}</text>',
+            f'<text x="{_LABELS - 8}" y="{y + 4}" text-anchor="end">'
+            f"<title>{escape(label)}</title>{escape(short)}</text>",
             f'<line class="whisker" x1="{x(q05)}" x2="{x(q95)}" y1="{y}" y2="{y}"/>',
             f'<rect class="box" x="{x(q25)}" y="{y - 7}" width="{max(round(x(q75) - x(q25), 1), 1)}" height="14"/>',
             f'<line class="median" x1="{x(median)}" x2="{x(median)}" y1="{y - 8}" y2="{y + 8}"/>',
@@ -152,7 +155,9 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
         return f"<td>{'' if value is None else escape(str(value))}</td>"
 
     return [
-        '<div class="wide"><table><thead><tr>' + "".join(f"<th>{escape(head)}</th>" for head in heads) + "</tr></thead>",
+        '<div class="wide"><table><thead><tr>'
+        + "".join(f"<th>{escape(head)}</th>" for head in heads)
+        + "</tr></thead>",
         *("<tr>" + "".join(cell(value) for value in row) + "</tr>" for row in rows),
         "</table></div>",
     ]

@@ -1,7 +1,8 @@
 """Permalinks: a figure named by build, dataset, filter and aggregate, in the query language of the API.
 
 ``BUILD/DATASET?QUERY``, where ``DATASET?QUERY`` is what ``/v1/datasets/DATASET/rows?QUERY`` of the API takes. It is the
-fragment of the figure's address on the index page, so ``https://host/folder/index.html#BUILD/DATASET?QUERY`` is one too.
+fragment of the figure's address on the index page, so the address ``https://host/index.html#BUILD/DATASET?QUERY`` is
+one too.
 """
 
 from __future__ import annotations
@@ -138,9 +139,7 @@ class Rows:
 def _plain(table: pa.Table) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = table.to_pylist()
     simple = (str, int, float, bool, type(None))
-    return [
-        {name: value if isinstance(value, simple) else str(value) for name, value in row.items()} for row in rows
-    ]
+    return [{name: value if isinstance(value, simple) else str(value) for name, value in row.items()} for row in rows]
 
 
 def _escaped(path: Path) -> str:

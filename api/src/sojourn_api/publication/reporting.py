@@ -73,8 +73,8 @@ def _tell(publication: Publication, out: Path, verb: str) -> None:
     if paths:
         typer.echo(f"the paths of {len(paths)} inputs are published, such as {paths[0]}")
     typer.echo(
-        f"{verb} build {publication.build_id} to {out}: {len(publication.datasets)} datasets, {publication.rows:,} rows, "
-        f"{publication.bytes:,} bytes of Parquet{bound}, and documents"
+        f"{verb} build {publication.build_id} to {out}: {len(publication.datasets)} datasets, "
+        f"{publication.rows:,} rows, {publication.bytes:,} bytes of Parquet{bound}, and documents"
     )
 
 

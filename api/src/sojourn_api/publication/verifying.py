@@ -92,7 +92,9 @@ def _document(folder: Path, name: str) -> Any:
     try:
         return json.loads((folder / name).read_bytes())
     except (OSError, ValueError) as error:
-        raise PublicationError(f"{folder / name} cannot be read; expected a folder that `sojourn publish` wrote") from error
+        raise PublicationError(
+            f"{folder / name} cannot be read; expected a folder that `sojourn publish` wrote"
+        ) from error
 
 
 def check(folder: Path) -> Checked:
@@ -143,7 +145,9 @@ def recompute(folder: Path, text: str) -> tuple[Permalink, Answer]:
     opened = OpenedPublication.read(folder)
     permalink = parse_permalink(text)
     if permalink.build_id not in (None, opened.build_id):
-        raise PublicationError(f"{permalink} is of build {permalink.build_id}; this publication is of {opened.build_id}")
+        raise PublicationError(
+            f"{permalink} is of build {permalink.build_id}; this publication is of {opened.build_id}"
+        )
     with opened.rows() as rows:
         return Permalink(opened.build_id, permalink.dataset, permalink.query), rows.answer(permalink)
 

@@ -118,10 +118,12 @@ def _studies(snapshot: Path, catalogue: Catalogue, choice: Choice) -> tuple[Stud
     rows: list[dict[str, Any]] = []
     if "study" in known:
         rows = [row for path in sources(snapshot, known["study"]) for row in pq.read_table(path).to_pylist()]
-    found = {row["study_id"]: Study(*(row.get(name) for name in _STUDY_COLUMNS)) for row in rows}
+    found = {row["study_id"]: Study(**{name: row.get(name) for name in _STUDY_COLUMNS}) for row in rows}
     missing = next((name for name in choice.studies or () if name not in found), None)
     if missing is not None:
-        raise PublicationError(f"--studies: {missing!r} is not a study of this build; expected {', '.join(sorted(found))}")
+        raise PublicationError(
+            f"--studies: {missing!r} is not a study of this build; expected {', '.join(sorted(found))}"
+        )
     wanted = sorted(found) if choice.studies is None else choice.studies
     return tuple(found[study_id] for study_id in wanted)
 

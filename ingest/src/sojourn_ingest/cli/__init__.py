@@ -30,7 +30,8 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         help="How long do packets wait, who gets the bandwidth, who is harmed, and does anyone notice?\n\n"
         "The usual order is sojourn ingest (files into the lake), sojourn build "
-        "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP).",
+        "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP) or sojourn publish "
+        "(the snapshot as a folder for a static host).",
         # Typer's boxes take as much CPU time as all else that a help or an error in an argument needs.
         rich_markup_mode=None,
     )
@@ -45,7 +46,9 @@ def application() -> typer.Typer:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
     # The order in which people use them.
-    order = {"run": 0, "ingest": 1, "build": 2, "serve": 3, "forget": 4}
+    order = {
+        name: place for place, name in enumerate(("run", "ingest", "build", "serve", "publish", "merge", "forget"))
+    }
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app

@@ -150,8 +150,9 @@ def ingest(
     if root is not None and crate is not None:
         raise typer.BadParameter("the crate says what is recorded; give one of the two", param_hint="--root or --crate")
     if engine == "spark" and (root is not None or crate is not None):
-        raise typer.BadParameter("does not go with --engine spark, whose tasks record paths as they are",
-                                 param_hint="--root or --crate")
+        raise typer.BadParameter(
+            "does not go with --engine spark, whose tasks record paths as they are", param_hint="--root or --crate"
+        )
     from sojourn_ingest.cli.ingesting import IngestOptions, run_ingest
 
     run_ingest(

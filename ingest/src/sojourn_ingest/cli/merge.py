@@ -17,10 +17,10 @@ def merge(
     sources: Annotated[
         list[Path], typer.Argument(metavar="VAR VAR…", help="Folders of everything generated, two or more.")
     ],
-    into: Annotated[Path, typer.Option(metavar="VAR", help="Folder of the merged installation: new, or of this merge.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be merged, and write nothing.")
-    ] = False,
+    into: Annotated[
+        Path, typer.Option(metavar="VAR", help="Folder of the merged installation: new, or of this merge.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be merged, and write nothing.")] = False,
     forgotten_checked: Annotated[
         bool,
         typer.Option(
