@@ -43,7 +43,7 @@ from sojourn_snapshot.files import MartFile, write_files
 from sojourn_snapshot.pointer import Pointer, read_pointer
 
 OUTCOMES = "ingest_outcome"
-_STUDY_COLUMNS = ("study_id", "title", "description", "citation", "licence", "url", "synthetic")
+_STUDY_TEXTS = ("title", "description", "citation", "licence", "url", "synthetic")
 _DERIVED_FORMATS = ("capture_pair",)
 
 
@@ -118,7 +118,7 @@ def _studies(snapshot: Path, catalogue: Catalogue, choice: Choice) -> tuple[Stud
     rows: list[dict[str, Any]] = []
     if "study" in known:
         rows = [row for path in sources(snapshot, known["study"]) for row in pq.read_table(path).to_pylist()]
-    found = {row["study_id"]: Study(**{name: row.get(name) for name in _STUDY_COLUMNS}) for row in rows}
+    found = {row["study_id"]: Study(row["study_id"], *map(row.get, _STUDY_TEXTS)) for row in rows}
     missing = next((name for name in choice.studies or () if name not in found), None)
     if missing is not None:
         raise PublicationError(
