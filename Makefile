@@ -115,7 +115,7 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards ## Install what tests need beside: Chromium, tshark and cpio, from Debian's packages, flent, and validators
+setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need beside: Chromium, tshark and cpio, from Debian's packages, flent, and validators
 	@infra/setup/debian-packages.sh chromium tshark cpio
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
@@ -219,6 +219,15 @@ docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in th
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
+
+.PHONY: site
+site: setup site-generator ## Build the documentation site into var/site, which opens without a server
+	@.venv/bin/python infra/site/build.py --out $(SOJOURN_VAR)/site
+
+.PHONY: site-generator
+site-generator:
+	@$(UV) venv --quiet --allow-existing var/tools/zensical
+	@$(UV) pip install --quiet --python var/tools/zensical/bin/python zensical==0.0.73
 
 .PHONY: figures
 figures: setup ## Run the notebooks over the reference data; writes docs/figures

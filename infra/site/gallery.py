@@ -1,0 +1,72 @@
+"""The gallery: each figure that a notebook draws, with the code that draws it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+QUOTED = re.compile(r"""["']([\w-]+)["']""")
+
+
+def gallery(root: Path, figures: Path) -> str:
+    """Return the page, and copy its figures into a folder beside it.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the project; ``notebooks`` and ``docs/figures`` are read below it.
+    figures : Path
+        Where the figures go.
+
+    Raises
+    ------
+    ValueError
+        When a figure is kept that no notebook draws.
+    """
+    kept = {path.stem: path for path in sorted((root / "docs" / "figures").glob("*.png"))}
+    figures.mkdir(parents=True, exist_ok=True)
+    lines = [
+        "# Gallery",
+        "",
+        "Figures of the studies, each with the code that draws it from the HTTP API (generated from the notebooks). "
+        "`make figures` draws them all.",
+        "",
+    ]
+    for notebook in sorted((root / "notebooks").glob("*.ipynb")):
+        lines += _chapter(notebook, kept, figures)
+    if kept:
+        raise ValueError(f"no notebook draws docs/figures/{', '.join(kept)}")
+    return "\n".join(lines) + "\n"
+
+
+def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
+    """Return the lines of one notebook; the figures found in it are taken out of ``kept``."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    lines: list[str] = []
+    told = ""
+    for number, cell in enumerate(cells):
+        source = "".join(cell["source"])
+        if number == 0:
+            title, _, rest = source.partition("\n")
+            lines += [f"#{title}", "", rest.strip(), ""]
+        elif cell["cell_type"] == "markdown":
+            told = re.sub(r"^(#+) ", r"#\1 ", source, flags=re.MULTILINE)
+        elif number == 1:
+            lines += _folded("What the figures below start with", source)
+        else:
+            names = [name for name in QUOTED.findall(source) if name in kept]
+            if not names:
+                continue
+            lines += [told, ""]
+            told = ""
+            for name in names:
+                shutil.copyfile(kept.pop(name), figures / f"{name}.png")
+                lines += [f"![{name}](figures/{name}.png)", ""]
+            lines += _folded("Code", source)
+    return lines
+
+
+def _folded(title: str, code: str) -> list[str]:
+    return [f'??? note "{title}"', "", "    ```python", *(f"    {line}" for line in code.splitlines()), "    ```", ""]

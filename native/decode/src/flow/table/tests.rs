@@ -1,0 +1,149 @@
+use super::*;
+use crate::packet::tcp_options::TcpOptions;
+use crate::packet::types::TcpSegment;
+
+fn packet(forward: bool, sequence: u32, flags: u16) -> Packet<'static> {
+    let ends = [1u8, 2].map(|host| Endpoint {
+        address: [10, 0, 0, host].into(),
+        port: 1000 + u16::from(host),
+    });
+    Packet {
+        source: ends[usize::from(!forward)],
+        destination: ends[usize::from(forward)],
+        protocol: 6,
+        ecn: 0,
+        payload_bytes: 10,
+        tunnels: Tunnels::default(),
+        ip_id: 0,
+        hop_limit: 64,
+        ip_payload: &[],
+        transport: Transport::Tcp(TcpSegment {
+            sequence,
+            acknowledgement: 0,
+            flags,
+            window: 1,
+            checksum: 0,
+            options: TcpOptions::default(),
+        }),
+    }
+}
+
+fn table(idle_ns: i64, flows: usize) -> FlowTable {
+    FlowTable::new(1, Bounds { idle_ns, flows })
+}
+
+fn flows(mut table: FlowTable) -> Vec<Flow> {
+    table.finish();
+    table.take_ended()
+}
+
+fn from_port(port: u16, flags: u16) -> Packet<'static> {
+    let mut packet = packet(true, 1, flags);
+    packet.source.port = port;
+    packet
+}
+
+#[test]
+fn the_sender_of_the_first_packet_is_the_initiator() {
+    for forward in [true, false] {
+        let mut table = table(1_000_000, 100);
+        table.packet(&packet(forward, 0, 0), 10, 64);
+        table.packet(&packet(!forward, 0, 0), 20, 100);
+        table.packet(&packet(forward, 10, 0), 30, 64);
+        let flows = flows(table);
+        assert_eq!(flows.len(), 1);
+        assert_eq!(flows[0].initiator, packet(forward, 0, 0).source);
+        assert_eq!(
+            (flows[0].traffic.fwd.packets, flows[0].traffic.fwd.bytes),
+            (2, 128)
+        );
+        assert_eq!(
+            (flows[0].traffic.rev.packets, flows[0].traffic.rev.bytes),
+            (1, 100)
+        );
+        assert_eq!((flows[0].first_ns, flows[0].last_ns), (10, 30));
+    }
+}
+
+#[test]
+fn ports_used_again_after_a_close_are_another_flow() {
+    let mut table = table(1_000_000, 100);
+    table.packet(&packet(true, 1, TcpSegment::SYN), 0, 64);
+    table.packet(&packet(false, 1, TcpSegment::RST), 1, 64);
+    table.packet(&packet(true, 9000, TcpSegment::SYN), 2, 64);
+    table.packet(&packet(true, 9001, 0), 3, 64);
+    let packets: Vec<_> = flows(table)
+        .iter()
+        .map(|flow| (flow.id, flow.traffic.fwd.packets))
+        .collect();
+    assert_eq!(packets, [(0, 1), (1, 2)]);
+}
+
+#[test]
+fn a_silent_flow_ends_and_its_ports_begin_another() {
+    let mut table = table(1000, 100);
+    table.packet(&from_port(1, 0), 0, 64);
+    table.packet(&from_port(2, 0), 900, 64);
+    table.packet(&from_port(2, 0), 1001, 64);
+    table.packet(&from_port(1, 0), 1002, 64);
+    let found: Vec<_> = flows(table)
+        .iter()
+        .map(|flow| (flow.id, flow.end_reason))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (0, EndReason::Idle),
+            (1, EndReason::CaptureEnd),
+            (2, EndReason::CaptureEnd)
+        ]
+    );
+}
+
+#[test]
+fn of_too_many_flows_one_that_is_over_gives_way_first_then_the_most_silent() {
+    let mut table = table(1_000_000, 2);
+    table.packet(&from_port(1, 0), 0, 64);
+    table.packet(&from_port(2, TcpSegment::RST), 1, 64);
+    table.packet(&from_port(3, 0), 2, 64);
+    table.packet(&from_port(1, 0), 3, 64);
+    table.packet(&from_port(4, 0), 4, 64);
+    let found: Vec<_> = flows(table)
+        .iter()
+        .map(|flow| (flow.initiator.port, flow.end_reason))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (2, EndReason::Evicted),
+            (3, EndReason::Evicted),
+            (1, EndReason::CaptureEnd),
+            (4, EndReason::CaptureEnd)
+        ]
+    );
+}
+
+#[test]
+fn the_lists_hold_every_open_flow_in_any_order_of_packets() {
+    let mut table = table(50, 20);
+    let mut state = 7u64;
+    for time_ns in 0..20_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let flags = if state >> 60 == 0 { TcpSegment::RST } else { 0 };
+        table.packet(&from_port((state >> 40) as u16 % 60, flags), time_ns, 64);
+        let mut seen = 0;
+        for list in table.lists {
+            let mut place = list.oldest;
+            let mut before = i64::MIN;
+            while place != NONE {
+                let slot = table.slot(place).unwrap();
+                assert!(slot.touched_ns >= before);
+                before = slot.touched_ns;
+                seen += 1;
+                place = slot.next;
+            }
+        }
+        assert_eq!(seen, table.open.len());
+        assert!(seen <= 20);
+    }
+}

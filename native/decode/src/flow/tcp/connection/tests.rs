@@ -1,0 +1,394 @@
+use super::*;
+use crate::packet::tcp_options::{TcpOptions, Timestamps};
+use Direction::{Fwd, Rev};
+
+const MS: i64 = 1_000_000;
+
+fn segment(sequence: u32, acknowledgement: u32, flags: u16) -> TcpSegment {
+    TcpSegment {
+        sequence,
+        acknowledgement,
+        flags,
+        window: 1000,
+        checksum: 0,
+        options: TcpOptions::default(),
+    }
+}
+
+fn pass(
+    connection: &mut TcpConnection,
+    direction: Direction,
+    segment: &TcpSegment,
+    payload_bytes: u32,
+    time_ns: i64,
+) {
+    let passing = Passing {
+        payload_bytes,
+        ip_id: 0,
+        ecn: 0,
+        time_ns,
+    };
+    connection.packet(direction, segment, &passing);
+}
+
+fn data(connection: &mut TcpConnection, sequence: u32, length: u32, time_ms: i64) {
+    pass(connection, Fwd, &segment(sequence, 0, 0), length, time_ms * MS);
+}
+
+fn ack(connection: &mut TcpConnection, acknowledgement: u32, time_ms: i64) {
+    pass(
+        connection,
+        Rev,
+        &segment(1, acknowledgement, TcpSegment::ACK),
+        0,
+        time_ms * MS,
+    );
+}
+
+#[test]
+fn an_acknowledgement_samples_the_last_segment_it_covers() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 10);
+    ack(&mut connection, 200, 30);
+    let rtt = &connection.directions.fwd.rtt;
+    assert_eq!((rtt.samples(), rtt.min_us()), (1, Some(20_000)));
+}
+
+#[test]
+fn a_retransmitted_segment_gives_no_sample_and_later_ones_do() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 1);
+    data(&mut connection, 100, 50, 300);
+    ack(&mut connection, 200, 350);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+    data(&mut connection, 200, 50, 360);
+    ack(&mut connection, 250, 400);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 1);
+    assert_eq!(connection.directions.fwd.retransmitted_packets, 1);
+}
+
+#[test]
+fn a_segment_covered_in_passing_gives_no_sample() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 1);
+    ack(&mut connection, 170, 20);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+    ack(&mut connection, 200, 30);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+}
+
+#[test]
+fn a_filled_hole_is_sampled_and_what_waited_for_it_is_not() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 200, 50, 1);
+    data(&mut connection, 150, 50, 5);
+    ack(&mut connection, 250, 30);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 200, 50, 1);
+    data(&mut connection, 150, 50, 5);
+    ack(&mut connection, 200, 30);
+    assert_eq!(connection.directions.fwd.rtt.min_us(), Some(25_000));
+}
+
+#[test]
+fn a_retransmission_of_what_was_acknowledged_is_spurious() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 0);
+    ack(&mut connection, 150, 20);
+    data(&mut connection, 100, 50, 25);
+    data(&mut connection, 150, 50, 26);
+    let fwd = &connection.directions.fwd;
+    assert_eq!(
+        (fwd.retransmitted_packets, fwd.spurious_retransmitted_packets),
+        (2, 1)
+    );
+    assert_eq!(fwd.unique_payload_bytes, 100);
+}
+
+#[test]
+fn duplicate_acknowledgements_are_those_of_outstanding_data() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    for time_ms in [10, 11, 12] {
+        ack(&mut connection, 150, time_ms);
+    }
+    assert_eq!(connection.directions.rev.duplicate_acknowledgements, 0);
+    data(&mut connection, 150, 50, 20);
+    data(&mut connection, 200, 50, 20);
+    for time_ms in [40, 41, 42] {
+        ack(&mut connection, 150, time_ms);
+    }
+    assert_eq!(connection.directions.rev.duplicate_acknowledgements, 3);
+}
+
+#[test]
+fn bytes_that_fill_a_hole_are_unique_once() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 200, 50, 1);
+    data(&mut connection, 120, 60, 2);
+    data(&mut connection, 150, 80, 3);
+    data(&mut connection, 230, 40, 4);
+    assert_eq!(connection.directions.fwd.unique_payload_bytes, 170);
+}
+
+#[test]
+fn what_lies_below_a_start_in_mid_flow_is_not_taken_for_a_retransmission() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 5000, 50, 0);
+    data(&mut connection, 4950, 50, 1);
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (1, 0));
+    assert_eq!(fwd.unique_payload_bytes, 100);
+    assert!(connection.starts_in_mid_flow());
+}
+
+#[test]
+fn timestamps_give_samples_of_their_own() {
+    let mut connection = TcpConnection::default();
+    let stamped = |sequence, acknowledgement, flags, value, echo| TcpSegment {
+        options: TcpOptions {
+            timestamps: Some(Timestamps { value, echo }),
+            ..TcpOptions::default()
+        },
+        ..segment(sequence, acknowledgement, flags)
+    };
+    pass(&mut connection, Fwd, &stamped(100, 0, 0, 7, 0), 50, 0);
+    pass(&mut connection, Fwd, &stamped(100, 0, 0, 9, 0), 50, 200 * MS);
+    for time_ms in [230, 240] {
+        pass(
+            &mut connection,
+            Rev,
+            &stamped(1, 150, TcpSegment::ACK, 1, 9),
+            0,
+            time_ms * MS,
+        );
+    }
+    let fwd = &connection.directions.fwd;
+    assert_eq!(fwd.rtt.samples(), 0);
+    assert_eq!(
+        (fwd.timestamp_rtt.samples(), fwd.timestamp_rtt.min_us()),
+        (1, Some(30_000))
+    );
+}
+
+#[test]
+fn sequence_numbers_may_wrap() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, u32::MAX - 49, 100, 0);
+    data(&mut connection, 50, 100, 1);
+    ack(&mut connection, 150, 21);
+    let fwd = &connection.directions.fwd;
+    assert_eq!(
+        (fwd.rtt.samples(), fwd.rtt.min_us(), fwd.retransmitted_packets),
+        (1, Some(20_000), 0)
+    );
+}
+
+#[test]
+fn a_hole_filled_at_once_is_reordering_and_later_a_retransmission() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 200, 50, 1);
+    data(&mut connection, 150, 50, 2);
+    data(&mut connection, 300, 50, 10);
+    data(&mut connection, 250, 50, 110);
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (1, 1));
+}
+
+#[test]
+fn the_same_bytes_again_are_a_retransmission_however_soon() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 1);
+    data(&mut connection, 100, 50, 1);
+    assert_eq!(connection.directions.fwd.retransmitted_packets, 1);
+}
+
+#[test]
+fn a_hole_can_be_filled_from_its_middle() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 10, 0);
+    data(&mut connection, 200, 10, 0);
+    for start in [150, 110, 160] {
+        data(&mut connection, start, 10, 1);
+    }
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (3, 0));
+}
+
+#[test]
+fn a_keep_alive_is_not_a_retransmission() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 149, 1, 1000);
+    data(&mut connection, 149, 0, 2000);
+    assert_eq!(connection.directions.fwd.retransmitted_packets, 0);
+}
+
+#[test]
+fn the_handshake_is_timed_only_when_nothing_was_repeated() {
+    for repeat in [false, true] {
+        let mut connection = TcpConnection::default();
+        pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+        pass(
+            &mut connection,
+            Rev,
+            &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
+            0,
+            20 * MS,
+        );
+        if repeat {
+            pass(
+                &mut connection,
+                Rev,
+                &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
+                0,
+                21 * MS,
+            );
+        }
+        pass(
+            &mut connection,
+            Fwd,
+            &segment(8, 100, TcpSegment::ACK),
+            0,
+            25 * MS,
+        );
+        assert_eq!(connection.handshake_rtt_ns(), (!repeat).then_some(25 * MS));
+        assert_eq!(connection.directions.fwd.rtt.min_us(), Some(20_000));
+        assert_eq!(connection.directions.rev.rtt.samples(), i64::from(!repeat));
+    }
+}
+
+#[test]
+fn a_new_connection_on_used_ports_is_told_from_a_repeated_syn() {
+    let mut connection = TcpConnection::default();
+    pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+    let again = segment(5000, 0, TcpSegment::SYN);
+    assert!(!connection.is_succeeded_by(Fwd, &again));
+    pass(
+        &mut connection,
+        Fwd,
+        &segment(8, 1, TcpSegment::FIN | TcpSegment::ACK),
+        0,
+        MS,
+    );
+    pass(
+        &mut connection,
+        Rev,
+        &segment(1, 9, TcpSegment::FIN | TcpSegment::ACK),
+        0,
+        MS,
+    );
+    assert!(connection.is_succeeded_by(Fwd, &again));
+    assert!(!connection.is_succeeded_by(Fwd, &segment(7, 0, TcpSegment::SYN)));
+}
+
+#[test]
+fn a_fin_in_a_repeated_segment_is_not_a_byte_of_payload() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 10);
+    let fin = segment(150, 0, TcpSegment::FIN);
+    pass(&mut connection, Fwd, &fin, 50, 300 * MS);
+    assert_eq!(connection.directions.fwd.unique_payload_bytes, 100);
+    let mut in_a_hole = TcpConnection::default();
+    data(&mut in_a_hole, 100, 50, 0);
+    data(&mut in_a_hole, 201, 1, 10);
+    pass(&mut in_a_hole, Fwd, &fin, 50, 11 * MS);
+    pass(&mut in_a_hole, Fwd, &fin, 50, 300 * MS);
+    assert_eq!(in_a_hole.directions.fwd.unique_payload_bytes, 101);
+}
+
+#[test]
+fn a_second_syn_ack_with_another_number_does_not_make_retransmissions_of_what_follows() {
+    let syn_ack = |sequence| segment(sequence, 8, TcpSegment::SYN | TcpSegment::ACK);
+    for (accepted, other) in [(99, 5_000_000), (5_000_000, 99), (5_000_000, 4_000_000_000)] {
+        for order in [[accepted, other], [other, accepted]] {
+            let mut connection = TcpConnection::default();
+            pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
+            for (place, sequence) in order.into_iter().enumerate() {
+                pass(
+                    &mut connection,
+                    Rev,
+                    &syn_ack(sequence),
+                    0,
+                    (20 + place as i64) * MS,
+                );
+            }
+            pass(
+                &mut connection,
+                Fwd,
+                &segment(8, accepted + 1, TcpSegment::ACK),
+                0,
+                30 * MS,
+            );
+            for n in 0..3 {
+                let sent = segment(accepted + 1 + n * 50, 8, TcpSegment::ACK);
+                pass(&mut connection, Rev, &sent, 50, (40 + i64::from(n)) * MS);
+            }
+            let rev = &connection.directions.rev;
+            assert_eq!(
+                (
+                    rev.retransmitted_packets,
+                    rev.out_of_order_packets,
+                    rev.unique_payload_bytes
+                ),
+                (0, 0, 150)
+            );
+            assert_eq!(connection.handshake_rtt_ns(), None);
+        }
+    }
+}
+
+#[test]
+fn what_the_capture_holds_twice_is_a_copy_and_not_a_retransmission() {
+    let with_id = |ip_id, time_ms: i64| Passing {
+        payload_bytes: 50,
+        ip_id,
+        ecn: 0,
+        time_ns: time_ms * MS,
+    };
+    let sent = segment(150, 1, TcpSegment::ACK);
+    let copies = |passings: &[Passing]| {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        for passing in passings {
+            connection.packet(Fwd, &sent, passing);
+        }
+        let fwd = connection.directions.fwd;
+        assert_eq!(fwd.unique_payload_bytes, 100);
+        (fwd.duplicate_packets, fwd.retransmitted_packets)
+    };
+    assert_eq!(copies(&[with_id(9, 1), with_id(9, 2), with_id(9, 90)]), (2, 0));
+    assert_eq!(copies(&[with_id(9, 1), with_id(10, 2)]), (0, 1));
+    assert_eq!(copies(&[with_id(9, 1), with_id(9, 200)]), (0, 1));
+    assert_eq!(copies(&[with_id(0, 1), with_id(0, 1)]), (1, 0));
+    assert_eq!(copies(&[with_id(0, 1), with_id(0, 3)]), (0, 1));
+}
+
+#[test]
+fn a_copied_acknowledgement_is_not_a_duplicate_acknowledgement() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    data(&mut connection, 150, 50, 0);
+    for (ip_id, time_ms) in [(1, 10), (1, 10), (2, 11), (2, 11), (0, 12), (0, 12)] {
+        let passing = Passing {
+            payload_bytes: 0,
+            ip_id,
+            ecn: 0,
+            time_ns: time_ms * MS,
+        };
+        connection.packet(Rev, &segment(1, 150, TcpSegment::ACK), &passing);
+    }
+    let rev = &connection.directions.rev;
+    assert_eq!((rev.duplicate_packets, rev.duplicate_acknowledgements), (2, 3));
+}
