@@ -67,6 +67,8 @@ def write_database(folder: Path, publication: Publication) -> None:
         connection.execute(f"set variable {VARIABLE} = {literal(str(folder))}")
         connection.execute(f"attach {literal(str(folder / DATABASE))} as p (storage_version '{STORAGE_VERSION}')")
         connection.execute("use p")
+        # Which compression DuckDB finds for texts differs from time to time, and with it the bytes of the file.
+        connection.execute("set force_compression = 'uncompressed'")
         connection.execute(
             "create table catalogue_dataset (dataset varchar, grain varchar, key varchar[], rows bigint)"
         )
