@@ -214,11 +214,12 @@ format: ## Format Python, Rust and SQL
 	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
 
 .PHONY: docs
-docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation
+docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation, the OpenAPI document
 	@.venv/bin/python -m sojourn_transforms.dbt.staging models
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
+	@.venv/bin/python infra/openapi_document.py docs/openapi.json
 
 .PHONY: site
 site: setup site-generator ## Build the documentation site into var/site, which opens without a server
@@ -279,6 +280,18 @@ bench-connections: setup ## Connections in the wild against plain SQL, Polars, p
 .PHONY: bench-start
 bench-start: setup ## CPU time until a command says its help, an error, has read a small file, or answers /healthz (a minute)
 	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start
+
+.PHONY: bench-api
+bench-api: setup ## The API under load: 1,000 requests a second, new answers, ROAPI and Datasette, 10 million rows (8 minutes; ROWS)
+	@mkdir -p $(SOJOURN_VAR)/tools/bin
+	@GOBIN=$(SOJOURN_VAR)/tools/bin go install github.com/tsenart/vegeta/v12@v12.13.0
+	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/roapi
+	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/roapi roapi==0.12.7
+	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/datasette
+	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/datasette datasette==0.65 setuptools==80.9.0
+	@.venv/bin/python benchmarks/api_speed.py --folder $(SOJOURN_VAR)/bench-api $(if $(ROWS),--rows $(ROWS)) \
+		--vegeta $(SOJOURN_VAR)/tools/bin/vegeta --roapi $(SOJOURN_VAR)/tools/roapi/bin/roapi \
+		--datasette $(SOJOURN_VAR)/tools/datasette/bin/datasette
 
 .PHONY: bench-spark
 bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)

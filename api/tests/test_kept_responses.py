@@ -40,9 +40,9 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[TestClient], list[str]
         runner = client.app.state.runner
         run = runner.run
 
-        def counting(snapshot: Any, sql: str, parameters: list[Any]) -> Any:
+        def counting(snapshot: Any, sql: str, *others: Any) -> Any:
             ran.append(sql)
-            return run(snapshot, sql, parameters)
+            return run(snapshot, sql, *others)
 
         monkeypatch.setattr(runner, "run", counting)
         return ran

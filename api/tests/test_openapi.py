@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import re
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 from urllib.parse import quote
 
 import pytest
@@ -14,9 +18,12 @@ from sojourn_api.app import create_app
 from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.distribution_statistics import STATISTICS
 from sojourn_api.formats import MEDIA_TYPES
+from sojourn_api.openapi import written
 from sojourn_api.requests.comparisons import LEVELS
+from sojourn_api.responses import ResultDocument
 from sojourn_api.settings import Settings
 from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS
+from sojourn_client import Answers, parameters
 from sojourn_statistics.comparison.metrics import FACTORS
 from sojourn_statistics.comparison.metrics import METRICS as COMPARED
 from sojourn_statistics.significance.multiplicity import CORRECTIONS
@@ -63,6 +70,50 @@ def everything(build: Any, write: Any, tmp_path_factory: pytest.TempPathFactory)
         yield client
 
 
+def test_the_committed_document_is_what_the_service_answers(everything: TestClient, repository: Path) -> None:
+    committed = (repository / "docs" / "openapi.json").read_text(encoding="utf-8")
+    assert committed == written(everything.get("/openapi.json").json()), (
+        "the API changed; judge the change by docs/api.md#stability, then run make docs"
+    )
+
+
+def test_every_reference_in_the_document_leads_somewhere() -> None:
+    references = re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(DOCUMENT))
+    assert any(reference.endswith("/Problem") for reference in references)
+    for reference in references:
+        found: Any = DOCUMENT
+        for part in reference.split("/"):
+            found = found[part]
+        assert found["type"] == "object"
+
+
+def test_the_client_s_types_are_the_document_s_enumerations() -> None:
+    for path, name, alias in (
+        (DISTRIBUTIONS, "metric", parameters.DistributionMetric),
+        (DISTRIBUTIONS, "statistic", parameters.Statistic),
+        (DISTRIBUTIONS, "excluded", parameters.Excluded),
+        (DISTRIBUTIONS, "bins_per_octave", parameters.BinsPerOctave),
+        (COMPARISONS, "metric", parameters.ComparedMetric),
+        (COMPARISONS, "factor", parameters.Factor),
+        (COMPARISONS, "analysis", parameters.Analysis),
+        (COMPARISONS, "correction", parameters.Correction),
+    ):
+        assert [str(value) for value in get_args(alias)] == _parameters(path)[name]["schema"]["enum"], name
+
+
+def test_the_client_s_methods_take_the_parameters_of_their_address() -> None:
+    # A client reads whole answers in a format of its choice.
+    own = {"filters", "format", "limit", "cursor", "name", "metric"}
+    for path, method in (
+        ("/v1/datasets/{name}/rows", Answers.rows),
+        (DISTRIBUTIONS, Answers.distribution),
+        (COMPARISONS, Answers.comparisons),
+    ):
+        taken = inspect.signature(method).parameters.values()
+        keywords = {parameter.name for parameter in taken if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
+        assert keywords == set(_parameters(path)) - own
+
+
 def test_every_address_of_data_has_examples() -> None:
     assert all(len(requests_in(path)) >= 2 for path in OPERATIONS if "format" in _parameters(path))
     assert {path for path, _ in EXAMPLES} >= {DISTRIBUTIONS, COMPARISONS, "/v1/datasets/{name}/rows", "/v1/studies"}
@@ -75,8 +126,9 @@ def test_every_example_is_a_request_that_succeeds(everything: TestClient, path: 
     shown = OPERATIONS[path]["responses"]["200"]["content"].get("application/json", {}).get("example")
     if shown is not None:
         body = response.json()
-        # The document leaves out what is null, as the cursor of a last page is.
-        assert set(body) == {*shown, "next_cursor"}, "the example of an answer has other members than an answer"
+        assert set(body) == set(shown), "the example of an answer has other members than an answer"
+        for answer in (shown, body):
+            ResultDocument.model_validate(answer, strict=True)
         assert body["rows"], "an example that finds nothing explains nothing"
 
 

@@ -76,9 +76,8 @@ class CustomMetadataHook(MetadataHookInterface):
                 entry_points.setdefault(group, {}).update(entries)
             metadata.setdefault("scripts", {}).update(project.get("scripts", {}))
         for (folder, name), extra in EXTRAS.items():
-            declared = _project(folder).get("optional-dependencies", {})
-            if name in declared:
-                extras[extra] = set(_outside(declared[name])) | extras.get(PROJECTS[folder] or "", set())
+            declared = _project(folder)["optional-dependencies"][name]
+            extras[extra] = set(_outside(declared)) | extras.get(PROJECTS[folder] or "", set())
         metadata["dependencies"] = sorted(always)
         metadata["optional-dependencies"] = {extra: sorted(needed - always) for extra, needed in extras.items()}
         metadata["entry-points"] = entry_points

@@ -128,6 +128,17 @@ def test_ingest_build_and_serve_from_another_folder(
     assert str(repository) not in maps
 
 
+def test_a_look_needs_no_extra_checkout_or_project_folder(
+    installed: Path, outside: dict[str, str], sample: Path, tmp_path: Path
+) -> None:
+    capture = sample / "1000k_rtt50_codel_bbr_video_appfirst_rep1" / "after.pcap.xz"
+    command = [installed, "look", capture, "--no-open"]
+    done = subprocess.run(command, env=outside, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["sojourn-look.html"]
+    assert "<svg" in (tmp_path / "sojourn-look.html").read_text(encoding="utf-8")
+
+
 def test_without_the_extra_serve_says_what_to_install(
     wheel: Path, uv: str, outside: dict[str, str], tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         *(
             ((command, "--help"), 0)
             for command in (
+                "look",
                 "ingest",
                 "build",
                 "serve",
@@ -73,6 +74,9 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         (("testbed", "run", "--help"), 0),
         (("ingest", "--nonsense"), 2),
         (("ingest", "missing.pcap"), 2),
+        (("look",), 2),
+        (("look", "missing.pcap"), 2),
+        (("look", ".", "--compare", ".", "."), 2),
         (("ingest", ".", "--addresses", "nonsense"), 2),
         (("build", "--nonsense"), 2),
         (("build", "--engine", "nonsense"), 2),
@@ -100,3 +104,10 @@ def test_an_ingest_loads_arrow_and_no_database_no_pandas_and_no_statistics(tmp_p
 def test_a_build_without_facts_says_so_before_it_loads_dbt_or_statistics(tmp_path: Path) -> None:
     modules = loaded(tmp_path, "build", "--var", str(tmp_path / "var"), status=1)
     assert modules - INGEST == {"duckdb", "sojourn_snapshot", "sojourn_statistics"}
+
+
+def test_a_look_loads_what_draws_and_neither_dbt_nor_pandas_nor_scipy(tmp_path: Path, sample: Path) -> None:
+    log = sorted(sample.glob("*/queue_bpftrace.txt.xz"))[0]
+    modules = loaded(tmp_path, "look", str(log), "--no-open", status=0)
+    assert {"matplotlib", "jinja2", "duckdb"} <= modules
+    assert modules.isdisjoint({"dbt", "pandas", "scipy", "statsmodels", "fastapi", "pyspark", "sojourn_client"})

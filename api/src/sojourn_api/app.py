@@ -14,13 +14,13 @@ from sojourn_api import __version__, problems
 from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
 from sojourn_api.kept_responses import KeptResponses, KeptResponsesMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
-from sojourn_api.openapi import DocumentedApp
+from sojourn_api.openapi import DocumentedApp, operation_id
 from sojourn_api.problems import ProblemError, problem_response
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.routers import catalogue, comparisons, distributions, rows, service
 from sojourn_api.safety import documentation_page
-from sojourn_api.safety.authentication import has_key
+from sojourn_api.safety.authentication import KeyMiddleware
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
 
@@ -66,11 +66,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         # FastAPI's own page loads scripts of another host.
         docs_url=None,
+        generate_unique_id_function=operation_id,
     )
     app.examples = {
-        "/v1/datasets/{name}/rows": rows.EXAMPLES,
-        "/v1/distributions/{metric}": distributions.EXAMPLES,
-        "/v1/comparisons/{metric}": comparisons.EXAMPLES,
+        "/v1/datasets/{name}/rows": rows.SHOWN,
+        "/v1/distributions/{metric}": distributions.SHOWN,
+        "/v1/comparisons/{metric}": comparisons.SHOWN,
     }
     app.state.settings = chosen
     app.state.store = store
@@ -81,7 +82,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.health_threads = CapacityLimiter(2)
     problems.install(app)
     app.add_exception_handler(SnapshotError, _on_snapshot_error)
-    # From the outside in: metrics, kept responses, gzip, zstd. A response that zstd has compressed passes gzip
+    # From the outside in: metrics, keys, kept responses, gzip, zstd. A response that zstd has compressed passes gzip
     # unchanged, and is kept compressed.
     app.add_middleware(ZstdMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=MINIMUM_BYTES, compresslevel=5)
@@ -90,9 +91,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         KeptResponsesMiddleware,
         store=store,
         kept=kept,
-        may_read=lambda headers: not chosen.api_keys or has_key(headers, chosen.api_keys),
         on_kept=measured.kept.inc,
     )
+    app.add_middleware(KeyMiddleware, keys=chosen.keys)
     app.add_middleware(MetricsMiddleware, metrics=measured)
     app.include_router(documentation_page.router)
     for module in (service, catalogue, rows, distributions, comparisons):

@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn_api.compression import accepted_coding
 from sojourn_api.conditional import has_already
+from sojourn_api.safety.authentication import known_key
+from sojourn_api.safety.keys import Key as ApiKey
 from sojourn_api.snapshot import ServedBuild, SnapshotStore
 
 _DATA = "/v1/"
@@ -122,9 +124,6 @@ class KeptResponsesMiddleware:
     app : ASGIApp
     store : SnapshotStore
     kept : KeptResponses
-    may_read : callable
-        Whether the headers of a request have a valid key, or none is needed. Other requests go to the application,
-        which refuses them.
     on_kept : callable
         Called for each response that comes from memory.
     """
@@ -134,13 +133,11 @@ class KeptResponsesMiddleware:
         app: ASGIApp,
         store: SnapshotStore,
         kept: KeptResponses,
-        may_read: Callable[[Headers], bool],
         on_kept: Callable[[], None],
     ) -> None:
         self._app = app
         self._store = store
         self._kept = kept
-        self._may_read = may_read
         self._on_kept = on_kept
         self._under_way: dict[tuple[ServedBuild, Key], asyncio.Event] = {}
 
@@ -149,11 +146,13 @@ class KeptResponsesMiddleware:
         if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].startswith(_DATA):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        if not self._kept.limit_bytes or not self._may_read(headers):
+        reader = known_key(scope)
+        if not self._kept.limit_bytes or reader is None:
+            # Without a valid key the application refuses.
             await self._app(scope, receive, send)
             return
-        key = _key(scope, headers)
+        headers = Headers(scope=scope)
+        key = _key(scope, headers, reader)
         build = self._store.served_build()
         if build is None:
             await self._record(self._store.published_build(), key, scope, receive, send)
@@ -190,10 +189,10 @@ class KeptResponsesMiddleware:
             self._kept.put(build, key, response)
 
 
-def _key(scope: Scope, headers: Headers) -> Key:
+def _key(scope: Scope, headers: Headers, reader: ApiKey) -> Key:
     # As Starlette reads the query string, so that no two requests with different answers have one key.
     items = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    return scope["path"], tuple(sorted(items)), headers.get("accept"), accepted_coding(headers)
+    return scope["path"], tuple(sorted(items)), headers.get("accept"), accepted_coding(headers), reader.scope
 
 
 async def _answer(response: KeptResponse, headers: Headers, scope: Scope, send: Send) -> None:

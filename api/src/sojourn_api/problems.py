@@ -27,12 +27,14 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "unauthorized": Kind(401, "An API key is needed"),
+    "forbidden": Kind(403, "The key does not read this"),
     "not-found": Kind(404, "There is nothing at this address"),
     "unknown-dataset": Kind(404, "There is no such dataset"),
     "unknown-metric": Kind(404, "There is no such metric"),
     "method-not-allowed": Kind(405, "The method is not allowed here"),
     "not-acceptable": Kind(406, "None of the accepted media types is served"),
     "too-many-requests": Kind(429, "The client has too many requests under way"),
+    "rate-exceeded": Kind(429, "The key has used up its requests"),
     "too-many-headers": Kind(431, "The request has too many headers"),
     "target-too-long": Kind(414, "The address is too long"),
     "body-not-allowed": Kind(413, "The request has a body"),
@@ -156,7 +158,10 @@ def install(app: FastAPI) -> None:
 
 
 def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI responses of an endpoint that may end in these kinds of problem."""
+    """Return the OpenAPI responses of an endpoint that may end in these kinds of problem.
+
+    They refer to the schema of `Problem`, which `sojourn_api.openapi` adds to the document.
+    """
     responses: dict[int | str, dict[str, Any]] = {}
     for name in kinds:
         kind = KINDS[name]
@@ -164,6 +169,6 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
         description = f"{known['description']}; {name}" if known else name
         responses[kind.status] = {
             "description": description,
-            "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
+            "content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}},
         }
     return responses

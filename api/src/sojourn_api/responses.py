@@ -10,10 +10,12 @@ from urllib.parse import urlencode
 import pyarrow as pa
 from fastapi import Request
 from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn_api.conditional import etag, has_already
 from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode
 from sojourn_api.json_rows import json_bytes
+from sojourn_api.safety.authentication import reading_key
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Result:
 
 
 def _etag(request: Request, *parts: str) -> str:
-    return etag(request.url.path, request.query_params.multi_items(), *parts)
+    scope = reading_key(request).scope
+    return etag(request.url.path, request.query_params.multi_items(), *parts, *([scope] if scope else []))
 
 
 def _has_already(request: Request, tag: str) -> bool:
@@ -69,10 +72,31 @@ def result(request: Request, build_id: str, format_name: str, fetch: Callable[[]
     return Response(content, headers=headers, media_type=MEDIA_TYPES[format_name])
 
 
-def documented_formats(example: dict[str, Any], description: str) -> dict[int | str, dict[str, Any]]:
+class ResultColumn(BaseModel):
+    """A column of a result."""
+
+    name: str
+    type: str = Field(description="DuckDB's name of the type", examples=["DOUBLE"])
+    unit: str | None
+
+
+class ResultDocument(BaseModel):
+    """A result in JSON: what it is of, its columns, and its rows with a member per column."""
+
+    model_config = ConfigDict(extra="allow")
+
+    build_id: str
+    dataset: str
+    excluded: str = Field(description="What was done with excluded runs: `leave_out` or `include`")
+    columns: list[ResultColumn]
+    rows: list[dict[str, Any]]
+    row_count: int
+    next_cursor: str | None = Field(description="The cursor of the next page; null if there is none")
+
+
+def documented_formats(description: str) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of a result in all its formats."""
     content: dict[str, Any] = {media_type: {} for media_type in MEDIA_TYPES.values()}
-    content[MEDIA_TYPES["json"]] = {"schema": {"type": "object"}, "example": example}
     text = {"schema": {"type": "string"}}
     headers = {
         "ETag": {"description": "For If-None-Match: 304 while the result is the same", **text},

@@ -8,6 +8,8 @@ from typing import Annotated
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from sojourn_api.safety.keys import Key, parse_key
+
 DEFAULT_PAGE_ROWS = 1000
 
 
@@ -30,7 +32,8 @@ class Settings(BaseSettings):
         description="Memory that DuckDB may take for the snapshot and all its queries.",
     )
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
-        default=(), description="Comma-separated API keys. Without any, the service is open."
+        default=(),
+        description="Comma-separated API keys, each with its limits behind it. Without any, the service is open.",
     )
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
@@ -69,6 +72,18 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(key.strip() for key in value.split(",") if key.strip())
         return value
+
+    @field_validator("api_keys")
+    @classmethod
+    def _check_keys(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for key in keys:
+            parse_key(key.get_secret_value())
+        return keys
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys with what each may read."""
+        return tuple(parse_key(key.get_secret_value()) for key in self.api_keys)
 
     @property
     def snapshots_folder(self) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import polars as pl
 import pytest
 import uvicorn
 
@@ -52,6 +53,33 @@ def test_records_are_the_rows_of_the_frame(url: str) -> None:
         assert [{**row} for row in records] == frame.to_dict("records")
         assert api.records("run_harm", limit=6) == api.records("run_harm")[:6]
         assert api.table("run_harm", aqm="codel").num_rows == len(records)
+
+
+def test_polars_and_arrow_hold_what_pandas_holds(url: str) -> None:
+    with Client(url, page_rows=7) as api:
+        asked: dict[str, Any] = {"order": ["run_id", "role"], "aqm": "codel"}
+        arrow, polars = api.arrow.rows("run_harm", **asked), api.polars.rows("run_harm", **asked)
+        assert arrow.num_rows == polars.height == len(api.rows("run_harm", **asked)) == 24
+        assert polars.rows(named=True) == arrow.to_pylist()
+        assert arrow.schema.field("harm_ratio").metadata == {b"unit": b"ratio"}
+        assert arrow.schema.metadata[b"sojourn.build_id"] == b"b1"
+        found = api.polars.distribution("queuing_delay", group="aqm", statistic="cdf", bins_per_octave=1)
+        assert found.equals(
+            pl.DataFrame(api.distribution("queuing_delay", group="aqm", statistic="cdf", bins_per_octave=1))
+        )
+        compared = api.arrow.comparisons("harm", factor="aqm", baseline="tail-drop", level=0.9, role="app")
+        assert set(compared["treatment"].to_pylist()) == {"codel", "fq_codel"}
+
+
+def test_a_column_with_the_name_of_a_parameter_is_a_filter_by_its_operator(url: str) -> None:
+    assert len(Client(url).rows("types", format__eq="pcap", select="id", limit__lt=1)) == 1
+
+
+def test_studies_and_build_are_named(url: str) -> None:
+    with Client(url) as api:
+        assert [study["study_id"] for study in api.studies()] == ["s-1", "s-2"]
+        assert (api.build().build_id, api.build().published_at) == ("b1", "2026-11-21T01:02:03Z")
+        assert api.build().document["engine"] == "duckdb"
 
 
 def test_lists_are_several_values_of_a_filter_or_one_parameter(url: str) -> None:
@@ -136,7 +164,17 @@ def test_a_busy_service_is_asked_again_when_it_said_when(script: Script) -> None
     assert len(script.asked) == 3
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry-After": "31"}, {"Retry-After": "soon"}])
+def test_a_client_that_asks_too_much_waits_also_for_a_date(script: Script) -> None:
+    script.problem(429, **{"Retry-After": "0"})
+    script.problem(503, **{"Retry-After": "Sat, 21 Nov 2026 01:02:03 GMT"})
+    script.page(2)
+    assert len(Client(script.url).records("run")) == 2
+    assert len(script.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Retry-After": "31"}, {"Retry-After": "soon"}, {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}]
+)
 def test_a_service_that_would_take_too_long_is_not_waited_for(script: Script, headers: dict[str, str]) -> None:
     script.problem(503, **headers)
     with pytest.raises(ApiError, match=r"503 to /v1/datasets/run/rows: Come again\."):
@@ -195,7 +233,7 @@ def test_a_damaged_arrow_stream_is_an_error(script: Script) -> None:
 def test_records_need_neither_pandas_nor_arrow(url: str) -> None:
     code = (
         "import sys\n"
-        "for name in ('pandas', 'pyarrow', 'numpy'): sys.modules[name] = None\n"
+        "for name in ('pandas', 'polars', 'pyarrow', 'numpy'): sys.modules[name] = None\n"
         "from sojourn_client import Client\n"
         f"print(len(Client({url!r}).records('run')))\n"
     )

@@ -4,31 +4,8 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
-series_values as (
-    select * from {{ ref('int_run_series_value') }}
-),
-
--- What a tool computed of several flows would count them twice.
-of_flows as (
-    select
-        *,
-        max(case when sample_basis = 'interpolated' then 0 else 1 end) over (
-            partition by study_id, run_id, measurement, series_name
-        ) as is_measured
-    from series_values
-    where
-        series_metric in ('rtt_ms', 'srtt_ms', 'one_way_delay_ms')
-        and flow_name is not null
-        and role is not null
-        and phase in ('idle', 'loaded')
-),
-
--- What a tool interpolated counts only where nothing was measured.
 delays as (
-    select * from of_flows
-    where
-        sample_basis != 'interpolated'
-        or is_measured = 0
+    select * from {{ ref('int_run_load_sample') }}
 ),
 
 ranked as (
@@ -36,15 +13,15 @@ ranked as (
         study_id,
         run_id,
         role,
-        measurement || '_' || series_metric || '_' || sample_basis as delay_basis,
+        delay_basis,
         phase,
         value,
         row_number() over (
-            partition by study_id, run_id, role, measurement, series_metric, sample_basis, phase
+            partition by study_id, run_id, role, delay_basis, phase
             order by case when value is null then 1 else 0 end, value
         ) as delay_rank,
         count(value) over (
-            partition by study_id, run_id, role, measurement, series_metric, sample_basis, phase
+            partition by study_id, run_id, role, delay_basis, phase
         ) as answered
     from delays
 ),

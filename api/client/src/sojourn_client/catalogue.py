@@ -30,6 +30,20 @@ class Dataset:
     columns: tuple[Column, ...]
 
 
+@dataclass(frozen=True)
+class Build:
+    """The build that is served: its id, the time when it was published (ISO 8601), and all that the API says of it."""
+
+    build_id: str
+    published_at: str
+    document: Mapping[str, Any]
+
+
+def build_from(document: Mapping[str, Any]) -> Build:
+    """Return a build as ``/v1/builds`` describes it."""
+    return Build(str(document["build_id"]), str(document["published_at"]), document)
+
+
 def dataset_from(entry: Mapping[str, Any]) -> Dataset:
     """Return a dataset as ``/v1/datasets`` describes it; what this version does not know is omitted."""
     return Dataset(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,7 +31,7 @@ class Connection:
     timeout_s : float
         Seconds to wait for one response.
     patience_s : float
-        Seconds to wait in total, for one request, where the API answers 503 and says when to come again
+        Seconds to wait in total, for one request, where the API answers 503 or 429 and says when to come again
         (Retry-After, RFC 9110 section 10.2.3).
 
     Raises
@@ -100,10 +102,17 @@ class Connection:
 
 def _retry_after_s(response: httpx.Response) -> float | None:
     """Return after how many seconds the API wants to be asked again, or None when that would not help."""
-    text = response.headers.get("Retry-After", "")
-    if response.status_code != HTTPStatus.SERVICE_UNAVAILABLE or not (text.isascii() and text.isdigit()):
+    if response.status_code not in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         return None
-    return float(text)
+    text = response.headers.get("Retry-After", "")
+    if text.isascii() and text.isdigit():
+        return float(text)
+    # A proxy may give a date.
+    try:
+        pause_s: float = (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return max(pause_s, 0.0)
 
 
 def _problem(response: httpx.Response) -> str:

@@ -9,6 +9,7 @@ from sojourn_client.errors import ApiError
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -35,6 +36,19 @@ def joined(pages: Sequence[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     return pa.concat_tables(pages)
+
+
+def arrow_of(table: pa.Table, build_id: str) -> pa.Table:
+    """Return a table whose schema names the build; its fields have their units."""
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), b"sojourn.build_id": build_id.encode()})
+
+
+def polars_of(table: pa.Table, build_id: str) -> pl.DataFrame:
+    """Return a table as a data frame of Polars, which keeps neither units nor build."""
+    import polars as pl
+
+    # rechunk: pages become one block, as after any other read.
+    return pl.DataFrame(pl.from_arrow(table, rechunk=True))
 
 
 def frame_of(table: pa.Table, build_id: str) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -15,6 +16,28 @@ from sojourn_api.queries.deadlines import Deadlines
 from sojourn_api.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
+
+
+#: Types whose Python values are those of Arrow, one for one.
+_PLAIN = {
+    "BIGINT": pa.int64(),
+    "BOOLEAN": pa.bool_(),
+    "DOUBLE": pa.float64(),
+    "INTEGER": pa.int32(),
+    "UBIGINT": pa.uint64(),
+    "VARCHAR": pa.string(),
+}
+
+
+def are_plain(types: Iterable[str]) -> bool:
+    """Return whether columns of these DuckDB types may be fetched row by row."""
+    return all(type_ in _PLAIN for type_ in types)
+
+
+def _table(rows: Sequence[tuple[Any, ...]], types: Mapping[str, str]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+    arrays = [pa.array(values, _PLAIN[type_]) for values, type_ in zip(columns, types.values(), strict=True)]
+    return pa.table(arrays, names=list(types))
 
 
 class QueryRunner:
@@ -35,8 +58,19 @@ class QueryRunner:
         self._deadlines = Deadlines()
         self.running = 0
 
-    def run(self, snapshot: Snapshot, sql: str, parameters: list[Any]) -> pa.Table:
+    def run(
+        self, snapshot: Snapshot, sql: str, parameters: list[Any], few: Mapping[str, str] | None = None
+    ) -> pa.Table:
         """Return the result of a query.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        sql : str
+        parameters : list
+        few : mapping of str to str, optional
+            The columns of the result with their DuckDB types, if it is small and `are_plain` holds. It is then fetched
+            row by row, which costs half of what Arrow does: that plans a query twice.
 
         Raises
         ------
@@ -55,7 +89,9 @@ class QueryRunner:
             cursor = snapshot.cursor()
             try:
                 with self._deadlines.interrupting(cursor, deadline):
-                    return cursor.sql(sql, params=parameters).to_arrow_table()
+                    if few is None:
+                        return cursor.sql(sql, params=parameters).to_arrow_table()
+                    return _table(cursor.execute(sql, parameters).fetchall(), few)
             finally:
                 cursor.close()
         except duckdb.InterruptException:

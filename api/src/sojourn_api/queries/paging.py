@@ -16,9 +16,10 @@ import pyarrow as pa
 from sojourn_api.catalogue import identifier, kind_of
 from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import invalid_parameter, quoted
-from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.execution import QueryRunner, are_plain
 from sojourn_api.requests.filters import placeholder
 from sojourn_api.requests.rows import OrderBy, orderable
+from sojourn_api.settings import DEFAULT_PAGE_ROWS
 from sojourn_api.snapshot import Snapshot
 
 
@@ -41,13 +42,14 @@ class Relation:
     """A query whose rows can be paged.
 
     `sql` is a select with `parameters`, `columns` are those to return and `order` makes the order of rows
-    total.
+    total. `grouped` rows are few as a rule.
     """
 
     sql: str
     parameters: list[Any]
     columns: tuple[OutputColumn, ...]
     order: tuple[OrderTerm, ...]
+    grouped: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,10 @@ def fetch_page(
     sql = (
         f"select {', '.join([*selected, *hidden])} from ({relation.sql}) as relation {where} {order} limit {limit + 1}"
     )
-    fetched = runner.run(snapshot, sql, parameters)
+    types = {column.name: column.type for column in relation.columns}
+    types |= {f"#{i}": term.type for i, term in enumerate(relation.order)}
+    few = relation.grouped and limit <= DEFAULT_PAGE_ROWS and are_plain(types.values())
+    fetched = runner.run(snapshot, sql, parameters, types if few else None)
     width = len(relation.columns)
     table = fetched.select(range(width)).slice(0, limit)
     if fetched.num_rows <= limit:

@@ -22,7 +22,7 @@ from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.filters import split_name
 from sojourn_api.requests.query_string import Asked, MetricName, OneOf, comma_list
 from sojourn_api.requests.rows import group_columns
-from sojourn_api.requests.selection import DataParameters, Selection, Text, select
+from sojourn_api.requests.selection import STUDY, DataParameters, Selection, Text, select
 from sojourn_statistics.histogram import log_linear
 
 MOST_POINTS = 1000
@@ -140,7 +140,9 @@ def distribution_request(
     names = parameters.names()
     asked.refuse_repeated(names)
     wanted = comma_list("group", parameters.group) or ()
-    dataset = dataset_for(metric, catalogue, tuple(name for name, _ in asked.items if name not in names), wanted)
+    filters = tuple(name for name, _ in asked.items if name not in names)
+    dataset = dataset_for(metric, catalogue, (*filters, *([] if asked.key.studies is None else [STUDY])), wanted)
+    asked.key.permit(dataset.name)
     columns = dimensions(dataset)
     selection = select(asked, parameters, columns, wanted)
     group = group_columns(wanted, columns)

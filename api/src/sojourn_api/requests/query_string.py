@@ -12,22 +12,30 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
+from sojourn_api.safety.authentication import reading_key
+from sojourn_api.safety.keys import OPEN, Key
 
 Items = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came in: its path, its query string in order, and its Accept header."""
+    """A request as it came in: its path, its query string in order, its Accept header, and who asks."""
 
     path: str
     items: Items
     accept: str | None
+    key: Key = OPEN
 
     @classmethod
     def of(cls, request: Request) -> Asked:
         """Return what a request asks."""
-        return cls(request.url.path, tuple(request.query_params.multi_items()), request.headers.get("accept"))
+        return cls(
+            request.url.path,
+            tuple(request.query_params.multi_items()),
+            request.headers.get("accept"),
+            reading_key(request),
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -117,7 +125,10 @@ def unknown_parameter(name: str, allowed: Sequence[str], **members: Any) -> Prob
     )
 
 
-def refuse_parameters(request: Request) -> None:
-    """Refuse any query parameter: a dependency of the endpoints that take none."""
+async def refuse_parameters(request: Request) -> None:
+    """Refuse any query parameter: a dependency of the endpoints that take none.
+
+    It is of the event loop, because a change of threads costs more than what it does.
+    """
     for name, _ in request.query_params.multi_items():
         raise unknown_parameter(name, [])

@@ -13,6 +13,7 @@ from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT
 from sojourn_api.requests.query_string import Asked, comma_list, whole_number
 from sojourn_api.requests.selection import DataParameters, Selection, Text, select
+from sojourn_api.safety.keys import Key
 from sojourn_api.settings import DEFAULT_PAGE_ROWS, Settings
 
 QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
@@ -139,8 +140,10 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
     Raises
     ------
     ProblemError
-        422, when a parameter is unknown or has a value that it cannot have; 406 for formats.
+        422, when a parameter is unknown or has a value that it cannot have; 406 for formats; 403 for what the key does
+        not read.
     """
+    asked.key.permit(dataset.name)
     group = comma_list("group", parameters.group)
     aggregate = comma_list("aggregate", parameters.aggregate)
     aggregated = not (group is None and aggregate is None)
@@ -165,8 +168,9 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
     )
 
 
-def all_rows(dataset: Dataset) -> RowsRequest:
-    """Return the request for all rows of a dataset, without a filter."""
-    asked = Asked(f"/v1/datasets/{dataset.name}/rows", (), None)
+def all_rows(dataset: Dataset, key: Key) -> RowsRequest:
+    """Return the request for all rows of a dataset that a key reads, without a filter."""
+    key.permit(dataset.name)
+    asked = Asked(f"/v1/datasets/{dataset.name}/rows", (), None, key)
     selection = select(asked, DataParameters(), dataset.by_name, excluded=INCLUDE)
     return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), max(dataset.rows, 1), None, ())

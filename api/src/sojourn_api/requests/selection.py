@@ -11,9 +11,14 @@ from pydantic.json_schema import SkipJsonSchema
 
 from sojourn_api.catalogue import Column
 from sojourn_api.formats import MEDIA_TYPES, negotiate
+from sojourn_api.problems import ProblemError
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
-from sojourn_api.requests.filters import Filters, parse_filters
+from sojourn_api.requests.filters import Condition, Filters, parse_filters, placeholder
 from sojourn_api.requests.query_string import Asked, Items, OneOf
+from sojourn_api.safety.keys import Key
+
+STUDY = "study_id"
+"""The column by which rows are of a study."""
 
 Text = str | SkipJsonSchema[None]
 """An optional parameter."""
@@ -50,10 +55,27 @@ class Selection:
     `key` identifies the result among all requests to one build: two formats of it are one result.
     """
 
-    key: tuple[str, Items]
+    key: tuple[str, Items, str]
     format: str
     filters: Filters
     excluded: str
+
+
+def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Filters:
+    """Return filters to which those of a key are added.
+
+    Raises
+    ------
+    ProblemError
+        403, if the key reads some studies and rows are of none.
+    """
+    if key.studies is None:
+        return filters
+    if STUDY not in columns:
+        raise ProblemError("forbidden", "this key reads some studies, and rows of this dataset are of none")
+    column = columns[STUDY]
+    markers = ", ".join([placeholder(column.type)] * len(key.studies))
+    return filters.and_also(Condition(f"{column.sql} in ({markers})", key.studies))
 
 
 def select(
@@ -87,4 +109,7 @@ def select(
     filters = parse_filters(asked.items, columns, names)
     format_name = negotiate(parameters.format, asked.accept)
     filters, treatment = excluded_runs(parameters.excluded, columns, filters, group, excluded)
-    return Selection((asked.path, tuple(sorted(asked.without("format")))), format_name, filters, treatment)
+    filters = of_studies(asked.key, columns, filters)
+    return Selection(
+        (asked.path, tuple(sorted(asked.without("format"))), asked.key.scope), format_name, filters, treatment
+    )

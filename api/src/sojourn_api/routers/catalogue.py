@@ -17,7 +17,7 @@ from sojourn_api.queries.rows import rows_relation
 from sojourn_api.requests.query_string import refuse_parameters
 from sojourn_api.requests.rows import all_rows
 from sojourn_api.responses import document
-from sojourn_api.safety.authentication import require_key
+from sojourn_api.safety.authentication import reading_key, require_key, require_whole_key
 from sojourn_api.snapshot import SnapshotStore
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], dependencies=[Depends(require_key), Depends(refuse_parameters)])
@@ -52,7 +52,7 @@ class OneDataset(Dataset):
     build_id: str
 
 
-_PROBLEMS = documented("unauthorized", "unknown-parameter", "no-snapshot")
+_PROBLEMS = documented("unauthorized", "forbidden", "unknown-parameter", "no-snapshot")
 
 
 @router.get("/studies", summary="Studies", response_model=Studies, responses=_PROBLEMS)
@@ -65,14 +65,20 @@ def studies(request: Request) -> Response:
         dataset = snapshot.catalogue.dataset("study")
 
         def body() -> dict[str, Any]:
-            asked = all_rows(dataset)
+            asked = all_rows(dataset, reading_key(request))
             page = fetch_page(runner, snapshot, rows_relation(asked), asked.limit, None)
             return {"build_id": snapshot.build_id, "studies": rows_of(page.table)}
 
         return document(request, snapshot.build_id, body)
 
 
-@router.get("/builds", summary="The build being served", response_model=Build, responses=_PROBLEMS)
+@router.get(
+    "/builds",
+    summary="The build being served",
+    response_model=Build,
+    responses=_PROBLEMS,
+    dependencies=[Depends(require_whole_key)],
+)
 def builds(request: Request) -> Response:
     """Return what is being served, from which inputs, and since when."""
     store: SnapshotStore = request.app.state.store
@@ -83,22 +89,23 @@ def builds(request: Request) -> Response:
 
 @router.get("/datasets", summary="Datasets", response_model=Datasets, responses=_PROBLEMS)
 def datasets(request: Request) -> Response:
-    """Return every dataset: grain, key, number of rows, and each column's type, unit and description."""
+    """Return every dataset that the key reads: grain, key, rows; type, unit and description of each column."""
     store: SnapshotStore = request.app.state.store
     with store.acquire() as served:
-        snapshot = served.snapshot
-        return document(
-            request,
-            snapshot.build_id,
-            lambda: {"build_id": snapshot.build_id, **snapshot.catalogue.model_dump()},
-        )
+        snapshot, key = served.snapshot, reading_key(request)
+
+        def body() -> dict[str, Any]:
+            shown = [dataset.model_dump() for dataset in snapshot.catalogue.datasets if key.reads(dataset.name)]
+            return {"build_id": snapshot.build_id, "datasets": shown}
+
+        return document(request, snapshot.build_id, body)
 
 
 @router.get(
     "/datasets/{name}",
     summary="One dataset",
     response_model=OneDataset,
-    responses=documented("unauthorized", "unknown-dataset", "unknown-parameter", "no-snapshot"),
+    responses=documented("unauthorized", "forbidden", "unknown-dataset", "unknown-parameter", "no-snapshot"),
 )
 def dataset(request: Request, name: str) -> Response:
     """Return the catalogue entry of a dataset."""
@@ -106,4 +113,5 @@ def dataset(request: Request, name: str) -> Response:
     with store.acquire() as served:
         snapshot = served.snapshot
         entry = snapshot.catalogue.dataset(name)
+        reading_key(request).permit(name)
         return document(request, snapshot.build_id, lambda: {"build_id": snapshot.build_id, **entry.model_dump()})

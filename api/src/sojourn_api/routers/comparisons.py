@@ -8,7 +8,7 @@ import pyarrow as pa
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from sojourn_api.openapi import WITH_FILTERS, Examples
+from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
 from sojourn_api.problems import documented
 from sojourn_api.queries.comparisons import comparisons_output, fetch_comparisons
 from sojourn_api.queries.execution import QueryRunner
@@ -22,14 +22,14 @@ from sojourn_api.requests.comparisons import (
     comparison_request,
 )
 from sojourn_api.requests.query_string import Asked
-from sojourn_api.responses import Result, documented_formats, result
+from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
-EXAMPLES: Examples = {
+_REQUESTS: Examples = {
     "harm against tail-drop": {
         "metric": "harm",
         "factor": "aqm",
@@ -57,7 +57,7 @@ EXAMPLES: Examples = {
         "threshold_ms": "100",
     },
 }
-_EXAMPLE = {
+_ANSWER = {
     "build_id": "0f3a5c7e9b1d2f46",
     "metric": "queuing_delay_mean",
     "dataset": "run_queuing_delay",
@@ -81,6 +81,7 @@ _EXAMPLE = {
     "row_count": 1,
     "next_cursor": None,
 }
+SHOWN = Shown(_REQUESTS, _ANSWER)
 
 
 def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
@@ -92,10 +93,12 @@ def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
 @router.get(
     "/comparisons/{metric}",
     summary="Comparisons of configurations",
+    response_model=ResultDocument,
     responses={
-        **documented_formats(_EXAMPLE, "One row a comparison of two configurations; never cut short"),
+        **documented_formats("One row a comparison of two configurations; never cut short"),
         **documented(
             "unauthorized",
+            "forbidden",
             "unknown-metric",
             "unknown-dataset",
             "not-acceptable",

@@ -8,20 +8,20 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sojourn_api.distribution_metrics import METRICS
-from sojourn_api.openapi import WITH_FILTERS, Examples
+from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
 from sojourn_api.problems import documented
 from sojourn_api.queries.distributions import fetch_distribution
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.distributions import DistributionMetric, DistributionParameters, distribution_request
 from sojourn_api.requests.query_string import Asked
-from sojourn_api.responses import Result, documented_formats, result
+from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
-EXAMPLES: Examples = {
+_REQUESTS: Examples = {
     "quantiles by role and queue discipline": {
         "metric": "queuing_delay",
         "group": "role,aqm",
@@ -43,7 +43,7 @@ EXAMPLES: Examples = {
         "role": "app",
     },
 }
-_EXAMPLE = {
+_ANSWER = {
     "build_id": "0f3a5c7e9b1d2f46",
     "metric": "queuing_delay",
     "statistic": "quantiles",
@@ -65,15 +65,18 @@ _EXAMPLE = {
     "row_count": 1,
     "next_cursor": None,
 }
+SHOWN = Shown(_REQUESTS, _ANSWER)
 
 
 @router.get(
     "/distributions/{metric}",
     summary="Distribution of a metric",
+    response_model=ResultDocument,
     responses={
-        **documented_formats(_EXAMPLE, "The statistic of each group, one row a point; never cut short"),
+        **documented_formats("The statistic of each group, one row a point; never cut short"),
         **documented(
             "unauthorized",
+            "forbidden",
             "unknown-metric",
             "unknown-dataset",
             "not-acceptable",

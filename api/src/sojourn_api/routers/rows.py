@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from sojourn_api.openapi import WITH_FILTERS, Examples
+from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.paging import fetch_page
@@ -15,14 +15,14 @@ from sojourn_api.queries.rows import rows_relation
 from sojourn_api.requests import cursors
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.requests.rows import RowsParameters, rows_request
-from sojourn_api.responses import Result, documented_formats, result
+from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
 
 router = APIRouter(prefix="/v1", tags=["data"], dependencies=[Depends(require_key)])
 
-EXAMPLES: Examples = {
+_REQUESTS: Examples = {
     "runs with the most harm": {
         "name": "run_harm",
         "select": "run_id,role,harm_ratio",
@@ -39,7 +39,7 @@ EXAMPLES: Examples = {
         "format": "json",
     },
 }
-_EXAMPLE = {
+_ANSWER = {
     "build_id": "0f3a5c7e9b1d2f46",
     "dataset": "run_harm",
     "excluded": "leave_out",
@@ -53,15 +53,18 @@ _EXAMPLE = {
     "row_count": 1,
     "next_cursor": None,
 }
+SHOWN = Shown(_REQUESTS, _ANSWER)
 
 
 @router.get(
     "/datasets/{name}/rows",
     summary="Rows of a dataset",
+    response_model=ResultDocument,
     responses={
-        **documented_formats(_EXAMPLE, "A page of rows, in a total order"),
+        **documented_formats("A page of rows, in a total order"),
         **documented(
             "unauthorized",
+            "forbidden",
             "unknown-dataset",
             "not-acceptable",
             "cursor-expired",

@@ -16,7 +16,7 @@ from sojourn_api.json_rows import json_bytes
 from sojourn_api.metrics import Metrics
 from sojourn_api.problems import documented
 from sojourn_api.requests.query_string import refuse_parameters
-from sojourn_api.safety.authentication import require_key
+from sojourn_api.safety.authentication import require_key, require_whole_key
 from sojourn_api.snapshot import SnapshotError, SnapshotStore
 
 router = APIRouter(tags=["service"], dependencies=[Depends(refuse_parameters)])
@@ -74,10 +74,10 @@ async def health(request: Request) -> Response:
 @router.get(
     "/metrics",
     summary="Metrics",
-    dependencies=[Depends(require_key)],
+    dependencies=[Depends(require_key), Depends(require_whole_key)],
     responses={
         200: {"description": "Prometheus text format", "content": {"text/plain": {}}},
-        **documented("unauthorized", "unknown-parameter"),
+        **documented("unauthorized", "forbidden", "unknown-parameter"),
     },
 )
 def metrics(request: Request) -> Response:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -31,6 +34,38 @@ def sample_runs() -> Path:
     if found is None:
         raise typer.BadParameter("this installation has no sample; give files or folders", param_hint="PATH")
     return found
+
+
+def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a command and return its exit status; 128 and the signal's number if a signal ended it or this process.
+
+    SIGTERM and SIGHUP are passed on to the command, so that whoever ends `sojourn run` leaves no process behind. An
+    interrupt from the keyboard reaches the command by itself, and its end is waited for.
+    """
+    asked: list[int] = []
+    step: subprocess.Popen[bytes] | None = None
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+        if step is not None:
+            step.send_signal(number)
+
+    # Before the command starts, so that there is no moment in which a signal ends this process alone.
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        step = subprocess.Popen(command, env=environment)
+        for number in asked:
+            step.send_signal(number)
+        try:
+            status = step.wait()
+        except KeyboardInterrupt:
+            status = step.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if status < 0:
+        return 128 - status
+    return 128 + asked[0] if asked else status
 
 
 def run(
@@ -63,7 +98,7 @@ def run(
     # Processes of their own, so that each gives its memory back before the next begins.
     command = [sys.executable, "-m", "sojourn_ingest.cli"]
     for step in (["ingest", *map(str, sources or [sample_runs()])], ["build"]):
-        done = subprocess.run([*command, *step], env=environment, check=False)
-        if done.returncode:
-            raise typer.Exit(done.returncode)
+        status = run_step([*command, *step], environment)
+        if status:
+            raise typer.Exit(status)
     os.execve(sys.executable, [*command, "serve", "--host", host, "--port", str(port)], environment)  # noqa: S606

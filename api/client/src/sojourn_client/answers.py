@@ -1,0 +1,177 @@
+"""Rows, distributions and comparisons as one kind of table: pandas, Polars or Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from sojourn_client.parameters import (
+    Analysis,
+    BinsPerOctave,
+    ComparedMetric,
+    Correction,
+    DistributionMetric,
+    Excluded,
+    Factor,
+    Filter,
+    Names,
+    Numbers,
+    Statistic,
+    Value,
+    query_of,
+)
+from sojourn_client.reading import Reader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Frame = TypeVar("Frame")
+
+
+class Answers(Generic[Frame]):
+    """Whole answers, each as one table of a kind.
+
+    Keywords that are not parameters of the address are filters: ``aqm="codel"``, ``aqm=["codel", "pie"]``,
+    ``rtt_ms__lt=50``, ``congestion_control__null=True`` (docs/api.md). A column with the name of a parameter is
+    reached as ``order__eq=…``.
+
+    Parameters
+    ----------
+    reader : Reader
+    convert : callable
+        Makes the table of an Arrow table and the id of the build that it is of.
+    """
+
+    def __init__(self, reader: Reader, convert: Callable[[pa.Table, str], Frame]) -> None:
+        self._reader = reader
+        self._convert = convert
+
+    def rows(
+        self,
+        dataset: str,
+        /,
+        *,
+        select: Names | None = None,
+        order: Names | None = None,
+        group: Names | None = None,
+        aggregate: Names | None = None,
+        excluded: Excluded | None = None,
+        **filters: Filter,
+    ) -> Frame:
+        """Return all rows of a dataset under filters, or with `group` or `aggregate` one row per group.
+
+        Parameters
+        ----------
+        dataset : str
+            Its name, as `Client.datasets` lists it.
+        select : names, optional
+            Columns; all without it.
+        order : names, optional
+            Columns to order by, `-` before a descending one. The key is added, so that the order is total.
+        group : names, optional
+            Columns to group by.
+        aggregate : names, optional
+            ``function:column``, such as ``median:harm_ratio``.
+        excluded : optional
+            Whether runs that are excluded with a reason are left out.
+        **filters
+            Conditions, all of which a row satisfies.
+        """
+        query = query_of(filters, select=select, order=order, group=group, aggregate=aggregate, excluded=excluded)
+        return self._convert(*self._reader.table(dataset, query))
+
+    def distribution(
+        self,
+        metric: DistributionMetric,
+        /,
+        *,
+        group: Names | None = None,
+        statistic: Statistic | None = None,
+        quantiles: Numbers | None = None,
+        thresholds_ms: Numbers | None = None,
+        bins_per_octave: BinsPerOctave | None = None,
+        excluded: Excluded | None = None,
+        **filters: Filter,
+    ) -> Frame:
+        """Return a distribution of each group, one row per point of it.
+
+        Parameters
+        ----------
+        metric : str
+        group : names, optional
+            Columns to group by.
+        statistic : optional
+            ``quantiles`` without it.
+        quantiles : numbers, optional
+            From 0 to 1.
+        thresholds_ms : numbers, optional
+            In ms; needed with ``statistic="thresholds"``.
+        bins_per_octave : optional
+            Bins per doubling of the delay, for ``cdf`` and ``pdf``.
+        excluded : optional
+            Whether runs that are excluded with a reason are left out.
+        **filters
+            Conditions, all of which a row satisfies.
+        """
+        query = query_of(
+            filters,
+            group=group,
+            statistic=statistic,
+            quantiles=quantiles,
+            thresholds_ms=thresholds_ms,
+            bins_per_octave=bins_per_octave,
+            excluded=excluded,
+        )
+        return self._convert(*self._reader.whole(f"/v1/distributions/{metric}", query))
+
+    def comparisons(
+        self,
+        metric: ComparedMetric,
+        /,
+        *,
+        factor: Factor | None = None,
+        baseline: Value | None = None,
+        analysis: Analysis | None = None,
+        correction: Correction | None = None,
+        level: float | None = None,
+        threshold_ms: float | None = None,
+        margin: float | None = None,
+        excluded: Excluded | None = None,
+        **filters: Filter,
+    ) -> Frame:
+        """Return comparisons of configurations that are equal in everything but a factor, with their verdicts.
+
+        Parameters
+        ----------
+        metric : str
+        factor : optional
+            Needed, except with ``analysis="modes"``.
+        baseline : optional
+            Value of the factor that others are compared with; needed, except with ``groups`` and ``modes``.
+        analysis : optional
+            ``shift`` without it.
+        correction : optional
+            Of p-values; ``holm`` without it.
+        level : float, optional
+            Confidence of the intervals: 0.9, 0.95 or 0.99; 0.95 without it.
+        threshold_ms : float, optional
+            For metrics that are shares.
+        margin : float, optional
+            Smallest difference that matters, in the unit of the metric.
+        excluded : optional
+            Whether runs that are excluded with a reason are left out.
+        **filters
+            Conditions, all of which a row satisfies.
+        """
+        query = query_of(
+            filters,
+            factor=factor,
+            baseline=baseline,
+            analysis=analysis,
+            correction=correction,
+            level=level,
+            threshold_ms=threshold_ms,
+            margin=margin,
+            excluded=excluded,
+        )
+        return self._convert(*self._reader.whole(f"/v1/comparisons/{metric}", query))

@@ -1,0 +1,117 @@
+"""What the command does with its options: where the page goes, what is said, and the browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from sojourn_ingest.session import Attempt
+from sojourn_transforms.look.html import html_of, is_ours
+from sojourn_transforms.look.looking import LookError, look
+from sojourn_transforms.look.numbers import json_of
+
+
+@dataclass(frozen=True)
+class LookOptions:
+    """The options of one look, as the command line gives them; see the help of ``sojourn look``."""
+
+    sources: Sequence[Path]
+    compares: bool
+    out: Path | None
+    json_numbers: bool
+    parquet: Path | None
+    open_page: bool
+    workers: int
+
+
+def run_look(options: LookOptions) -> None:
+    """Write the page, print where it is, and open it.
+
+    Raises
+    ------
+    LookError
+        If there is nothing to look at, or a file that is not ours is in the way.
+    typer.Exit
+        With status 1 if no file could be read; the page then has the reasons.
+    """
+    if options.out is not None:
+        _check_place(options.out)
+    if options.parquet is not None:
+        options.parquet.mkdir(parents=True, exist_ok=True)
+    with _progress() as note:
+        if options.compares:
+            from sojourn_transforms.look.comparing import compare
+
+            looked = compare(options.sources[0], options.sources[1], note, options.workers, options.parquet)
+        else:
+            looked = look(options.sources, note, options.workers, options.parquet)
+    if options.json_numbers:
+        typer.echo(json_of(looked.page))
+    if options.parquet is not None:
+        typer.echo(f"{len(looked.marts)} tables in {options.parquet}", err=True)
+    if options.out is not None:
+        replaced = options.out.exists()
+        _write(options.out, html_of(looked.page))
+        typer.echo(f"{options.out}{' (replaced)' if replaced else ''}", err=options.json_numbers)
+        if options.open_page and not options.json_numbers and _has_display():
+            webbrowser.open(options.out.resolve().as_uri())
+    if not looked.any_facts:
+        typer.echo("error: no file could be read; the page has the reason of each", err=True)
+        raise typer.Exit(1)
+
+
+def _check_place(out: Path) -> None:
+    if out.is_dir():
+        raise LookError(f"{out} is a folder; give the name of a file")
+    if out.exists() and not is_ours(out):
+        raise LookError(f"{out} is not a page of sojourn look and stays as it is; give another name with --out")
+    if not out.parent.is_dir():
+        raise LookError(f"{out.parent} is not a folder; make it, or give another name with --out")
+
+
+def _write(out: Path, text: str) -> None:
+    # Whoever reloads the page while it is written sees the old one.
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=out.parent, prefix=f".{out.name}.", delete=False
+    ) as handle:
+        handle.write(text)
+    written = Path(handle.name)
+    # A temporary file is its owner's alone; a page is to be passed on.
+    mask = os.umask(0)
+    os.umask(mask)
+    written.chmod(0o666 & ~mask)
+    written.replace(out)
+
+
+def _has_display() -> bool:
+    """Return whether a browser has a window to open; without one, some would take over the terminal."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Attempt], None]]:
+    """Show on a terminal which files are done; yield what takes note of each."""
+    if not sys.stderr.isatty():
+        yield lambda _attempt: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    done = 0
+    with console.status("look") as status:
+
+        def note(attempt: Attempt) -> None:
+            nonlocal done
+            done += 1
+            status.update(f"{done} files read, last {escape(attempt.path.name)}")
+
+        yield note

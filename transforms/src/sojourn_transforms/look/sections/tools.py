@@ -1,0 +1,250 @@
+"""Results of measurement tools: delay before and under load, rates, and what load adds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sojourn_transforms.figures import Curve, delay_cdf, over_time
+from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table, counted
+from sojourn_transforms.look.drawing import drawn
+from sojourn_transforms.look.sections.bins import curve_of_values, data_of
+from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.view import View
+
+RUNS_DRAWN = 3
+ROWS_SHOWN = 24
+LINES = 5
+_DELAYS = "series_metric in ('rtt_ms', 'srtt_ms', 'one_way_delay_ms')"
+_INTERVAL = "none: samples of one run are no repetitions of each other"
+
+Items = list[Figure | Table]
+
+
+def tools_sections(view: View) -> list[Section]:
+    """Return the section of tools; none if no file has series."""
+    if not view.has("series"):
+        return []
+    section = Section("tools", "Measurement tools")
+    runs = view.select(
+        "select study_id, run_id, string_agg(distinct measurement, ', ' order by measurement) as tools, "
+        "count(*) as samples,"
+        " count(distinct phase) filter (where phase = 'idle') > 0 as has_idle,"
+        " count(distinct phase) filter (where phase = 'loaded') > 0 as has_load"
+        " from {int_run_series_value} group by all order by all",
+        "int_run_series_value",
+    )
+    if not runs:
+        section.absent.append("Figures of tools: none of their files belongs to a run.")
+        return [section]
+    section.lead = (
+        f"{counted(len(runs), 'run')} with {counted(sum(run['samples'] for run in runs), 'sample')} of "
+        "tools. Loaded is from the first to "
+        "the last moment at which a bulk flow moved data; idle is before it."
+    )
+    for run in runs:
+        run["run"] = view.run_name(run)
+    section.items += _cdf(view, section, runs)
+    for number, run in enumerate(runs[:RUNS_DRAWN]):
+        section.items += _over_time(view, run, number)
+    if len(runs) > RUNS_DRAWN:
+        section.absent.append(
+            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: the tables count them."
+        )
+    section.items += _tables(view, section)
+    return [section]
+
+
+def _of(run: Mapping[str, Any]) -> str:
+    return " and ".join(f"{name} = '{str(run[name]).replace(chr(39), chr(39) * 2)}'" for name in ("study_id", "run_id"))
+
+
+def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Items:
+    """Return the distribution of delays: idle and loaded of each run and basis, as many as fit."""
+    rows = view.select(
+        """
+        select study_id, run_id, delay_basis, phase, list(value order by value) as delays
+        from {int_run_load_sample} where value is not null group by all order by study_id, run_id, delay_basis, phase
+        """,
+        "int_run_load_sample",
+    )
+    if not rows:
+        rows = view.select(
+            f"""
+            select study_id, run_id, measurement || '_' || series_metric || '_' || sample_basis as delay_basis,
+                'load not known' as phase, list(value order by value) as delays
+            from {{int_run_series_value}}
+            where {_DELAYS} and sample_basis != 'total' and value is not null group by all order by all
+            """,
+            "int_run_series_value",
+        )
+    if not rows:
+        section.absent.append("Distribution of delay: no tool measured a delay.")
+        return []
+    if not any(row["phase"] == "idle" for row in rows):
+        section.absent.append("Idle delay: no tool measured a delay before the load began, or no load was seen.")
+    several = len(runs) > 1
+    if several:
+        # One basis, so that runs can be compared: that which most runs have.
+        bases = Counter(row["delay_basis"] for row in rows if row["phase"] != "idle")
+        basis = max(bases, key=lambda name: (bases[name], -len(name)), default=rows[0]["delay_basis"])
+        all_rows, rows = rows, [row for row in rows if row["delay_basis"] == basis]
+        left = len(all_rows) - len(rows[:LINES])
+    else:
+        left = len(rows) - len(rows[:LINES])
+    shown = rows[:LINES]
+    curves = [
+        curve_of_values(
+            f"{short(view.run_name(row) if several else row['delay_basis'].replace('_', ' '), 24)}, {row['phase']}",
+            row["delays"],
+            dashed=row["phase"] == "idle",
+        )
+        for row in shown
+    ]
+    title = "Delay, idle and loaded" + (f": {basis.replace('_', ' ')}" if several else "")
+    return [
+        drawn(
+            "tool-cdf",
+            title,
+            Evidence("ms", counted(sum(len(row["delays"]) for row in shown), "sample"), _INTERVAL),
+            data_of(curves, "delay_ms", "share_ratio"),
+            lambda axes: delay_cdf(axes, curves, "delay (ms)", "share of samples up to it"),
+            height_inches=2.6 + 0.14 * len(curves),
+            note=f"{counted(left, 'further distribution')} of other runs or bases left off." if left else "",
+        )
+    ]
+
+
+def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
+    items: Items = []
+    for key, condition, title, label, scale in (
+        ("delay", _DELAYS, "Delay over time", "delay (ms)", 1.0),
+        ("rate", "series_metric = 'rate_bps'", "Rates over time", "rate (Mbit/s)", 1e6),
+    ):
+        rows = view.select(
+            f"""
+            with measured as (
+                select *, max(case when flow_name is null then 0 else 1 end) over () as has_flows
+                from {{int_run_series_value}}
+                where {_of(run)} and {condition} and sample_basis != 'total' and time_s is not null
+            ),
+            chosen as (
+                -- What a tool computed of several flows stands for them only where it gives no flow.
+                select * from measured where flow_name is not null or has_flows = 0
+            ),
+            ranked as (
+                select measurement, series_number,
+                    row_number() over (
+                        order by case any_value(sample_basis) when 'interpolated' then 1 else 0 end,
+                            count(value) desc, measurement, series_number
+                    ) as place,
+                    count(*) over () as all_series
+                from chosen group by measurement, series_number
+            )
+            select ranked.place, ranked.all_series, chosen.measurement, chosen.series_name, chosen.flow_name,
+                chosen.time_s, chosen.value
+            from chosen inner join ranked using (measurement, series_number)
+            where ranked.place <= {LINES} order by ranked.place, chosen.time_s, chosen.sample_number
+            """,
+            "int_run_series_value",
+        )
+        if not rows:
+            continue
+        # Qlog and others count from a start of their own.
+        curves = [
+            Curve(
+                short(
+                    f"{chosen[0]['measurement']} {chosen[0]['series_name'] or chosen[0]['flow_name'] or ''}".strip(), 30
+                ),
+                [row["time_s"] for row in chosen],
+                [None if row["value"] is None else row["value"] / scale for row in chosen],
+            )
+            for place in dict.fromkeys(row["place"] for row in rows)
+            if (chosen := [row for row in rows if row["place"] == place])
+        ]
+        left = rows[0]["all_series"] - len(curves)
+        items.append(
+            drawn(
+                f"tool-{key}-{number}",
+                f"{title}: {short(run['run'], 60)}",
+                Evidence(
+                    label.split("(")[1].rstrip(")"),
+                    counted(sum(row["value"] is not None for row in rows), "sample"),
+                    _INTERVAL,
+                ),
+                data_of(curves, "time_s", "value"),
+                lambda axes, curves=curves, label=label: over_time(axes, curves, label),  # type: ignore[misc]
+                height_inches=2.6 + 0.07 * len(curves),
+                note=f"{counted(left, 'further series', 'further series')} left off." if left > 0 else "",
+            )
+        )
+    return items
+
+
+def _rows(view: View, model: str, order: str) -> list[dict[str, Any]]:
+    return [{**row, "run": view.run_name(row)} for row in view.rows(model, order=order)]
+
+
+def _tables(view: View, section: Section) -> Items:
+    items: Items = []
+    delays = _rows(view, "run_load_delay", "study_id, run_id, role, delay_basis")
+    run, role = Column("run", "run"), Column("role", "role")
+    if delays:
+        columns: tuple[Column, ...] = (
+            run,
+            role,
+            Column("delay_basis", "basis"),
+            Column("idle_samples", "idle samples"),
+            Column("idle_median_ms", "idle median", "ms", 2),
+            Column("loaded_samples", "loaded samples"),
+            Column("loaded_unanswered_samples", "not answered"),
+            Column("loaded_median_ms", "loaded median", "ms", 2),
+            Column("loaded_p95_ms", "loaded 95 %", "ms", 2),
+            Column("loaded_p99_ms", "loaded 99 %", "ms", 2),
+            Column("median_increase_ms", "median increase", "ms", 2),
+        )
+        items.append(_table("tool-delay", "Delay before and under load", columns, delays, "ms"))
+    else:
+        section.absent.append("Delay before and under load: no run has a delay and a bulk flow whose time is known.")
+    rates = _rows(view, "run_load_rate", "study_id, run_id, role, rate_basis")
+    for row in rates:
+        for name in ("rate", "flow_min_rate", "flow_max_rate"):
+            row[f"{name}_mbps"] = None if row[f"{name}_bps"] is None else row[f"{name}_bps"] / 1e6
+    if rates:
+        columns = (
+            run,
+            role,
+            Column("rate_basis", "basis"),
+            Column("flows", "flows"),
+            Column("rate_mbps", "sum of flows", "Mbit/s", 3),
+            Column("flow_min_rate_mbps", "slowest flow", "Mbit/s", 3),
+            Column("flow_max_rate_mbps", "fastest flow", "Mbit/s", 3),
+            Column("jain_index", "Jain's index", "1/n to 1", 3),
+        )
+        items.append(_table("tool-rate", "Rates of flows", columns, rates, "Mbit/s"))
+    outcomes = _rows(view, "run_outcome", "study_id, run_id, role, delay_basis")
+    if outcomes:
+        columns = (
+            run,
+            Column("delay_basis", "basis"),
+            Column("added_delay_ms", "added delay", "ms", 2),
+            Column("bufferbloat_grade", "grade"),
+            Column("responsiveness_rpm", "responsiveness", "1/min", 0),
+            Column("qoo_score", "QoO", "0 to 100", 1),
+            Column("qoo_null_reason", "no QoO because"),
+        )
+        items.append(_table("outcome", "What load adds", columns, outcomes, "ms"))
+    return items
+
+
+def _table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], unit: str) -> Table:
+    left = f"{ROWS_SHOWN} of {len(rows):,} rows; --parquet writes all" if len(rows) > ROWS_SHOWN else ""
+    return Table(
+        key,
+        title,
+        columns,
+        rows[:ROWS_SHOWN],
+        Evidence(unit, counted(len(rows), "row") + ", each of one run", "none: each row is one run"),
+        left,
+    )

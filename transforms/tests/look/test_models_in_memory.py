@@ -1,0 +1,47 @@
+"""Models computed without dbt: every one of the project, and what happens to a name that is not one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn_ingest.lake import Lake
+from sojourn_transforms.models_in_memory import ModelsInMemory, UnknownModelError
+
+
+@pytest.fixture(scope="module")
+def models(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelsInMemory]:
+    made = ModelsInMemory(repository / "models", Lake(tmp_path_factory.mktemp("lake")))
+    yield made
+    made.close()
+
+
+def test_every_mart_can_be_computed_and_has_the_declared_columns(models: ModelsInMemory, repository: Path) -> None:
+    """dbt enforces the declared columns; nothing here does, so that a difference in rendering shows."""
+    import yaml
+
+    declared = {
+        mart["name"]: [column["name"] for column in mart["columns"]]
+        for path in (repository / "models" / "marts").rglob("_*__models.yml")
+        for mart in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
+    }
+    of_dbt = {path.stem for path in (repository / "models" / "marts").rglob("*.sql")}
+    assert len(of_dbt) > 50
+    for name in sorted(of_dbt):
+        relation = models.table(name)
+        columns = [row[0] for row in models.connection.execute(f"describe {relation}").fetchall()]
+        assert sorted(columns) == sorted(declared[name]), name
+        assert models.layer(name) == "marts"
+
+
+def test_seeds_have_the_rows_of_their_file_with_the_declared_types(models: ModelsInMemory, repository: Path) -> None:
+    lines = (repository / "models" / "seeds" / "distribution_quantile.csv").read_text().splitlines()
+    rows = models.rows("distribution_quantile")
+    assert [row["quantile_per_mille"] for row in rows] == sorted(int(line) for line in lines[1:])
+
+
+def test_an_unknown_name_is_refused(models: ModelsInMemory) -> None:
+    with pytest.raises(UnknownModelError, match="no_such_mart"):
+        models.table("no_such_mart")
