@@ -51,6 +51,18 @@ def flent(repository: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def publication_tools(repository: Path) -> Path:
+    """Return the programmes that read or check publications, among them another DuckDB with its extension httpfs."""
+    return require(repository / "var" / "tools" / "publication" / "bin", "run make setup-tests")
+
+
+@pytest.fixture(scope="session")
+def cffconvert(repository: Path) -> Path:
+    """Return the validator of CITATION.cff."""
+    return require(repository / "var" / "tools" / "cffconvert" / "bin" / "cffconvert", "run make setup-tests")
+
+
+@pytest.fixture(scope="session")
 def tma23(shared: Path) -> Path:
     """Return the published tables of the TMA'23 study."""
     return require(shared / "data" / "public" / "laurenzfg__instant-messaging-meets-video-conferencing" / "data")

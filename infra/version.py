@@ -31,6 +31,7 @@ _LOCKED = re.compile(r'(?m)^name = "sojourn(?:-[a-z-]+)?"\nversion = "(?P<versio
 #: A package says its version as text: the distribution that it was installed from may have another name.
 _MODULE = re.compile(r'(?m)^__version__ = "(?P<version>[^"]+)"$')
 _DBT = re.compile(r'(?m)^version: "(?P<version>[^"]+)"$')
+_CITATION = re.compile(r"(?m)^version: (?P<version>\d[\w.]*)$")
 _IMAGE = re.compile(r"\bsojourn(?:-[a-z]+)?:(?P<version>\d[\w.]*)")
 
 #: Where the version is, and how it is written: glob below the root, pattern with a group "version".
@@ -46,6 +47,7 @@ _PLACES = (
     ("native/Cargo.lock", _LOCKED),
     ("native/*/Cargo.lock", _LOCKED),
     ("models/dbt_project.yml", _DBT),
+    ("CITATION.cff", _CITATION),
     ("infra/kubernetes/*.yaml", _IMAGE),
     ("infra/images/*.Dockerfile", _IMAGE),
 )

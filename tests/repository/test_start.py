@@ -57,7 +57,20 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         (("nonsense",), 2),
         *(
             ((command, "--help"), 0)
-            for command in ("look", "ingest", "build", "serve", "forget", "generate", "maintain", "qoe", "run")
+            for command in (
+                "look",
+                "ingest",
+                "build",
+                "serve",
+                "publish",
+                "verify",
+                "merge",
+                "forget",
+                "generate",
+                "maintain",
+                "qoe",
+                "run",
+            )
         ),
         (("testbed", "run", "--help"), 0),
         (("ingest", "--nonsense"), 2),
@@ -72,6 +85,10 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         (("serve", "--port", "http"), 2),
         (("maintain", "expire", "--older-than", "soon", "--table", "packet"), 2),
         (("testbed", "run", "missing.yaml"), 2),
+        (("publish", "out", "--date", "today"), 2),
+        (("publish", "out", "--url", "data.example.org"), 2),
+        (("verify", "missing"), 2),
+        (("merge", "missing", "too", "--into", "all"), 2),
     ],
 )
 def test_help_and_errors_in_arguments_load_nothing_but_the_command_line(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,9 @@ OF_READING = re.compile(
     r"parquet|decompress|thrift|protocol|corrupt|buffer|magic|snappy|zstd|deserializ", re.IGNORECASE
 )
 """Words in errors of DuckDB and Spark that a file with other bytes than were written may cause."""
+
+LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
+"""The libraries whose versions a build notes."""
 
 
 class BuildError(RuntimeError):
@@ -167,6 +171,7 @@ def _build_and_publish(
             "fingerprint": fingerprint,
             "studies": sorted(lake.values("run", "study_id")),
             "inputs": _inputs(lake),
+            "software": _software(),
             "dbt": {"models": report.models, "tests_passed": report.tests_passed},
         }
     of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
@@ -190,12 +195,18 @@ def _build_and_publish(
     return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
 
 
+def _software() -> dict[str, str]:
+    # What figures and the bytes of files depend on beside Sojourn: of other versions they may differ in the last bits.
+    return {name: version(name) for name in LIBRARIES}
+
+
 def _inputs(lake: Lake) -> list[dict[str, Any]]:
     inputs = [
         {
             "source_path": commit.source_path,
             "content_hash": commit.content_hash,
             "format": commit.format,
+            "decoder_version": commit.decoder_version,
             "status": commit.status,
             "records_read": commit.records_read,
         }

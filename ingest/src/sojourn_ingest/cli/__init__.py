@@ -32,7 +32,8 @@ def application() -> typer.Typer:
         help="How long do packets wait, who gets the bandwidth, who is harmed, and does anyone notice?\n\n"
         "sojourn look shows what files hold, on one page. "
         "The usual order is sojourn ingest (files into the lake), sojourn build "
-        "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP).",
+        "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP) or sojourn publish "
+        "(the snapshot as a folder for a static host).",
         # Typer's boxes take as much CPU time as all else that a help or an error in an argument needs.
         rich_markup_mode=None,
     )
@@ -47,7 +48,8 @@ def application() -> typer.Typer:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
     # The order in which people use them.
-    order = {"look": 0, "run": 1, "ingest": 2, "build": 3, "serve": 4, "forget": 5}
+    commands = ("look", "run", "ingest", "build", "serve", "publish", "merge", "forget")
+    order = {name: place for place, name in enumerate(commands)}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
     return app

@@ -85,6 +85,22 @@ def ingest(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Record paths as they are below FOLDER: FOLDER/run/a.pcap as /run/a.pcap, so that they name no folder "
+            "of this machine.",
+        ),
+    ] = None,
+    crate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Read the inputs that the RO-Crate of a publication lists, found by their content below PATH, and "
+            "record them as they are recorded there.",
+        ),
+    ] = None,
     engine: Annotated[
         str,
         typer.Option(
@@ -120,6 +136,10 @@ def ingest(
 
       sojourn ingest run.pcap.gz queue_bpftrace.txt manifest.json
 
+      sojourn ingest --root ~/study ~/study/runs
+
+      sojourn ingest --crate site/ro-crate-metadata.json ~/captures
+
     Queue logs: text of the bpftrace probe or of perf script, the binary stream of the BCC queue monitor, polls of
     tc -s -j qdisc, and JSON Lines or CSV with a description beside them; docs/how-to/record-a-queue.md has the table.
 
@@ -135,6 +155,16 @@ def ingest(
     missing = next((path for path in sources if not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
+    if root is not None and not root.is_dir():
+        raise typer.BadParameter(f"{root}: no such folder", param_hint="--root")
+    if crate is not None and not crate.is_file():
+        raise typer.BadParameter(f"{crate}: no such file", param_hint="--crate")
+    if root is not None and crate is not None:
+        raise typer.BadParameter("the crate says what is recorded; give one of the two", param_hint="--root or --crate")
+    if engine == "spark" and (root is not None or crate is not None):
+        raise typer.BadParameter(
+            "does not go with --engine spark, whose tasks record paths as they are", param_hint="--root or --crate"
+        )
     from sojourn_ingest.cli.ingesting import IngestOptions, run_ingest
 
     run_ingest(
@@ -151,6 +181,8 @@ def ingest(
             circuits=circuits,
             keep_site_names=site_names == "keep",
             dry_run=dry_run,
+            root=root,
+            crate=crate,
             engine=engine,
             master=master,
             spark_conf=tuple(spark_conf or ()),

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.cli.inputs_of_crate import staged_inputs
 from sojourn_ingest.enrichment import AccessRules, CircuitTable, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
@@ -26,6 +27,7 @@ from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner, files_below
+from sojourn_ingest.session.recorded_paths import recorded_below
 
 MESSAGES_SHOWN = 12
 #: Other packages offer other runners of an ingest here; see sojourn_transforms.spark.ingest.
@@ -48,6 +50,8 @@ class IngestOptions:
     circuits: Path | None
     keep_site_names: bool
     dry_run: bool
+    root: Path | None
+    crate: Path | None
     engine: str
     master: str | None
     spark_conf: tuple[str, ...]
@@ -57,13 +61,31 @@ class IngestOptions:
 def run_ingest(options: IngestOptions) -> None:
     """Read the files into the lake, show the progress, and print what became of them.
 
+    With a crate these are the files that it lists, which are put together below the folder of what is generated and
+    removed in the end.
+
     Raises
     ------
+    CrateError
+        If inputs of the crate are not among the files.
     typer.BadParameter
         If there is no file to read, or no such engine.
     typer.Exit
         With status 1 after a failure, or 130 if the user stopped it.
     """
+    if options.crate is None:
+        with recorded_below(options.root):
+            _ingest(options, None)
+        return
+    paths = Paths.from_environment(options.var)
+    with staged_inputs(options.crate, options.sources, paths.generated / "inputs-of-crate") as staged:
+        for warning in staged.warnings:
+            typer.echo(f"warning: {warning}", err=True)
+        with recorded_below(staged.root):
+            _ingest(options, list(staged.files))
+
+
+def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     console = Console(stderr=True)
     if options.engine != "spark":
         keep_pandas_out()
@@ -73,7 +95,7 @@ def run_ingest(options: IngestOptions) -> None:
         raise typer.BadParameter(str(error), param_hint="--server-names") from error
     paths = Paths.from_environment(options.var)
     try:
-        files = files_below(options.sources)
+        files = files_below(options.sources) if staged is None else staged
     except FileNotFoundError as error:
         raise typer.BadParameter(str(error), param_hint="PATH") from error
     # What Sojourn itself generated is not input, even when the folder around it is given.

@@ -116,6 +116,15 @@ class Commit:
         text = "\0".join((self.source_path, self.content_hash, self.decoder_version, *self.replaces))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
+    def statement(self) -> str:
+        """Return what the commit says of its source and how many rows it has in each table, as JSON.
+
+        Where the rows are, and what the commit replaced, is left out: it differs between lakes with the same facts.
+        """
+        said = {name: value for name, value in asdict(self).items() if name not in ("files", "replaces")}
+        said["rows"] = sorted((file.table, file.rows) for file in self.files)
+        return json.dumps(said, sort_keys=True)
+
     def to_json(self) -> str:
         """Return the commit as JSON."""
         content = {"version": FORMAT_VERSION, **without_unknown_hashes(asdict(self))}

@@ -127,10 +127,14 @@ class Lake:
         return values
 
     def fingerprint(self) -> str:
-        """Return a hash that changes when, and only when, the live facts or outcomes change."""
+        """Return a hash that changes when, and only when, the live facts or outcomes change.
+
+        It says nothing of what was there before: lakes with the same facts have the same fingerprint, however they
+        came to have them.
+        """
         digest = hashlib.sha256()
-        for commit in self.live():
-            digest.update(commit.name.encode())
+        for statement in sorted(commit.statement() for commit in self.live()):
+            digest.update(statement.encode())
         return digest.hexdigest()
 
     def studies_of_runs(self, commit: Commit) -> set[str]:

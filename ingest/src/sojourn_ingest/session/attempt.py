@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from sojourn_ingest.lake import Commit
+from sojourn_ingest.session.recorded_paths import path_of
 
 Disposition = Literal["new", "unchanged"]
 
@@ -35,5 +36,5 @@ def attempts_of(path: Path, commit: Commit, disposition: Disposition, refused: i
     for part in commit.parts:
         of_part = commit.of_part(part.source_path)
         if of_part is not None:
-            attempts.append(Attempt(Path(part.source_path), of_part, disposition))
+            attempts.append(Attempt(path_of(part.source_path), of_part, disposition))
     return attempts

@@ -9,7 +9,7 @@ from typing import Literal
 
 from sojourn_ingest.formats.interface import InputError, Reading
 from sojourn_ingest.lake import Commit, Outcome
-from sojourn_ingest.session.sources import path_text
+from sojourn_ingest.session.recorded_paths import path_text
 
 #: The decoder version of what no format recognised.
 # A version of its own, not of the package: an outcome is a fact, and does not change with a release.

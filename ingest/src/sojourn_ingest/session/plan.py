@@ -16,6 +16,7 @@ from sojourn_ingest.formats.capture.rtp_hint import RtpHint
 from sojourn_ingest.formats.interface import Format, InputError, Recording, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, Lake
+from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import open_file
 
 #: How much of a plain file is read to see whether it declares anything.
@@ -78,7 +79,7 @@ def plan(files: Iterable[Path], lake: Lake, registry: Registry) -> Plan:
         commit for commit in known.recordings if not all(_exists(part.source_path) for part in commit.parts)
     ]
     for commit in frozen_recordings:
-        result.frozen |= {Path(part.source_path) for part in commit.parts}
+        result.frozen |= {path_of(part.source_path) for part in commit.parts}
     overruled: set[Path] = set()
     for chosen in describing:
         for path in sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing):
@@ -91,7 +92,7 @@ def plan(files: Iterable[Path], lake: Lake, registry: Registry) -> Plan:
     result.recordings.sort(key=lambda recording: recording.parts)
     for commit in known.recordings:
         if commit not in frozen_recordings:
-            result.also |= {Path(part.source_path) for part in commit.parts}
+            result.also |= {path_of(part.source_path) for part in commit.parts}
     result.also -= given | result.parts
     return result
 
@@ -104,7 +105,7 @@ class _KnownFiles:
 
 
 def _exists(path: str) -> bool:
-    return Path(path).is_file()
+    return path_of(path).is_file()
 
 
 def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describing: list[Format]) -> _KnownFiles:
@@ -113,12 +114,12 @@ def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describin
     names_describing = {known.name for known in describing}
     found = _KnownFiles()
     for commit in lake.live():
-        path = Path(commit.source_path)
+        path = path_of(commit.source_path)
         if path.parent not in folders:
             continue
         if commit.parts:
             found.recordings.append(commit)
-            found.joined |= {Path(part.source_path) for part in commit.parts if _exists(part.source_path)}
+            found.joined |= {path_of(part.source_path) for part in commit.parts if _exists(part.source_path)}
         elif commit.format in names_joined and path.is_file():
             found.joined.add(path)
         elif commit.format in names_describing and path.is_file():

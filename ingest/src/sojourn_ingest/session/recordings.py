@@ -11,7 +11,8 @@ from sojourn_ingest.session.attempt import Attempt, RecordingAttempt, attempts_o
 from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import PlannedRecording
-from sojourn_ingest.session.sources import open_file, path_text
+from sojourn_ingest.session.recorded_paths import path_text
+from sojourn_ingest.session.sources import open_file
 from sojourn_ingest.session.state import IngestState
 
 

@@ -27,9 +27,10 @@ from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.files import FileAttempts
 from sojourn_ingest.session.pairs import PairAttempts
 from sojourn_ingest.session.plan import Plan, PlannedRecording, plan
+from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.recordings import RecordingAttempts
 from sojourn_ingest.session.runner import Runner, ThreadRunner
-from sojourn_ingest.session.sources import content_hash, open_file, path_text
+from sojourn_ingest.session.sources import content_hash, open_file
 from sojourn_ingest.session.state import IngestState
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from sojourn_ingest.formats.content.expansion import refuse_expansion
 from sojourn_ingest.formats.content.native_decoder import input_error
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.session.recorded_paths import path_text
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
@@ -35,11 +35,6 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
             if not hidden and item.is_file():
                 found.add(item)
     return sorted(found)
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text that can be written, even if its bytes are not UTF-8."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan
+from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import KnownHashes
 from sojourn_ingest.session.versions import Versions
 
@@ -56,8 +57,8 @@ class IngestState:
             lost = before[name]
             for path in {lost.source_path, *(part.source_path for part in lost.parts)} - here:
                 # The facts of that path's content are now those of this one: its outcome says so.
-                if Path(path).is_file():
-                    self._orphaned.add(Path(path))
+                if path_of(path).is_file():
+                    self._orphaned.add(path_of(path))
         return commit
 
     def take_orphaned(self) -> list[Path]:

@@ -23,8 +23,8 @@ from sojourn_ingest.session import Attempt, IngestSession, RecordingAttempt, att
 from sojourn_ingest.session.decoding import INTERNAL_ERROR
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import PlannedRecording
+from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.runner import Ingest
-from sojourn_ingest.session.sources import path_text
 from sojourn_transforms.spark.ingest_tasks import (
     LargeFile,
     Report,

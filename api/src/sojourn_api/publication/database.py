@@ -1,0 +1,94 @@
+"""sojourn.duckdb and views.sql: what DuckDB alone needs to read a publication from a folder or over HTTP.
+
+A view names its files below the variable ``sojourn_url``, else below the URL that was given to `sojourn publish`, else
+below the present folder. So the same file serves a copy that has moved. The columns carry their descriptions as
+comments, and two tables list datasets and columns. It is written in the storage format of DuckDB 1.2, which every
+later version reads, and the same publication gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from sojourn_api.catalogue import identifier
+from sojourn_api.publication.declaration import Publication, PublishedDataset
+from sojourn_api.publication.marts import literal
+
+DATABASE = "sojourn.duckdb"
+VIEWS = "views.sql"
+VARIABLE = "sojourn_url"
+STORAGE_VERSION = "v1.2.0"
+
+
+def _base(publication: Publication) -> str:
+    return f"coalesce(getvariable('{VARIABLE}'), {literal(publication.url or '.')})"
+
+
+def _statements(dataset: PublishedDataset, base: str) -> list[str]:
+    name = identifier(dataset.name)
+    files = ", ".join(f"{base} || {literal('/' + file.path)}" for file in dataset.files)
+    described = dataset.dataset
+    text = f"{described.description} One row: {described.grain}.".strip()
+    statements = [
+        f"create or replace view {name} as select * from read_parquet([{files}])",
+        f"comment on view {name} is {literal(text)}",
+    ]
+    for column in described.columns:
+        unit = f" [{column.unit}]" if column.unit else ""
+        if column.description or unit:
+            comment = literal(f"{column.description}{unit}".strip())
+            statements.append(f"comment on column {name}.{column.sql} is {comment}")
+    return statements
+
+
+def view_statements(publication: Publication) -> list[str]:
+    """Return the statements that make the views, with the comments on them and on their columns."""
+    base = _base(publication)
+    return [statement for dataset in publication.datasets for statement in _statements(dataset, base)]
+
+
+def write_views(folder: Path, publication: Publication) -> None:
+    """Write views.sql, which makes the views in any database of DuckDB."""
+    where = publication.url or "https://host/folder"
+    head = [
+        f"-- Views over the datasets of build {publication.build_id}, for DuckDB 1.2 or later.",
+        f"-- Elsewhere than in this folder: set variable {VARIABLE} = '{where}'; before you read this file.",
+    ]
+    body = [f"{statement};" for statement in view_statements(publication)]
+    (folder / VIEWS).write_text("\n".join([*head, *body]) + "\n", encoding="utf-8")
+
+
+def write_database(folder: Path, publication: Publication) -> None:
+    """Write sojourn.duckdb over the Parquet files that are in the folder."""
+    with duckdb.connect(config={"threads": 1}) as connection:
+        # Views are bound when they are made, against the files here.
+        connection.execute(f"set variable {VARIABLE} = {literal(str(folder))}")
+        connection.execute(f"attach {literal(str(folder / DATABASE))} as p (storage_version '{STORAGE_VERSION}')")
+        connection.execute("use p")
+        # Which compression DuckDB finds for texts differs from time to time, and with it the bytes of the file.
+        connection.execute("set force_compression = 'uncompressed'")
+        connection.execute(
+            "create table catalogue_dataset (dataset varchar, grain varchar, key varchar[], rows bigint)"
+        )
+        connection.execute(
+            "create table catalogue_column (dataset varchar, column_name varchar, type varchar, unit varchar,"
+            " nullable boolean, description varchar)"
+        )
+        datasets = [
+            [one.name, one.dataset.grain, list(one.dataset.key), one.dataset.rows] for one in publication.datasets
+        ]
+        columns = [
+            [one.name, column.name, column.type, column.unit, column.nullable, column.description]
+            for one in publication.datasets
+            for column in one.dataset.columns
+        ]
+        if datasets:
+            connection.executemany("insert into catalogue_dataset values (?, ?, ?, ?)", datasets)
+            connection.executemany("insert into catalogue_column values (?, ?, ?, ?, ?, ?)", columns)
+        for statement in view_statements(publication):
+            connection.execute(statement)
+        connection.execute("use memory")
+        connection.execute("checkpoint p")
+        connection.execute("detach p")

@@ -1,0 +1,90 @@
+"""What ``sojourn merge`` does: it decides, says what it will do, and writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import typer
+
+from sojourn_ingest.lake import Lake, LakeBusyError
+from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge
+from sojourn_ingest.paths import Paths
+
+
+def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_checked: bool) -> None:
+    """Merge the lakes below some folders into one below another.
+
+    Raises
+    ------
+    MergeError
+        If the lakes cannot become one as they are.
+    typer.Exit
+        If the merged lake is being written.
+    """
+    installations = [Paths(path) for path in sources]
+    entries = _forgotten(installations, forgotten_checked)
+    with ExitStack() as stack:
+        lakes = [Lake(paths.lake) for paths in installations]
+        if not dry_run:
+            for lake in lakes:
+                # What is live now stays until the merge has read it, even if files are ingested meanwhile.
+                stack.enter_context(lake.reading())
+        plan = plan_merge(lakes)
+        _tell(plan, sources)
+        if dry_run:
+            typer.echo("nothing is written with --dry-run")
+            return
+        target = Paths(into)
+        _write_forgotten(target.forgotten, entries)
+        merged = Lake(target.lake)
+        try:
+            with merged.writing():
+                written = merge(plan, merged)
+        except LakeBusyError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(1) from error
+    typer.echo(f"{written} sources were missing in {into}, and are there now; run sojourn build --var {into}")
+    if not target.secrets.exists():
+        typer.echo(
+            f"{target.secrets} is not there: before you ingest more files, copy that of the installation whose keys "
+            "go on, or the next ingest makes new keys"
+        )
+
+
+def _forgotten(installations: Sequence[Paths], checked: bool) -> list[str]:
+    """Return the lines of the merged list of forgotten hosts."""
+    lists = [forgotten_entries(paths.forgotten) for paths in installations]
+    if not checked and any(set(one) != set(lists[0]) for one in lists):
+        raise MergeError(
+            "the installations have forgotten other hosts; run sojourn forget for each of them in the others too, and "
+            "then give --forgotten-checked"
+        )
+    return list({name: line for one in lists for name, line in one.items()}.values())
+
+
+def _write_forgotten(path: Path, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = forgotten_entries(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        handle.write("".join(f"{line}\n" for line in dict.fromkeys([*known.values(), *lines])))
+        handle.flush()
+        os.fsync(handle.fileno())
+    temporary.replace(path)
+
+
+def _tell(plan: MergePlan, sources: Sequence[Path]) -> None:
+    typer.echo(
+        f"{len(plan.commits)} sources; {plan.same_paths} are in several lakes, and {plan.same_contents} have the "
+        "content of another path and become its duplicates"
+    )
+    for path, keys in zip(sources, plan.keys, strict=True):
+        typer.echo(f"{path}: addresses under {', '.join(keys) or 'no key'}")
+    if len({key for keys in plan.keys for key in keys}) > 1:
+        typer.echo("the lakes have several address keys: count hosts within one key only")

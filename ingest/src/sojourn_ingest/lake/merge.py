@@ -1,0 +1,261 @@
+"""Two lakes become one: the same content once, with every outcome, and facts under two address keys apart.
+
+A merge is decided before anything is written: :func:`plan_merge` names every commit of the new lake. The name of a
+commit follows from what it says, so a merge that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.lake import Lake
+from sojourn_ingest.lake.purge import of_source
+from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.schema import TABLES
+
+OUTCOMES = "ingest_outcome"
+#: How the part of a version that names the address key is written; see `Versions`.
+_KEY = re.compile(r"\+(key-[0-9a-f]{8}|addresses-kept)$")
+_NUMBER = re.compile(r"\d+")
+_SHOWN = 3
+_OTHER_PATHS = "ingest the files of one of them into a new lake with another --root"
+_OTHER_SUBJECTS = "ingest the same description into both"
+_OTHER_RUNS = "give the runs of one of them another study or name in their manifests, and ingest them again"
+
+
+class MergeError(OperatorError, ValueError):
+    """Two lakes cannot become one as they are; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class MergedCommit:
+    """A commit of the merged lake, and the one that it comes from; ``holder`` has the facts of its content instead."""
+
+    lake: Lake
+    source: Commit
+    holder: str | None
+
+    @property
+    def draft(self) -> Commit:
+        """The commit without its files: its name is that in the merged lake."""
+        return replace(self.source, files=(), replaces=(), holds_facts=self.source.holds_facts and not self.holder,
+                       duplicate_of=self.holder or self.source.duplicate_of)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """Every commit of the merged lake, how many facts are the same content twice, and the keys of addresses."""
+
+    commits: tuple[MergedCommit, ...]
+    same_paths: int
+    same_contents: int
+    keys: tuple[tuple[str, ...], ...]
+
+
+def key_of(version: str) -> str | None:
+    """Return the mark of the address key in a version of facts; None if they hold no addresses."""
+    found = _KEY.search(version)
+    return found[1] if found else None
+
+
+def _age(commit: Commit) -> tuple[int, ...]:
+    # 0.10 is newer than 0.9, which texts do not know.
+    return tuple(int(number) for number in _NUMBER.findall(commit.decoder_version.partition("+")[0]))
+
+
+def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
+    """Return what the merged lake is to hold.
+
+    A path that several lakes have with the same content is one path. Of facts of one content those of the newest
+    reader stay, or else those of the lake named first; other paths with that content become duplicates, as in an
+    ingest of all files.
+
+    Raises
+    ------
+    MergeError
+        If a path, the description of a study, a run or the files of a recording differ between the lakes.
+    """
+    _refuse_differing(lakes, _contents_by_path, "paths with other content in each lake", _OTHER_PATHS)
+    _refuse_differing(lakes, _contents_by_subject, "subjects that each lake describes in another way", _OTHER_SUBJECTS)
+    _refuse_differing(lakes, _contents_by_run, "runs of the same name from other files", _OTHER_RUNS)
+    _refuse_split_recordings(lakes)
+    by_path: dict[tuple[str, str], tuple[Lake, Commit]] = {}
+    same_paths = 0
+    for lake in lakes:
+        for commit in lake.live():
+            place = (commit.source_path, commit.content_hash)
+            before = by_path.get(place)
+            same_paths += before is not None
+            if before is None or (commit.holds_facts, _age(commit)) > (before[1].holds_facts, _age(before[1])):
+                by_path[place] = (lake, commit)
+    holders = _holders(by_path.values())
+    commits, same_contents = [], 0
+    for lake, commit in by_path.values():
+        holder = holders.get(commit.content_hash)
+        is_other = holder is not None and holder.source_path != commit.source_path
+        if is_other and commit.holds_facts:
+            same_contents += 1
+        named = holder.source_path if holder is not None and is_other and _follows(commit) else None
+        commits.append(MergedCommit(lake, commit, named))
+    keys = tuple(tuple(sorted({k for c in lake.live() if (k := key_of(c.decoder_version))})) for lake in lakes)
+    commits.sort(key=lambda one: one.draft.name)
+    return MergePlan(tuple(commits), same_paths, same_contents, keys)
+
+
+def _follows(commit: Commit) -> bool:
+    """Return whether a commit has, or had at another path, the facts of its content."""
+    return commit.holds_facts or commit.duplicate_of is not None
+
+
+def _holders(found: Iterable[tuple[Lake, Commit]]) -> dict[str, Commit]:
+    """Return the commit that holds the facts of each content: the newest reader's, else of the first lake."""
+    holders: dict[str, Commit] = {}
+    for _, commit in found:
+        known = holders.get(commit.content_hash)
+        if commit.holds_facts and (known is None or _age(commit) > _age(known)):
+            holders[commit.content_hash] = commit
+    return holders
+
+
+Contents = dict[str, set[str]]
+
+
+def _contents_by_path(lake: Lake) -> Contents:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for commit in lake.live():
+        found[commit.source_path].add(commit.content_hash)
+    return found
+
+
+def _contents_by_subject(lake: Lake) -> Contents:
+    return {commit.subject: {commit.content_hash} for commit in lake.live() if commit.subject is not None}
+
+
+def _contents_by_run(lake: Lake) -> Contents:
+    live = {commit.content_hash for commit in lake.live()}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in lake.files("run"):
+        for row in pq.read_table(path, columns=["study_id", "run_id", "source_hash"]).to_pylist():
+            if row["source_hash"] in live:
+                found[f"{row['run_id']} of study {row['study_id']}"].add(row["source_hash"])
+    return found
+
+
+def _refuse_differing(lakes: Sequence[Lake], contents: Callable[[Lake], Contents], what: str, remedy: str) -> None:
+    """Refuse names that two lakes have with other contents."""
+    known: Contents = {}
+    differing = []
+    for lake in lakes:
+        for name, hashes in contents(lake).items():
+            if known.setdefault(name, hashes) != hashes:
+                differing.append(name)
+    _refuse(sorted(differing), what, remedy)
+
+
+def _refuse_split_recordings(lakes: Sequence[Lake]) -> None:
+    parts = {part.content_hash for lake in lakes for commit in lake.live() for part in commit.parts}
+    alone = [c.source_path for lake in lakes for c in lake.live() if c.holds_facts and c.content_hash in parts]
+    _refuse(
+        sorted(alone),
+        "files that are part of a recording in one lake and stand alone in another",
+        "ingest all files of the recording into both",
+    )
+
+
+def _refuse(names: Sequence[str], what: str, remedy: str) -> None:
+    if names:
+        shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+        raise MergeError(f"{len(names)} {what}: {shown}; {remedy}")
+
+
+def merge(plan: MergePlan, target: Lake) -> int:
+    """Write what the plan names into a lake that is held for writing, and return how many commits were missing.
+
+    Raises
+    ------
+    MergeError
+        If the lake holds something that the plan does not name.
+    """
+    named = {one.draft.name for one in plan.commits}
+    there = {commit.name for commit in target.live()}
+    if there - named:
+        raise MergeError(
+            f"{target.storage.uri} holds {len(there - named)} sources that are in none of the lakes; give a new folder"
+        )
+    written = 0
+    for one in plan.commits:
+        draft = one.draft
+        if draft.name in there:
+            continue
+        files = () if one.holder else tuple(_copied(one, file, target) for file in _facts(one.source))
+        outcomes = target.write_outcomes(draft.name, _outcomes(one))
+        target.replace_commit(replace(draft, files=(*files, outcomes)))
+        written += 1
+    return written
+
+
+def _facts(commit: Commit) -> list[DataFile]:
+    return [file for file in commit.files if file.table != OUTCOMES]
+
+
+def _copied(one: MergedCommit, file: DataFile, target: Lake) -> DataFile:
+    """Put the facts of one file into the merged lake; of a file that commits share, the rows of this one."""
+    place = one.lake.place_of(file)
+    source = one.lake.storage.local(place)
+    draft = target.storage.draft(file.path)
+    if place == file.path:
+        shutil.copyfile(source, draft)
+        return replace(file, size_bytes=target.storage.keep(file.path, draft))
+    select = of_source(one.source.content_hash, one.source.decoder_version)
+    _write_selected(source, draft, select(_keys(source)))
+    return replace(file, size_bytes=target.storage.keep(file.path, draft))
+
+
+def _keys(source: Path) -> pa.Table:
+    return pq.read_table(source, columns=["source_hash", "decoder_version"])
+
+
+def _write_selected(source: Path, draft: Path, selected: pa.ChunkedArray) -> None:
+    with pq.ParquetFile(source) as file, pq.ParquetWriter(draft, file.schema_arrow, compression="zstd") as writer:
+        start = 0
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            mask = selected.slice(start, rows)
+            start += rows
+            if pc.any(mask).as_py():
+                writer.write_table(file.read_row_group(group).filter(mask))
+
+
+def _outcomes(one: MergedCommit) -> pa.Table:
+    """Return the outcomes of a commit, which say where the facts of its content now are."""
+    commit = one.source
+    known = {(commit.source_path, commit.content_hash), *((p.source_path, p.content_hash) for p in commit.parts)}
+    file = next(file for file in commit.files if file.table == OUTCOMES)
+    rows = [
+        row
+        for row in pq.read_table(one.lake.storage.local(one.lake.place_of(file))).to_pylist()
+        if (row["source_path"], row["content_hash"]) in known and row["decoder_version"] == commit.decoder_version
+    ]
+    for row in rows:
+        if one.holder is not None and row["source_path"] == commit.source_path:
+            row["duplicate_of"] = one.holder
+    return pa.Table.from_pylist(rows, schema=TABLES[OUTCOMES].arrow_schema())
+
+
+def forgotten_entries(path: Path) -> dict[str, str]:
+    """Return the lines of a list of forgotten hosts by what identifies the host."""
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {str(entry.get("fingerprint") or entry["host_key"]): line for line in lines if (entry := json.loads(line))}

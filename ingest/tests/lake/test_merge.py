@@ -1,0 +1,191 @@
+"""`sojourn merge`: the lakes of two labs become the lake of all their files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from captures import udp_frame, write_pcap
+from typer.testing import CliRunner
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.cli import application
+from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake.compaction import compact, plan_compaction
+from sojourn_ingest.lake.readers import reader_names
+from sojourn_ingest.schema import TABLES
+from sojourn_ingest.session import IngestSession, files_below
+
+HOST, OTHER = "8.8.8.8", "9.9.9.9"
+
+
+def capture(path: Path, *sources: str, packets: int = 4) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_pcap(path, [udp_frame(b"x" * 20, (source, 1000)) for source in sources for _ in range(packets)])
+
+
+@pytest.fixture
+def labs(tmp_path: Path) -> tuple[Path, Path]:
+    """Return the data of two labs: one capture in both, one of each alone, and a file that nothing reads."""
+    a, b = tmp_path / "data" / "a", tmp_path / "data" / "b"
+    capture(a / "shared.pcap", HOST, OTHER)
+    capture(b / "copy.pcap", HOST, OTHER)
+    capture(a / "own.pcap", HOST, packets=7)
+    capture(b / "own.pcap", OTHER, packets=9)
+    (b / "notes.bin").write_bytes(b"\x00nothing that is read")
+    return a, b
+
+
+def ingest(var: Path, *folders: Path, key: bytes = b"key") -> Lake:
+    lake = Lake(var / "lake")
+    with lake.writing():
+        IngestSession(lake, Pseudonymiser(key)).run(files_below(folders), lambda _: None)
+    return Lake(var / "lake")
+
+
+def merged(*arguments: object, status: int = 0) -> str:
+    done = CliRunner().invoke(application(), ["merge", *map(str, arguments)])
+    assert done.exit_code == status, (done.output, done.exception)
+    return f"{done.output}{done.exception or ''}"
+
+
+def facts(lake: Lake) -> dict[str, list[str]]:
+    """Return the rows of every table but the outcomes, in an order that does not depend on files."""
+    return {
+        table: sorted(str(row) for path in lake.files(table) for row in pq.read_table(path).to_pylist())
+        for table in TABLES
+        if table != "ingest_outcome"
+    }
+
+
+def outcomes(lake: Lake) -> list[tuple[object, ...]]:
+    rows = [row for path in lake.files("ingest_outcome") for row in pq.read_table(path).to_pylist()]
+    names = ("source_path", "content_hash", "decoder_version", "status", "reason", "duplicate_of", "modified_ns")
+    return sorted((tuple(row[name] for name in names) for row in rows), key=str)
+
+
+def test_a_merged_lake_is_that_of_all_files(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    one, two = ingest(tmp_path / "one", labs[0]), ingest(tmp_path / "two", labs[1])
+    union = ingest(tmp_path / "union", *labs)
+    before = (one.fingerprint(), two.fingerprint())
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    lake = Lake(tmp_path / "all" / "lake")
+    # The build follows from the fingerprint: the same one is the same build.
+    assert lake.fingerprint() == union.fingerprint()
+    assert facts(lake) == facts(union)
+    assert outcomes(lake) == outcomes(union)
+    assert "1 have the content of another path" in said
+    assert [row[3] for row in outcomes(lake)].count("rejected") == 1
+    assert (Lake(tmp_path / "one" / "lake").fingerprint(), Lake(tmp_path / "two" / "lake").fingerprint()) == before
+    assert reader_names(one.storage) == ([], [])
+
+
+def test_an_ingest_into_a_merged_lake_finds_everything_read(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    lake = Lake(tmp_path / "all" / "lake")
+    state = lake.fingerprint()
+    assert ingest(tmp_path / "all", *labs).fingerprint() == state
+
+
+def test_compacted_lakes_give_the_same(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    one = ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    with one.writing():
+        compact(one, plan_compaction(one))
+    assert one.packs()
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    assert facts(Lake(tmp_path / "all" / "lake")) == facts(ingest(tmp_path / "union", *labs))
+
+
+def test_hosts_of_two_keys_are_never_one_host(tmp_path: Path) -> None:
+    capture(tmp_path / "data" / "a" / "a.pcap", HOST, packets=5)
+    capture(tmp_path / "data" / "b" / "b.pcap", HOST, packets=6)
+    one = ingest(tmp_path / "one", tmp_path / "data" / "a", key=b"of lab a")
+    two = ingest(tmp_path / "two", tmp_path / "data" / "b", key=b"of lab b")
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    assert "several address keys" in said
+    of = [lake.values("flow", "initiator_host_key") for lake in (one, two, Lake(tmp_path / "all" / "lake"))]
+    assert all(str(key).startswith("hk-") for key in of[2])
+    assert of[2] == of[0] | of[1]
+    assert len(of[2]) == 2
+
+
+def test_a_capture_of_both_labs_is_there_once_under_the_key_of_the_first(
+    labs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    one = ingest(tmp_path / "one", labs[0], key=b"of lab a")
+    ingest(tmp_path / "two", labs[1], key=b"of lab b")
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    lake = Lake(tmp_path / "all" / "lake")
+    (shared,) = (commit for commit in one.live() if commit.source_path.endswith("shared.pcap"))
+    (holder,) = lake.holding_facts(shared.content_hash)
+    assert (holder.source_path, holder.decoder_version) == (shared.source_path, shared.decoder_version)
+
+
+def test_a_dry_run_writes_nothing(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    before = sorted(tmp_path.rglob("*"))
+    assert "5 sources" in merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", "--dry-run")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_killed_merge_goes_on_where_it_stopped(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    command = [sys.executable, "-m", "sojourn_ingest.cli", "merge", "one", "two", "--into", "all"]
+    killed = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "SOJOURN_STOP_AT": "commit.published:2"}, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert len(Lake(tmp_path / "all" / "lake").live()) == 2
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.count("3 sources were missing") == 1
+    lake = Lake(tmp_path / "all" / "lake")
+    assert lake.fingerprint() == ingest(tmp_path / "union", *labs).fingerprint()
+    assert lake.leftovers() == []
+
+
+def test_a_path_with_other_content_in_each_lake_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "data" / "a.pcap"
+    capture(data, HOST, packets=3)
+    ingest(tmp_path / "one", data)
+    capture(data, HOST, packets=4)
+    ingest(tmp_path / "two", data)
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert "1 paths with other content in each lake" in said
+    assert "--root" in said
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_lake_with_other_sources_is_not_written_to(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    capture(tmp_path / "more" / "c.pcap", OTHER, packets=2)
+    before = ingest(tmp_path / "all", tmp_path / "more").fingerprint()
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert "1 sources that are in none of the lakes" in said
+    assert Lake(tmp_path / "all" / "lake").fingerprint() == before
+
+
+def test_hosts_that_one_lab_forgot_must_be_forgotten_in_the_other(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    of_host = Pseudonymiser(b"key", forgotten=ForgottenHosts(b"forget")).forget_fingerprint(HOST)
+    add_to_list(tmp_path / "one" / "forgotten.jsonl", fingerprint=of_host, host_keys=(), forgotten_ns=1, rows={})
+    arguments = (tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    assert "forgotten other hosts" in merged(*arguments, status=1)
+    assert not (tmp_path / "all").exists()
+    merged(*arguments, "--forgotten-checked")
+    (line,) = (tmp_path / "all" / "forgotten.jsonl").read_text().splitlines()
+    assert json.loads(line)["fingerprint"] == of_host
