@@ -216,10 +216,11 @@ def _copied(one: MergedCommit, file: DataFile, target: Lake) -> DataFile:
     draft = target.storage.draft(file.path)
     if place == file.path:
         shutil.copyfile(source, draft)
-        return replace(file, size_bytes=target.storage.keep(file.path, draft))
-    select = of_source(one.source.content_hash, one.source.decoder_version)
-    _write_selected(source, draft, select(_keys(source)))
-    return replace(file, size_bytes=target.storage.keep(file.path, draft))
+    else:
+        select = of_source(one.source.content_hash, one.source.decoder_version)
+        _write_selected(source, draft, select(_keys(source)))
+    kept = target.storage.keep(file.path, draft)
+    return replace(file, size_bytes=kept.size_bytes, sha256=kept.sha256)
 
 
 def _keys(source: Path) -> pa.Table:
