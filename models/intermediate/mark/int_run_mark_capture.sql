@@ -1,5 +1,9 @@
 -- What the two captures of a run show of marks, by direction. A mark of the path between them is in the one that packets reach later
 -- and not in the other; what the receiver echoed is read where the sender is.
+{%- set scopes = [
+    ('all', 'true'), ('declared', 'is_declared'), ('declared_tcp', 'is_declared and is_tcp'), ('tcp', 'is_tcp')
+] %}
+
 with
 
 flow_directions as (
@@ -112,7 +116,7 @@ summed as (
         study_id,
         run_id,
         mark_direction,
-        {%- for scope, condition in [('all', 'true'), ('declared', 'is_declared'), ('declared_tcp', 'is_declared and is_tcp'), ('tcp', 'is_tcp')] %}
+        {%- for scope, condition in scopes %}
             cast(sum(case when {{ condition }} and not is_later then ce_packets else 0 end) as bigint) as {{ scope }}_earlier_ce_packets,
             cast(sum(case when {{ condition }} and is_later then ce_packets else 0 end) as bigint) as {{ scope }}_later_ce_packets,
         {%- endfor %}

@@ -31,7 +31,8 @@ judged as (
         min(
             case
                 when verdict = 'disagree'
-                    then sources || ': ' || {{ plain_text('abs(difference_packets)') }} || ' packets apart, bound '
+                    then
+                        sources || ': ' || {{ plain_text('abs(difference_packets)') }} || ' packets apart, bound '
                         || {{ plain_text('cast(bound_packets as decimal(20, 3))') }}
             end
         ) as disagreement,

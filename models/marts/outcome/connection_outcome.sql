@@ -59,21 +59,21 @@ days as (
         bin_index,
         connections
     from technologies
-{%- for kind, source in kinds.items() %}
+    {%- for kind, source in kinds.items() %}
 
-    union all
+        union all
 
-    select
-        'added_delay' as quantity,
-        '{{ kind }}' as group_kind,
-        {{ kind }} as group_value,
-        start_date,
-        {{ always | join(',\n        ') }},
-        bin_index,
-        connections
-    from {{ source }}
-    where {{ kind }} != 'withheld'
-{%- endfor %}
+        select
+            'added_delay' as quantity,
+            '{{ kind }}' as group_kind,
+            {{ kind }} as group_value,
+            start_date,
+            {{ always | join(',\n        ') }},
+            bin_index,
+            connections
+        from {{ source }}
+        where {{ kind }} != 'withheld'
+    {%- endfor %}
 
     union all
 
@@ -166,20 +166,22 @@ cumulated as (
 
 of_replicates as (
 {%- for percentile in percentiles %}
-    {%- if not loop.first %}
+        {%- if not loop.first %}
 
-    union all
-    {% endif %}
-    select
-        quantity,
-        {{ group | join(',\n        ') }},
-        replicate,
-        {{ percentile }} as percentile,
-        cast(max(connections_of_replicate) as bigint) as connections,
-        min(case when connections_up_to_bin >= {{ quantile_rank(percentile * 10, 'connections_of_replicate') }} then bin_index end) as bin_index
-    from cumulated
-    group by quantity, {{ group | join(', ') }}, replicate
-{%- endfor %}
+            union all
+        {% endif %}
+        select
+            quantity,
+            {{ group | join(',\n        ') }},
+            replicate,
+            {{ percentile }} as percentile,
+            cast(max(connections_of_replicate) as bigint) as connections,
+            min(
+                case when connections_up_to_bin >= {{ quantile_rank(percentile * 10, 'connections_of_replicate') }} then bin_index end
+            ) as bin_index
+        from cumulated
+        group by quantity, {{ group | join(', ') }}, replicate
+    {%- endfor %}
 ),
 
 replicate_values as (
@@ -208,7 +210,7 @@ summarised as (
     select
         ordered.quantity,
         {%- for column in group %}
-        ordered.{{ column }},
+            ordered.{{ column }},
         {%- endfor %}
         ordered.percentile,
         max(ordered.replicates) as replicates,
@@ -222,7 +224,7 @@ summarised as (
     group by
         ordered.quantity,
         {%- for column in group %}
-        ordered.{{ column }},
+            ordered.{{ column }},
         {%- endfor %}
         ordered.percentile
 ),
@@ -234,10 +236,10 @@ together as (
         max(case when quantity = 'added_delay' then replicates end) as replicates,
         max(case when quantity = 'added_delay' then connections end) as connections,
         {%- for quantity in quantities %}
-        max(case when quantity = '{{ quantity }}' then median_ms end) as {{ quantity }}_ms,
-        max(case when quantity = '{{ quantity }}' then lower_ms end) as {{ quantity }}_lower_ms,
-        max(case when quantity = '{{ quantity }}' then upper_ms end) as {{ quantity }}_upper_ms
-        {%- if not loop.last %},{% endif %}
+            max(case when quantity = '{{ quantity }}' then median_ms end) as {{ quantity }}_ms,
+            max(case when quantity = '{{ quantity }}' then lower_ms end) as {{ quantity }}_lower_ms,
+            max(case when quantity = '{{ quantity }}' then upper_ms end) as {{ quantity }}_upper_ms
+            {%- if not loop.last %},{% endif %}
         {%- endfor %}
     from summarised
     group by {{ group | join(', ') }}, percentile
@@ -273,7 +275,7 @@ latency_shares as (
 barometer as (
     select
         {%- for column in group %}
-        together.{{ column }},
+            together.{{ column }},
         {%- endfor %}
         together.percentile,
         round(sum(case when together.idle_rtt_ms < latency_shares.threshold then latency_shares.share else 0 end), 12) as met_share,
@@ -283,7 +285,7 @@ barometer as (
     where together.idle_rtt_ms is not null
     group by
         {%- for column in group %}
-        together.{{ column }},
+            together.{{ column }},
         {%- endfor %}
         together.percentile
 ),
@@ -301,7 +303,7 @@ ranked as (
 final as (
     select
         {%- for column in group %}
-        ranked.{{ column }},
+            ranked.{{ column }},
         {%- endfor %}
         cast(ranked.percentile as double) as percentile,
         case ranked.group_kind when 'network' then 'month' else 'day' end as replication_unit,
@@ -318,7 +320,8 @@ final as (
         case
             when ranked.loaded_rtt_ms is not null
                 then 100 * least(
-                    greatest((bounds.useless - ranked.loaded_rtt_ms) / (bounds.useless - bounds.perfect), cast(0 as double)), cast(1 as double)
+                    greatest((bounds.useless - ranked.loaded_rtt_ms) / (bounds.useless - bounds.perfect), cast(0 as double)),
+                    cast(1 as double)
                 )
         end as qoo_latency_score,
         ranked.idle_rtt_ms,
@@ -342,13 +345,13 @@ final as (
         on
             at_p95.percentile = 95
             {%- for column in group %}
-            and ranked.{{ column }} = at_p95.{{ column }}
+                and ranked.{{ column }} = at_p95.{{ column }}
             {%- endfor %}
     left join barometer
         on
             ranked.percentile = barometer.percentile
             {%- for column in group %}
-            and ranked.{{ column }} = barometer.{{ column }}
+                and ranked.{{ column }} = barometer.{{ column }}
             {%- endfor %}
     left join grades
         on

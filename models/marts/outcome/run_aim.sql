@@ -162,7 +162,7 @@ summed as (
         min(case when points is null then quantity end) as missing_quantity,
         -- A sum below 0 is 0, as the engine counts.
         greatest(sum(points), 0) as points,
-        min(case when points is not null then points end) as fewest_points
+        min(points) as fewest_points
     from pointed
     group by study_id, run_id, role, delay_basis, qoe_model_id
 ),

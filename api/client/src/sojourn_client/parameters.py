@@ -41,6 +41,7 @@ ComparedMetric = Literal[
     "load_delay_increase",
     "load_rate",
     "qoe_score",
+    "mos",
     "connection_delay_share",
     "connection_delay_share_by_host",
     "host_delay_share",
@@ -62,6 +63,8 @@ Factor = Literal[
     "congested_direction",
     "participants",
     "call_view",
+    "ecn",
+    "l4s",
     "access_technology",
     "country",
 ]
