@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 
 import duckdb
@@ -22,6 +22,9 @@ from sojourn_ingest.lake.expiry import expire, plan_expiry
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.schema import table
 from sojourn_transforms.comparing_builds import compare_relations, lake_relations
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
+from earlier_versions import written_otherwise
 
 PROVENANCE = ("source_hash", "decoder_version")
 DAY_NS = 86_400 * 10**9
@@ -147,19 +150,6 @@ def test_a_compaction_killed_before_or_after_its_commit_loses_nothing(
         assert len(list((lake.root / "data" / "qoe_score").iterdir())) == 1
         assert list((lake.root / "commits").iterdir()) == []
     assert scores(Lake(lake.root)) == before
-
-
-def written_otherwise(lake: Lake, path: Path, rows: pa.Table) -> None:
-    """Replace a file of a commit, as if an earlier version, which recorded no hashes, had written these rows."""
-    pq.write_table(rows, path)
-    for commit in (lake.root / "commits").iterdir():
-        told = json.loads(commit.read_text())
-        for file in told["files"]:
-            if lake.root / file["path"] == path:
-                told.pop("checksum")
-                del file["sha256"]
-                file["size_bytes"] = path.stat().st_size
-        commit.write_text(json.dumps(told))
 
 
 def test_rows_that_are_missing_stop_the_compaction(lake: Lake) -> None:

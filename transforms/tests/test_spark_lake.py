@@ -35,6 +35,7 @@ from sojourn_transforms.warehouse import register_lake as register_lake_in_duckd
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
+from earlier_versions import written_otherwise
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,7 +135,7 @@ def location(request: pytest.FixtureRequest, tmp_path: Path, bucket: str) -> Pat
     with lake.writing():
         put(lake, "/old", "c0", 0.0, version="v0")
         (old,) = lake.files(TABLE)
-        pq.write_table(pq.read_table(old).drop_columns([ADDED_COLUMN]), old)
+        written_otherwise(lake, old, pq.read_table(old).drop_columns([ADDED_COLUMN]))
         for number in range(1, 4):
             put(lake, f"/{number}", f"c{number}", float(number), number + 0.5)
     if request.param == "folder":
