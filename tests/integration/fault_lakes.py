@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,7 +75,8 @@ class Commands:
     def start(self, argv: list[str], var: Path, **environment: str) -> Path:
         """Start a command without waiting for it; return the file of what it prints."""
         self.count += 1
-        printed = var.parent / f"printed-{os.getpid()}-{self.count}.txt"
+        # Not beside the lake, whose disk may be full.
+        printed = Path(tempfile.gettempdir()) / f"sojourn-printed-{os.getpid()}-{self.count}.txt"
         own = {"SOJOURN_VAR": str(var), "SOJOURN_ADDRESS_KEY": "one key for all", "SOJOURN_FORGET_KEY": "another"}
         request = {"argv": argv, "environment": own | environment, "printed": str(printed)}
         assert self.process.stdin is not None
