@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -149,7 +150,13 @@ def small_disk(folder: Path, size_kib: int) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        # The kernel lets go of the files of a process that has ended a moment after it has.
+        for _ in range(50):
+            if subprocess.run(["umount", str(folder)], check=False, capture_output=True).returncode == 0:
+                break
+            time.sleep(0.2)
+        else:
+            pytest.fail(f"something still uses {folder}")
 
 
 @pytest.mark.integration
