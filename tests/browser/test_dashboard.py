@@ -40,7 +40,7 @@ FLAGS = [
 ]
 WIDTH = 1280
 FIRST_SCREEN = 900
-DRAWN_WITHIN_S = 90
+DRAWN_WITHIN_S = 300
 FEWEST_COLOURS = 20
 """Of a painted card: smoothed text alone has more shades; one that is not painted has one."""
 TROUBLE = ["No results", "Unexpected error", "Data error", "Error:", "An error occurred"]
