@@ -35,3 +35,29 @@
 {% macro spark__key_hash(columns) -%}
     shiftrightunsigned(xxhash64({{ columns }}), 1)
 {%- endmacro %}
+
+
+{#-
+    Sum of doubles, added from the least up: in whatever order an engine reads its rows, the last bits of the sum are the same. Null
+    where no value is.
+-#}
+{% macro ordered_sum(value) -%}
+    {{ adapter.dispatch('ordered_sum', 'sojourn')(value) }}
+{%- endmacro %}
+
+{% macro default__ordered_sum(value) -%}
+    sum({{ value }} order by {{ value }})
+{%- endmacro %}
+
+{% macro spark__ordered_sum(value) -%}
+    case
+        when count({{ value }}) > 0
+            then aggregate(array_sort(collect_list({{ value }})), cast(0 as double), (added, next_value) -> added + next_value)
+    end
+{%- endmacro %}
+
+
+{#- Mean of doubles, the same in whatever order an engine reads its rows; null where no value is. -#}
+{% macro ordered_mean(value) -%}
+    {{ ordered_sum(value) }} / nullif(count({{ value }}), 0)
+{%- endmacro %}

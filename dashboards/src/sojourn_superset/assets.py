@@ -18,6 +18,7 @@ import yaml
 
 from sojourn_client import Client, Column, Dataset
 from sojourn_superset import cells, layout
+from sojourn_superset.filter_start import FilterError, fill_in_starts
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, Look, read_look
 
@@ -143,11 +144,16 @@ def render(folder: Path, client: Client) -> Bundle:
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
     colours = look.colours(queue_labels)
+    datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     for name, asset in _of_kind(files, "dashboards"):
         asset["css"] = look.css + (asset.get("css") or "")
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
+        try:
+            fill_in_starts(metadata.get("native_filter_configuration", []), datasets, client)
+        except FilterError as error:
+            raise AssetError(f"{name}: {error}") from error
         asset["position"] = _give_place_away(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":

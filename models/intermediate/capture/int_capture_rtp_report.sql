@@ -63,11 +63,11 @@ final as (
         direction,
         ssrc,
         cast(sum(reports) as bigint) as reports,
-        sum(loss_mean_ratio * reports) / sum(reports) as loss_mean_ratio,
+        {{ ordered_sum('loss_mean_ratio * reports') }} / sum(reports) as loss_mean_ratio,
         max(loss_max_ratio) as loss_max_ratio,
-        sum(jitter_mean_units * reports) / sum(reports) * 1000 / max(clock_rate_hz) as jitter_mean_ms,
+        {{ ordered_sum('jitter_mean_units * reports') }} / sum(reports) * 1000 / max(clock_rate_hz) as jitter_mean_ms,
         cast(sum(rtt_samples) as bigint) as rtt_samples,
-        sum(rtt_avg_us * rtt_samples) / nullif(sum(rtt_samples), 0) / 1000 as rtt_mean_ms
+        {{ ordered_sum('rtt_avg_us * rtt_samples') }} / nullif(sum(rtt_samples), 0) / 1000 as rtt_mean_ms
     from chosen
     where is_same_flow or has_same_flow = 0
     group by source_hash, flow_id, direction, ssrc

@@ -58,7 +58,7 @@ final as (
         count(placed.frame_number) as frames,
         max(case when placed.frame_number is not null then reductions.reduction_id end) as reduction_id,
         max(case when placed.frame_number is not null then reductions.reduction_version end) as reduction_version,
-        avg(placed.qoe_score) as qoe_score
+        {{ ordered_mean('placed.qoe_score') }} as qoe_score
     from placed
     left join reductions
         on placed.qoe_metric = reductions.qoe_metric

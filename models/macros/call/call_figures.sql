@@ -19,21 +19,21 @@
         cast(sum(fir_count) as bigint) as fir_count,
         {{ call_weighted_mean('jitter_ms') }} as jitter_mean_ms,
         {{ call_weighted_mean('rtt_ms') }} as rtt_mean_ms,
-        sum(case when jitter_buffer_emitted is not null then jitter_buffer_delay_ms end)
+        {{ ordered_sum('case when jitter_buffer_emitted is not null then jitter_buffer_delay_ms end') }}
         / nullif(sum(case when jitter_buffer_delay_ms is not null then jitter_buffer_emitted end), 0) as jitter_buffer_mean_ms,
         cast(sum(freeze_count) as bigint) as freezes,
-        sum(freezes_duration_ms) as frozen_ms,
-        sum(freezes_duration_ms) * 1e6
+        {{ ordered_sum('freezes_duration_ms') }} as frozen_ms,
+        {{ ordered_sum('freezes_duration_ms') }} * 1e6
         / nullif(sum(case when freezes_duration_ms is not null then interval_ns end), 0) as freeze_ratio,
         cast(sum(case when received_samples is not null then concealed_samples end) as double)
         / nullif(sum(case when concealed_samples is not null then received_samples end), 0) as concealed_ratio,
-        sum(bandwidth_limited_ms) as bandwidth_limited_ms,
-        sum(cpu_limited_ms) as cpu_limited_ms
+        {{ ordered_sum('bandwidth_limited_ms') }} as bandwidth_limited_ms,
+        {{ ordered_sum('cpu_limited_ms') }} as cpu_limited_ms
 {%- endmacro %}
 
 {#- Mean of a value over the intervals that have it, weighted by their length. -#}
 {% macro call_weighted_mean(value) -%}
-    sum(cast({{ value }} as double) * interval_ns) / nullif(sum(case when {{ value }} is not null then interval_ns end), 0)
+    {{ ordered_sum('cast(' ~ value ~ ' as double) * interval_ns') }} / nullif(sum(case when {{ value }} is not null then interval_ns end), 0)
 {%- endmacro %}
 
 {#- Change of a counter of a stream since the poll before. -#}

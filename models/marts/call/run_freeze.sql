@@ -26,7 +26,7 @@ frozen as (
         max(freeze_basis) as freeze_basis,
         count(distinct stream_id) as video_streams,
         coalesce(cast(sum(case when is_freeze then freezes end) as bigint), 0) as freezes,
-        sum(frozen_ms) as frozen_ms
+        {{ ordered_sum('frozen_ms') }} as frozen_ms
     from spans
     group by
         study_id,
@@ -39,10 +39,10 @@ compared as (
         run_id,
         count(case when is_freeze then 1 end) as freezes_compared,
         count(case when not is_freeze then 1 end) as calm_seconds,
-        avg(case when is_freeze then queuing_delay_mean_ms end) as queuing_delay_before_freeze_ms,
-        avg(case when not is_freeze then queuing_delay_mean_ms end) as queuing_delay_calm_ms,
-        avg(case when is_freeze then dropped_ratio end) as dropped_before_freeze_ratio,
-        avg(case when not is_freeze then dropped_ratio end) as dropped_calm_ratio
+        {{ ordered_mean('case when is_freeze then queuing_delay_mean_ms end') }} as queuing_delay_before_freeze_ms,
+        {{ ordered_mean('case when not is_freeze then queuing_delay_mean_ms end') }} as queuing_delay_calm_ms,
+        {{ ordered_mean('case when is_freeze then dropped_ratio end') }} as dropped_before_freeze_ratio,
+        {{ ordered_mean('case when not is_freeze then dropped_ratio end') }} as dropped_calm_ratio
     from moments
     group by
         study_id,

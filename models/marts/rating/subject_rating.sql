@@ -43,7 +43,7 @@ counted as (
         count(case when place = 1 and not is_training then 1 end) as ratings,
         count(case when place = 1 and is_training then 1 end) as training_ratings,
         count(case when place > 1 then 1 end) as duplicate_ratings,
-        avg(case when place = 1 and not is_training then rating end) as rating_mean
+        {{ ordered_mean('case when place = 1 and not is_training then rating end') }} as rating_mean
     from numbered
     group by
         study_id,

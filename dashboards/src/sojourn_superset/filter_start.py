@@ -1,0 +1,93 @@
+"""The values with which the filters of one value begin, found in the build being served.
+
+Superset can begin with the first value of each filter, but it asks for the values of all filters at once: of a build
+with two studies, each filter begins with its first value in any study, and together they name a setting that no
+run has. Here each filter's first value is sought among the rows that the filters it is `within` leave.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import Connection
+
+from sojourn_client import Client
+from sojourn_superset.pushdown import rewrite
+
+OPERATORS = {"==": "=", "!=": "!="}
+
+
+class FilterError(Exception):
+    """A filter cannot be asked for its values; the message names it."""
+
+
+def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], client: Client) -> None:
+    """Give each filter that begins with its first value that value; one without any row is left as it is.
+
+    Parameters
+    ----------
+    filters
+        Superset's configuration of a dashboard's filters; a filter follows those that it is within.
+    datasets
+        UUID to dataset asset, with all its columns.
+
+    Raises
+    ------
+    FilterError
+        For a condition that is not `==` or `!=`.
+    """
+    chosen: dict[str, tuple[str, Any]] = {}
+    arguments = {"sojourn": {"base_url": client.url}}
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs=arguments)
+    with engine.connect() as connection:
+        for each in filters:
+            if not each["controlValues"]["defaultToFirstItem"]:
+                continue
+            target = each["targets"][0]
+            dataset, column = datasets[target["datasetUuid"]], target["column"]["name"]
+            value = _first(connection, dataset, column, each, chosen)
+            if value is None:
+                continue
+            chosen[each["id"]] = (column, value)
+            each["defaultDataMask"] = {
+                "extraFormData": {"filters": [{"col": column, "op": "IN", "val": [value]}]},
+                "filterState": {"value": [value], "label": f"{value:g}" if isinstance(value, float) else str(value)},
+                "ownState": {},
+            }
+    engine.dispose()
+
+
+def _first(
+    connection: Connection,
+    dataset: dict[str, Any],
+    column: str,
+    configured: dict[str, Any],
+    chosen: dict[str, tuple[str, Any]],
+) -> Any:
+    """Return the first value of a column that the filter's conditions and those it is within leave, or None."""
+    expressions = {each["column_name"]: each.get("expression") or each["column_name"] for each in dataset["columns"]}
+    value = expressions[column]
+    conditions = [f"{value} IS NOT NULL"]
+    for condition in configured["adhoc_filters"]:
+        if condition["operator"] not in OPERATORS:
+            raise FilterError(
+                f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {' or '.join(OPERATORS)}"
+            )
+        wanted = _literal(condition["comparator"])
+        conditions.append(f"{expressions[condition['subject']]} {OPERATORS[condition['operator']]} {wanted}")
+    for parent in configured["cascadeParentIds"]:
+        if parent in chosen:
+            name, of_parent = chosen[parent]
+            conditions.append(f"{expressions[name]} = {_literal(of_parent)}")
+    order = "ASC" if configured["controlValues"]["sortAscending"] else "DESC"
+    query = (
+        f"SELECT {value} AS value FROM {dataset['table_name']} "
+        f"WHERE {' AND '.join(conditions)} GROUP BY {value} ORDER BY {value} {order} LIMIT 1"
+    )
+    return connection.execute(text(rewrite(query).replace(":", "\\:"))).scalar()
+
+
+def _literal(value: Any) -> str:
+    """Return a value as SQL spells it."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)

@@ -1,0 +1,89 @@
+"""Do filters of one value begin with a setting that some run has?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from contract_server import Contract, serving
+
+from sojourn_client import Client
+from sojourn_superset.catalogue_memory import forget_catalogue
+from sojourn_superset.filter_start import FilterError, fill_in_starts
+from sojourn_superset.layout import native_filters
+
+UUID = "6e8c1c5e-0000-4000-8000-000000000001"
+COLUMNS = {"study_id": "VARCHAR", "start_order": "VARCHAR", "bandwidth_bps": "BIGINT", "queue_label": "VARCHAR"}
+ROWS = [
+    ("b's", "app_first", 1_000_000, "CoDel"),
+    ("b's", "solo", 300_000, "CoDel"),
+    ("b's", "app_first", 2_500_000, "tail-drop 2 BDP"),
+    ("c", "app_first", 300_000, "CAKE"),
+]
+"""The smallest rate of all is not of the first study, but as its solo run."""
+
+DATASETS = {
+    "one": {
+        "table_name": "run_metric",
+        "uuid": UUID,
+        "columns": [
+            *({"column_name": name} for name in COLUMNS),
+            {"column_name": "bandwidth_mbit", "expression": "bandwidth_bps / 1e6"},
+        ],
+    }
+}
+
+
+def filters(**changes: Any) -> list[dict[str, Any]]:
+    """Return four filters, the later within the former; `changes` are of the rate's."""
+    shared = {"dataset": "run_metric", "where": [{"subject": "start_order", "operator": "!=", "comparator": "solo"}]}
+    return [
+        {"id": "study", "name": "Study", "column": "study_id", "choose": "one", **shared},
+        {"id": "rate", "name": "Rate", "column": "bandwidth_mbit", "choose": "one", "within": ["study"], **shared}
+        | changes,
+        {
+            "id": "queue",
+            "name": "Queue",
+            "column": "queue_label",
+            "choose": "one",
+            "within": ["study", "rate"],
+            **shared,
+        },
+        {"id": "order", "name": "Order", "column": "start_order", "within": ["study"], **shared},
+    ]
+
+
+def started(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what each filter begins with over these rows."""
+    forget_catalogue()
+    contract = Contract()
+    contract.add("run_metric", COLUMNS, ["study_id"], [dict(zip(COLUMNS, row, strict=True)) for row in rows])
+    configured = native_filters("one", short, DATASETS, {})
+    with serving(contract), Client(contract.url) as client:
+        fill_in_starts(configured, {UUID: DATASETS["one"]}, client)
+    return {each["name"]: each["defaultDataMask"] for each in configured}
+
+
+def test_each_filter_begins_within_those_before_it() -> None:
+    begun = started(ROWS, filters())
+    assert {name: mask["filterState"] for name, mask in begun.items()} == {
+        "Study": {"value": ["b's"], "label": "b's"},
+        "Rate": {"value": [1.0], "label": "1"},
+        "Queue": {"value": ["CoDel"], "label": "CoDel"},
+        "Order": {},
+    }
+    assert begun["Rate"]["extraFormData"] == {"filters": [{"col": "bandwidth_mbit", "op": "IN", "val": [1.0]}]}
+
+
+def test_the_last_is_the_first_of_a_descending_filter() -> None:
+    assert started(ROWS, filters(ascending=False))["Rate"]["filterState"] == {"value": [2.5], "label": "2.5"}
+
+
+def test_without_rows_superset_is_left_to_say_so() -> None:
+    assert started([], filters())["Study"] == {"extraFormData": {}, "filterState": {}, "ownState": {}}
+
+
+def test_a_condition_that_is_not_understood_is_named() -> None:
+    where = [{"subject": "start_order", "operator": "IN", "comparator": ["solo"]}]
+    with pytest.raises(FilterError, match="filter 'Rate': operator 'IN'; expected == or !="):
+        started(ROWS, filters(where=where))
