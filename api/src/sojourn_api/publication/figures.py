@@ -80,14 +80,14 @@ OVER_RUNS = (
     "are left out."
 )
 DECLARED: tuple[Boxes | Figure, ...] = (
-    Boxes("Mean queuing delay of the application (ms)", "run_queuing_delay", "mean_ms", "role=app"),
-    Boxes("95th percentile of queuing delay, all packets (ms)", "run_queuing_delay", "p95_ms", "role=all"),
+    Boxes("Mean queuing delay of the application", "run_queuing_delay", "mean_ms", "role=app"),
+    Boxes("95th percentile of queuing delay, all packets", "run_queuing_delay", "p95_ms", "role=all"),
     Boxes("Throughput harm to the application", "run_harm", "harm_ratio", "role=app"),
     Boxes("Flow-rate equality", "run_flow_rate_equality", "flow_rate_equality"),
     Boxes("Utilisation of the bottleneck", "run_utilisation", "utilisation_mean_ratio"),
     Boxes("Voice quality (MOS of the E-model)", "run_voice_quality", "mos", "qoe_model_id=g107-network", axis_from=1.0),
     Boxes(
-        "Delay under load, as tools measured it (ms)",
+        "Delay under load, as tools measured it",
         "run_load_delay",
         "loaded_median_ms",
         apart=("role", "delay_basis"),
