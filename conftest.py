@@ -21,7 +21,7 @@ def fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Catch every skip of a test: calls of pytest.skip, in fixtures too, marks, and parameters that are an empty set."""
+    """Catch every skip of a test: calls of pytest.skip, in fixtures too, marks, and empty sets of parameters."""
     report = yield
     if item.get_closest_marker("privileged") is None:
         fail_if_skipped(report)

@@ -156,6 +156,7 @@ def small_disk(folder: Path, size_kib: int) -> Iterator[Path]:
                 break
             time.sleep(0.2)
         else:
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
             pytest.fail(f"something still uses {folder}")
 
 
