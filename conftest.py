@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent
+
+
+def fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn the report of a skip into one of a failure where CI is true: what was skipped was not tried."""
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not allow: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Catch every skip of a test: calls of pytest.skip, in fixtures too, marks, and empty sets of parameters."""
+    report = yield
+    if item.get_closest_marker("privileged") is None:
+        fail_if_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Catch the skip of a whole module, such as that of pytest.importorskip."""
+    report = yield
+    fail_if_skipped(report)
+    return report
 
 
 def require(path: Path, remedy: str = "set SOJOURN_SHARED to the folder with the reference data") -> Path:

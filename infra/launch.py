@@ -22,8 +22,9 @@ from pathlib import Path
 from sojourn_ingest.secrets_file import read_secrets
 
 ROOT = Path(__file__).resolve().parent.parent
-API_READY_S = 60
-SUPERSET_READY_S = 180
+# Bounds for machines that are busy; a server that ends is reported at once.
+API_READY_S = 300
+SUPERSET_READY_S = 600
 STOP_S = 15
 
 
@@ -162,7 +163,7 @@ def say(text: str) -> None:
 
 
 def _build_line(servers: Servers) -> str:
-    with urllib.request.urlopen(f"{servers.api_url}/v1/builds", timeout=5) as response:  # noqa: S310
+    with urllib.request.urlopen(f"{servers.api_url}/v1/builds", timeout=60) as response:  # noqa: S310
         build = json.load(response)
     served = build.get("builds", [build])[0]
     return f"build {served['build_id']}, studies: {', '.join(served['studies']) or 'none'}"

@@ -66,7 +66,7 @@ def url(build: Any, write: Any, tmp_path_factory: pytest.TempPathFactory) -> Ite
     assert found, "the service did not start"
     yield found.group()
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
 
 def schemathesis(tmp_path: Path, *arguments: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def schemathesis(tmp_path: Path, *arguments: str) -> dict[str, Any]:
             "--header", f"Authorization: Bearer {KEY}", "--checks", "all", "--continue-on-failure",
             "--report", "json", "--report-json-path", str(report),
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=1800, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     result: dict[str, Any] = json.loads(report.read_text())

@@ -29,9 +29,9 @@ def with_title(build: Any, title: str) -> Any:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen within 10 s"
+        assert time.monotonic() < deadline, "it did not happen within 120 s"
         time.sleep(0.005)
 
 
@@ -78,7 +78,7 @@ def test_a_request_under_way_ends_on_its_build_which_is_then_closed(publish: Any
     assert (old.retired, old.requests) == (True, 1)
     old.snapshot.cursor().close()  # still open
     runner._turns.release()
-    under_way.join(timeout=10)
+    under_way.join(timeout=120)
     (answer,) = answers
     assert answer.status_code == 200
     assert answer.headers["X-Sojourn-Build"] == "b1"
@@ -104,7 +104,7 @@ def test_many_requests_over_many_switches_never_mix_builds(publish: Any, serve: 
             if titles != {response.headers["X-Sojourn-Build"]}:
                 faults.append(response.text)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(4)]
     for thread in threads:
         thread.start()
     for i in range(1, 9):
@@ -112,7 +112,7 @@ def test_many_requests_over_many_switches_never_mix_builds(publish: Any, serve: 
         wait_for(lambda i=i: f"b{i}" in served)  # type: ignore[misc]
     done.set()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=120)
     assert faults == []
     assert client.app.state.store._current.snapshot.build_id == "b8"
 

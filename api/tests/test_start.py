@@ -17,7 +17,7 @@ out, port = pathlib.Path(sys.argv.pop(1)), int(sys.argv[sys.argv.index("--port")
 def ask():
     while True:
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20).read()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=120).read()
             break
         except OSError:
             time.sleep(0.05)
@@ -52,7 +52,7 @@ def test_the_service_answers_before_it_loads_statistics_or_pandas(publish: Any, 
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert out.exists(), done.stderr

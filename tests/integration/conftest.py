@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +25,8 @@ from filelock import FileLock
 SOJOURN = Path(sys.executable).parent / "sojourn"
 # A bound for machines that are busy; a server that ends is reported at once.
 SERVER_READY_S = 300
+ANSWER_S = 300
+STOP_S = 300
 
 
 @dataclass
@@ -65,21 +69,31 @@ def free_port() -> int:
 
 @contextmanager
 def serving(var: Path) -> Iterator[Service]:
-    """Serve the build below ``var`` with a real server on a free port."""
-    port = free_port()
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+    """Serve the build below ``var`` with a real server, which takes a free port itself and says which."""
+    environment = {
+        **os.environ,
+        "SOJOURN_VAR": str(var),
+        "SOJOURN_SNAPSHOTS": str(var / "snapshots"),
+        "SOJOURN_API_QUERY_SECONDS": str(ANSWER_S),
+    }
+    with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(
-            [str(SOJOURN), "serve", "--port", str(port)],
-            env={**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_SNAPSHOTS": str(var / "snapshots")},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            [str(SOJOURN), "serve", "--port", "0"], env=environment, stdout=subprocess.PIPE, stderr=log, text=True
         )
         try:
-            _wait(client, server)
-            yield Service(var, client)
+            assert server.stdout is not None
+            # Nothing is said where the server ends instead.
+            found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
+            if found is None:
+                server.wait(timeout=STOP_S)
+                log.seek(0)
+                pytest.fail(f"the server ended: {log.read().decode(errors='replace')}")
+            with httpx.Client(base_url=found.group(), timeout=ANSWER_S) as client:
+                _wait(client)
+                yield Service(var, client)
         finally:
             server.terminate()
-            status = server.wait(timeout=30)
+            status = server.wait(timeout=STOP_S)
         assert status in (0, -15), status
 
 
@@ -147,12 +161,9 @@ def changing_service(service: Service, tmp_path_factory: pytest.TempPathFactory)
         yield running
 
 
-def _wait(client: httpx.Client, server: subprocess.Popen[bytes]) -> None:
+def _wait(client: httpx.Client) -> None:
     deadline = time.monotonic() + SERVER_READY_S
     while time.monotonic() < deadline:
-        if server.poll() is not None:
-            assert server.stderr is not None
-            pytest.fail(f"the server ended: {server.stderr.read().decode()}")
         try:
             if client.get("/healthz").status_code == 200:
                 return

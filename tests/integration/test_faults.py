@@ -146,20 +146,22 @@ def small_disk(folder: Path, size_kib: int) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "none", str(folder)], check=False, capture_output=True
     )
     if mounted.returncode:
-        pytest.skip("only root may mount a small disk")
+        pytest.skip(f"only root may mount a small disk: {mounted.stderr.decode().strip()}")
     try:
         yield folder
     finally:
         # The kernel lets go of the files of a process that has ended a moment after it has.
-        for _ in range(50):
+        for _ in range(600):
             if subprocess.run(["umount", str(folder)], check=False, capture_output=True).returncode == 0:
                 break
             time.sleep(0.2)
         else:
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
             pytest.fail(f"something still uses {folder}")
 
 
 @pytest.mark.integration
+@pytest.mark.privileged
 @pytest.mark.parametrize("size_kib", range(80, 320, 24))
 def test_a_full_disk_is_told_in_one_line_and_the_rest_completes(
     size_kib: int, runner: Commands, tmp_path: Path, sample: Path

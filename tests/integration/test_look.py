@@ -50,7 +50,8 @@ def test_every_row_of_the_run_equals_that_of_the_build(service: Service, view: V
     shown = [plain(row) for row in view.rows(mart, f"run_id = '{RUN}'")]
     assert shown
     assert len(shown) == len(built)
-    key = [name for name in shown[0] if isinstance(shown[0][name], str) or name in ("bin_index", "ssrc", "harm_metric")]
+    # Whatever is compared exactly, so that the order is the same however a row's numbers differ in their last digits.
+    key = [name for name in shown[0] if not any(isinstance(row[name], float) for row in (*shown, *built))]
     for one, other in zip(
         sorted(shown, key=lambda row: [str(row[name]) for name in key]),
         sorted(built, key=lambda row: [str(row[name]) for name in key]),

@@ -105,21 +105,21 @@ def test_ingest_build_and_serve_from_another_folder(
         deadline = time.monotonic() + READY_S
         while True:
             try:
-                health = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30))
+                health = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=300))
                 break
             except (urllib.error.URLError, ConnectionError):
                 assert server.poll() is None, server.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.5)
-        studies = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/studies", timeout=30))
+        studies = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/studies", timeout=300))
         url = f"http://127.0.0.1:{port}/v1/distributions/queuing_delay?group=queue_label"
-        delay = json.load(urllib.request.urlopen(url, timeout=30))
+        delay = json.load(urllib.request.urlopen(url, timeout=300))
         maps = Path(f"/proc/{server.pid}/maps").read_text()
     finally:
         # The whole group: until the service takes its place, the command waits for an ingest or a build.
         if server.poll() is None:
             os.killpg(server.pid, signal.SIGTERM)
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)
     assert health["status"] == "ok"
     assert studies["studies"]
     assert delay["rows"]

@@ -78,7 +78,7 @@ def run(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
     finally:
         if server is not None:
             server.terminate()
-            server.wait(timeout=60)
+            server.wait(timeout=300)
 
 
 def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:

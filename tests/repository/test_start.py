@@ -42,7 +42,7 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == status, done.stderr

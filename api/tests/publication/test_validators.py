@@ -35,7 +35,7 @@ print(json.dumps({"valid": report.valid, "errors": report.flatten(["note"]), "na
 
 
 def run(*command: object, status: int = 0) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=500, check=False)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -128,7 +128,7 @@ def test_duckdb_alone_answers_ten_queries_over_http_with_range_requests(
     with serving(site) as host:
         done = subprocess.run(
             [publication_tools / "python", "-c", CLIENT, host.url],
-            input=json.dumps(QUERIES), capture_output=True, text=True, timeout=300, check=False,
+            input=json.dumps(QUERIES), capture_output=True, text=True, timeout=1800, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout)
