@@ -22,22 +22,7 @@ bounds as (
 ),
 
 pairs as (
-    {%- for first_source, second_source, scope, pair_gaps in pairs_of_sources %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
-        select
-            study_id,
-            run_id,
-            mark_direction,
-            '{{ first_source }}+{{ second_source }}' as sources,
-            '{{ first_source }}' as first_source,
-            '{{ second_source }}' as second_source,
-            '{{ scope }}' as scope,
-            coalesce({{ pair_gaps | join(', ') }}) as gap
-        from directions
-    {%- endfor %}
+    {{ source_pairs(pairs_of_sources, 'directions', ['study_id', 'run_id', 'mark_direction']) }}
 ),
 
 valued as (

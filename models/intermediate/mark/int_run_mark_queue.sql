@@ -34,16 +34,7 @@ scoped as (
         packets.is_marked_at_end,
         packets.role in ('app', 'tcp', 'tcp_control') as is_declared,
         coalesce(packets.protocol = 'tcp', false) as is_tcp,
-        coalesce(
-            packets.departure_utc_ns > counter_spans.first_poll_end_ns
-            and packets.departure_utc_ns <= counter_spans.last_poll_start_ns,
-            false
-        ) as is_surely_polled,
-        coalesce(
-            packets.departure_utc_ns > counter_spans.first_poll_start_ns
-            and packets.departure_utc_ns <= counter_spans.last_poll_end_ns,
-            false
-        ) as is_perhaps_polled
+        {{ between_polls('packets.departure_utc_ns', 'packets.departure_utc_ns') }}
     from packets
     left join counter_spans
         on

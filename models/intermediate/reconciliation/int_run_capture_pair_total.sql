@@ -50,20 +50,10 @@ scoped as (
             and packet_pairs.destination_port = oriented_flows.receiver_port
 ),
 
--- A poll takes time, and the counters are read somewhere within it.
 polled as (
     select
         scoped.*,
-        coalesce(
-            scoped.earliest_ns > counter_spans.first_poll_end_ns
-            and scoped.latest_ns <= counter_spans.last_poll_start_ns,
-            false
-        ) as is_surely_polled,
-        coalesce(
-            scoped.latest_ns > counter_spans.first_poll_start_ns
-            and scoped.earliest_ns <= counter_spans.last_poll_end_ns,
-            false
-        ) as is_perhaps_polled
+        {{ between_polls('scoped.earliest_ns', 'scoped.latest_ns') }}
     from scoped
     left join counter_spans
         on

@@ -12,7 +12,6 @@ counter_spans as (
     select * from {{ ref('int_run_queue_counter_span') }}
 ),
 
--- A poll takes time, and the counters are read somewhere within it: what left the queue meanwhile may be in them or not.
 scoped as (
     select
         queue_logs.study_id,
@@ -20,16 +19,7 @@ scoped as (
         packets.fate,
         packets.packet_bytes,
         coalesce(packets.role in ('app', 'tcp', 'tcp_control'), false) as is_declared,
-        coalesce(
-            packets.departure_utc_ns > counter_spans.first_poll_end_ns
-            and packets.departure_utc_ns <= counter_spans.last_poll_start_ns,
-            false
-        ) as is_surely_polled,
-        coalesce(
-            packets.departure_utc_ns > counter_spans.first_poll_start_ns
-            and packets.departure_utc_ns <= counter_spans.last_poll_end_ns,
-            false
-        ) as is_perhaps_polled
+        {{ between_polls('packets.departure_utc_ns', 'packets.departure_utc_ns') }}
     from queue_logs
     left join packets
         on

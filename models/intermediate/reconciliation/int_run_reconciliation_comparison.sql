@@ -28,21 +28,7 @@ thresholds as (
 ),
 
 pairs as (
-    {%- for first_source, second_source, scope, pair_gaps in pairs_of_sources %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
-        select
-            study_id,
-            run_id,
-            '{{ first_source }}+{{ second_source }}' as sources,
-            '{{ first_source }}' as first_source,
-            '{{ second_source }}' as second_source,
-            '{{ scope }}' as scope,
-            coalesce({{ pair_gaps | join(', ') }}) as gap
-        from gaps
-    {%- endfor %}
+    {{ source_pairs(pairs_of_sources, 'gaps', ['study_id', 'run_id']) }}
 ),
 
 -- A queue log and captures in which no declared flow has a packet agree about nothing.

@@ -31,6 +31,17 @@
         {{ ordered_sum('cpu_limited_ms') }} as cpu_limited_ms
 {%- endmacro %}
 
+{#- The columns of call_figures, of a relation that has them. -#}
+{% macro call_figure_columns(figures) -%}
+    {%- for column in [
+        'duration_ms', 'packets', 'lost_packets', 'rate_bps', 'lost_ratio', 'frame_rate_hz', 'frame_width_mean', 'frame_height_mean',
+        'qp_mean', 'nack_count', 'pli_count', 'fir_count', 'jitter_mean_ms', 'rtt_mean_ms', 'jitter_buffer_mean_ms', 'freezes', 'frozen_ms',
+        'freeze_ratio', 'concealed_ratio', 'bandwidth_limited_ms', 'cpu_limited_ms',
+    ] -%}
+        {{ figures }}.{{ column }}{{ '' if loop.last else ', ' }}
+    {%- endfor -%}
+{%- endmacro %}
+
 {#- Mean of a value over the intervals that have it, weighted by their length. -#}
 {% macro call_weighted_mean(value) -%}
     {{ ordered_sum('cast(' ~ value ~ ' as double) * interval_ns') }} / nullif(sum(case when {{ value }} is not null then interval_ns end), 0)

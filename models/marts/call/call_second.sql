@@ -51,27 +51,7 @@ final as (
         calls.run_id,
         figures.media_kind,
         figures.last_poll_ns,
-        figures.duration_ms,
-        figures.packets,
-        figures.lost_packets,
-        figures.rate_bps,
-        figures.lost_ratio,
-        figures.frame_rate_hz,
-        figures.frame_width_mean,
-        figures.frame_height_mean,
-        figures.qp_mean,
-        figures.nack_count,
-        figures.pli_count,
-        figures.fir_count,
-        figures.jitter_mean_ms,
-        figures.rtt_mean_ms,
-        figures.jitter_buffer_mean_ms,
-        figures.freezes,
-        figures.frozen_ms,
-        figures.freeze_ratio,
-        figures.concealed_ratio,
-        figures.bandwidth_limited_ms,
-        figures.cpu_limited_ms
+        {{ call_figure_columns('figures') }}
     from figures
     inner join calls
         on figures.source_hash = calls.source_hash

@@ -37,19 +37,7 @@ drops as (
     select * from {{ ref('run_packet_drop') }}
 ),
 
--- Of an application with several streams, the jitter is that of the one with most packets.
-ranked_streams as (
-    select
-        study_id,
-        run_id,
-        jitter_ms,
-        row_number() over (
-            partition by study_id, run_id
-            order by expected_packets desc, ssrc asc
-        ) as size_rank
-    from streams
-    where jitter_ms is not null
-),
+{{ run_jitters('streams') }},
 
 -- The measurements of each role by the metrics for which less is better.
 quantities as (
@@ -74,8 +62,7 @@ quantities as (
         'jitter' as harm_metric,
         'rtp' as basis,
         jitter_ms as quantity
-    from ranked_streams
-    where size_rank = 1
+    from run_jitters
 
     union all
 

@@ -44,8 +44,8 @@ bounds as (
 ),
 
 requirements as (
-    select * from {{ ref('quality_requirement') }}
-    where qoe_model_id = 'iqb'
+    select * from {{ ref('int_iqb_share') }}
+    where requirement = 'latency_ms'
 ),
 
 -- All bins are from histograms as they are served, so that no group has fewer hosts than they have.
@@ -246,30 +246,12 @@ together as (
     having max(case when quantity = 'added_delay' then 1 else 0 end) = 1
 ),
 
-weights as (
-    select
-        use_case,
-        max(use_case_weight) as use_case_weight,
-        sum(requirement_weight) as weight_sum
-    from requirements
-    group by use_case
-),
-
-total_weight as (
-    select sum(use_case_weight) as weight_sum
-    from weights
-),
-
 latency_shares as (
     select
-        requirements.threshold,
-        sum(requirements.use_case_weight / total_weight.weight_sum * requirements.requirement_weight / weights.weight_sum) as share
+        threshold,
+        sum(share) as share
     from requirements
-    cross join total_weight
-    inner join weights
-        on requirements.use_case = weights.use_case
-    where requirements.requirement = 'latency_ms'
-    group by requirements.threshold
+    group by threshold
 ),
 
 barometer as (
@@ -317,13 +299,7 @@ final as (
         cast(60000 as double) / nullif(ranked.loaded_rtt_ms, 0) as responsiveness_rpm,
         cast(60000 as double) / nullif(ranked.loaded_rtt_upper_ms, 0) as responsiveness_lower_rpm,
         cast(60000 as double) / nullif(ranked.loaded_rtt_lower_ms, 0) as responsiveness_upper_rpm,
-        case
-            when ranked.loaded_rtt_ms is not null
-                then 100 * least(
-                    greatest((bounds.useless - ranked.loaded_rtt_ms) / (bounds.useless - bounds.perfect), cast(0 as double)),
-                    cast(1 as double)
-                )
-        end as qoo_latency_score,
+        {{ qoo_score('ranked.loaded_rtt_ms', 'bounds.perfect', 'bounds.useless') }} as qoo_latency_score,
         ranked.idle_rtt_ms,
         barometer.met_share as iqb_lower_score,
         round(1 - barometer.latency_share + barometer.met_share, 12) as iqb_upper_score,

@@ -83,27 +83,18 @@ needed as (
     where qoe_model_id = 'qoo-video-call'
 ),
 
-placed as (
+judged as (
     select
         loaded.*,
         losses.loss_ratio,
-        (needed.latency_useless - loaded.loaded_rtt_p99_ms) / (needed.latency_useless - needed.latency_perfect) as latency_share,
-        (needed.loss_useless - losses.loss_ratio) / (needed.loss_useless - needed.loss_perfect) as loss_share
+        {{ qoo_score('loaded.loaded_rtt_p99_ms', 'needed.latency_perfect', 'needed.latency_useless') }} as latency_score,
+        {{ qoo_score('losses.loss_ratio', 'needed.loss_perfect', 'needed.loss_useless') }} as loss_score
     from loaded
     cross join needed
     left join losses
         on
             loaded.study_id = losses.study_id
             and loaded.run_id = losses.run_id
-),
-
-judged as (
-    select
-        *,
-        case when latency_share is not null then 100 * least(greatest(latency_share, cast(0 as double)), cast(1 as double)) end
-            as latency_score,
-        case when loss_share is not null then 100 * least(greatest(loss_share, cast(0 as double)), cast(1 as double)) end as loss_score
-    from placed
 ),
 
 final as (

@@ -40,19 +40,7 @@ quality_items as (
     select * from {{ ref('run_quality') }}
 ),
 
--- Of an application with several streams, the jitter is that of the one with most packets.
-ranked_streams as (
-    select
-        study_id,
-        run_id,
-        jitter_ms,
-        row_number() over (
-            partition by study_id, run_id
-            order by expected_packets desc, ssrc asc
-        ) as size_rank
-    from streams
-    where jitter_ms is not null
-),
+{{ run_jitters('streams') }},
 
 -- A run with several scored items has the median of their scores, as in configuration_quality.
 scored_runs as (
@@ -258,8 +246,7 @@ named as (
         'jitter_ms' as metric,
         'rtp' as basis,
         cast(jitter_ms as double) as metric_value
-    from ranked_streams
-    where size_rank = 1
+    from run_jitters
 
     union all
 

@@ -47,26 +47,7 @@ summarised as (
         cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
         cast(sum(case when is_counted then bytes end) as double) as bytes_sum,
         round({{ ordered_sum('case when is_counted then link_rate_bps end') }}, 3) as link_bits,
-        -- Whole millionths add up to the same in any order.
-        case
-            when count(utilisation_millionths) > 1
-                then
-                    sqrt(
-                        greatest(
-                            cast(sum(utilisation_millionths * utilisation_millionths) as double)
-                            - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double)
-                            / count(utilisation_millionths),
-                            0
-                        )
-                        / (count(utilisation_millionths) - 1)
-                    )
-                    / 1000000
-        end as utilisation_standard_deviation_ratio,
-        min(utilisation_ratio) as utilisation_min_ratio,
-        percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
-        median(utilisation_ratio) as utilisation_median_ratio,
-        percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
-        max(utilisation_ratio) as utilisation_max_ratio
+        {{ utilisation_spread() }}
     from binned
     group by
         configuration_id,
@@ -77,27 +58,7 @@ final as (
     select
         summarised.configuration_id,
         summarised.utilisation_basis,
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_size_bdp,
-        configurations.queue_size_bytes,
-        configurations.queue_limit_packets,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.start_order,
-        configurations.testbed,
-        configurations.queue_scheme,
-        configurations.congested_direction,
-        configurations.participants,
-        configurations.call_view,
-        configurations.ecn,
-        configurations.l4s,
-        configurations.synthetic,
+        {{ configuration_dimensions('configurations', without=['aqm_parameters', 'bandwidth_programme']) }},
         summarised.runs,
         summarised.excluded_runs,
         summarised.disagreeing_runs,

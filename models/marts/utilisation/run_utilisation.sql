@@ -25,26 +25,7 @@ summarised as (
         count(*) as seconds,
         cast(sum(bytes) as bigint) as bytes,
         round({{ ordered_sum('link_rate_bps') }}, 3) as link_bits,
-        -- Whole millionths add up to the same in any order.
-        case
-            when count(utilisation_millionths) > 1
-                then
-                    sqrt(
-                        greatest(
-                            cast(sum(utilisation_millionths * utilisation_millionths) as double)
-                            - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double)
-                            / count(utilisation_millionths),
-                            0
-                        )
-                        / (count(utilisation_millionths) - 1)
-                    )
-                    / 1000000
-        end as utilisation_standard_deviation_ratio,
-        min(utilisation_ratio) as utilisation_min_ratio,
-        percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
-        median(utilisation_ratio) as utilisation_median_ratio,
-        percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
-        max(utilisation_ratio) as utilisation_max_ratio
+        {{ utilisation_spread() }}
     from profiles
     group by study_id, run_id
 ),

@@ -6,10 +6,12 @@ from sojourn_ingest.schema.column import Column, Table
 from sojourn_ingest.schema.shared_columns import (
     BOOL,
     FLOAT,
+    FLOW_DIRECTION,
     INT8,
     INT16,
     INT32,
     INT64,
+    INTERVAL_MS,
     PROVENANCE,
     STRING,
     endpoint_columns,
@@ -265,8 +267,7 @@ FLOW_INTERVAL = Table(
     ("source_hash", "flow_id", "direction", "interval_start_ns"),
     (
         *PROVENANCE,
-        Column("flow_id", INT64, "flow of the same capture", nullable=False),
-        Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
+        *FLOW_DIRECTION,
         Column(
             "interval_start_ns",
             INT64,
@@ -274,7 +275,7 @@ FLOW_INTERVAL = Table(
             "ns",
             nullable=False,
         ),
-        Column("interval_ms", INT32, "length of the interval", "ms", nullable=False),
+        INTERVAL_MS,
         Column("packets", INT64, "packets in the interval", nullable=False),
         Column("bytes", INT64, "frame bytes in the interval, original length", "bytes", nullable=False),
     ),

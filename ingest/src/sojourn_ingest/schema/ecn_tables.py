@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, INT8, INT32, INT64, PROVENANCE, STRING
+from sojourn_ingest.schema.shared_columns import BOOL, FLOW_DIRECTION, INT8, INT64, INTERVAL_MS, PROVENANCE, STRING
 
 _CODEPOINTS = (("ect0", "ECT(0)"), ("ect1", "ECT(1)"), ("ce", "CE, Congestion Experienced"))
 _CODEPOINT_NAMES = ("not-ect", "ect0", "ect1", "ce")
@@ -27,8 +27,7 @@ FLOW_ECN = Table(
     ("source_hash", "flow_id", "direction"),
     (
         *PROVENANCE,
-        Column("flow_id", INT64, "flow of the same capture", nullable=False),
-        Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
+        *FLOW_DIRECTION,
         Column("not_ect_packets", INT64, "packets with Not-ECT", nullable=False, source="RFC 3168"),
         Column(
             "not_ect_bytes", INT64, "frame bytes, original length, of packets with Not-ECT", "bytes", nullable=False
@@ -163,8 +162,7 @@ FLOW_ECN_INTERVAL = Table(
     ("source_hash", "flow_id", "direction", "interval_start_ns"),
     (
         *PROVENANCE,
-        Column("flow_id", INT64, "flow of the same capture", nullable=False),
-        Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
+        *FLOW_DIRECTION,
         Column(
             "interval_start_ns",
             INT64,
@@ -172,7 +170,7 @@ FLOW_ECN_INTERVAL = Table(
             "ns",
             nullable=False,
         ),
-        Column("interval_ms", INT32, "length of the interval", "ms", nullable=False),
+        INTERVAL_MS,
         *_MARKED,
     ),
 )

@@ -24,6 +24,14 @@ PROVENANCE = (
     Column("decoder_version", STRING, "version of the reader that wrote the row", nullable=False),
 )
 
+#: One direction of one flow of a capture, beside the provenance.
+FLOW_DIRECTION = (
+    Column("flow_id", INT64, "flow of the same capture", nullable=False),
+    Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
+)
+
+INTERVAL_MS = Column("interval_ms", INT32, "length of the interval", "ms", nullable=False)
+
 
 def endpoint_columns(prefix: str, who: str) -> tuple[Column, ...]:
     """Return host key, prefix key and port of one end, named after ``prefix``."""

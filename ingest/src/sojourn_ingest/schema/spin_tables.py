@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, INT64, PROVENANCE, STRING
-
-_DIRECTION = (
-    Column("flow_id", INT64, "flow of the same capture", nullable=False),
-    Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
-)
+from sojourn_ingest.schema.shared_columns import BOOL, FLOW_DIRECTION, INT64, PROVENANCE
 
 FLOW_SPIN = Table(
     "flow_spin",
@@ -17,7 +12,7 @@ FLOW_SPIN = Table(
     ("source_hash", "flow_id", "direction"),
     (
         *PROVENANCE,
-        *_DIRECTION,
+        *FLOW_DIRECTION,
         Column(
             "quic_version_number", INT64, "version of the first long header: 1, 2 or that of a draft", nullable=False
         ),
@@ -45,7 +40,7 @@ FLOW_SPIN_EDGE = Table(
     ("source_hash", "flow_id", "direction", "edge_number"),
     (
         *PROVENANCE,
-        *_DIRECTION,
+        *FLOW_DIRECTION,
         Column("edge_number", INT64, "number of the edge in its direction, from 0", nullable=False),
         Column("edge_ns", INT64, "time of the first datagram with the new value, UTC epoch", "ns", nullable=False),
         Column("spin", BOOL, "the bit from then on", nullable=False),

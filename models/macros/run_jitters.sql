@@ -1,0 +1,28 @@
+{#-
+    CTEs that end in `run_jitters`, the jitter of each run's application: of several streams, that of the one with most packets.
+
+    streams: CTE with the columns of run_rtp.
+-#}
+{% macro run_jitters(streams) -%}
+ranked_streams as (
+    select
+        study_id,
+        run_id,
+        jitter_ms,
+        row_number() over (
+            partition by study_id, run_id
+            order by expected_packets desc, ssrc asc
+        ) as size_rank
+    from {{ streams }}
+    where jitter_ms is not null
+),
+
+run_jitters as (
+    select
+        study_id,
+        run_id,
+        jitter_ms
+    from ranked_streams
+    where size_rank = 1
+)
+{%- endmacro %}

@@ -1,0 +1,25 @@
+{#-
+    Columns of how the utilisation of seconds is spread, over the seconds of a group: standard deviation, minimum, quartiles and maximum. The
+    relation has utilisation_ratio, and the same in whole millionths: these add up to the same in any order.
+-#}
+{% macro utilisation_spread() -%}
+    case
+            when count(utilisation_millionths) > 1
+                then
+                    sqrt(
+                        greatest(
+                            cast(sum(utilisation_millionths * utilisation_millionths) as double)
+                            - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double)
+                            / count(utilisation_millionths),
+                            0
+                        )
+                        / (count(utilisation_millionths) - 1)
+                    )
+                    / 1000000
+        end as utilisation_standard_deviation_ratio,
+        min(utilisation_ratio) as utilisation_min_ratio,
+        percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
+        median(utilisation_ratio) as utilisation_median_ratio,
+        percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
+        max(utilisation_ratio) as utilisation_max_ratio
+{%- endmacro %}
