@@ -94,6 +94,17 @@ def test_axes_name_a_quantity() -> None:
             assert params[axis], (name, axis)
 
 
+def test_every_dashboard_has_words_for_a_chart_without_rows_and_names_only_its_own_charts() -> None:
+    assert "content: var(--no-rows)" in read_look(ASSETS).css
+    for name, dashboard in DASHBOARDS.items():
+        css = read_look(ASSETS).css + dashboard["css"]
+        words = re.findall(r'--no-rows: "([^"]+)"', css)
+        assert all(text.endswith(".") for text in words)
+        assert name == "dashboards/trust.yaml" or len(words) > 1, name
+        titles = {asset["slice_name"] for chart, asset in CHARTS.items() if f"/{Path(name).stem}/" in chart}
+        assert set(re.findall(r'data-test-chart-name="([^"]+)"', dashboard["css"])) <= titles, name
+
+
 def test_each_queue_has_one_hue_and_sizes_of_tail_drop_are_shades() -> None:
     look = read_look(ASSETS)
     labels = ["tail-drop 10 BDP", "tail-drop 0.1 BDP", "tail-drop 2 BDP", "CoDel", "FQ-CoDel", "SFQ"]
