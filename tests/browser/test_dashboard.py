@@ -7,6 +7,7 @@ SOJOURN_SCREENSHOT (where the picture of the whole dashboard goes), SOJOURN_CHRO
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -18,8 +19,8 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from PIL import Image
-from playwright.sync_api import BrowserContext, Page, Request, Response, sync_playwright
+from PIL import Image, ImageChops
+from playwright.sync_api import BrowserContext, Locator, Page, Request, Response, sync_playwright
 
 from sojourn_client import Client
 from sojourn_superset import assets
@@ -28,6 +29,10 @@ from sojourn_superset.settings import ASSETS, REPOSITORY
 pytestmark = pytest.mark.browser
 
 CHART = '[data-test="chart-grid-component"]'
+GRID = ".grid-container, .dashboard-grid"
+EMPTY = '[data-test="slice-container"] [aria-label="empty"]'
+"""What Superset draws in a card without rows."""
+FILTERS = '[data-test="dashboard-filters-panel"]'
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -40,12 +45,13 @@ FLAGS = [
 ]
 WIDTH = 1280
 FIRST_SCREEN = 900
-DRAWN_WITHIN_S = 600
+DRAWN_WITHIN_S = 240
 FEWEST_COLOURS = 20
 """Of a painted card: smoothed text alone has more shades; one that is not painted has one."""
 OF_ANOTHER_STUDY = {"Picture quality against throughput harm"}
 """Charts of which the study that a page begins with has no rows: the bundled sample has no BRISQUE scores."""
-NO_ROWS = "No results"
+NOT_DRAWN = "Not drawn, because this build has no data for it"
+OF_SUPERSET_ON_NO_ROWS = ["No results", "no information to display"]
 TROUBLE = ["Unexpected error", "Data error", "Error:", "An error occurred"]
 
 AXE_TAGS = ["wcag2a", "wcag2aa"]
@@ -56,6 +62,20 @@ OF_SUPERSET = {
 """Rules that parts of Superset break which a dashboard cannot change."""
 MOST_DIFFERENT = 0.03
 """Another font or another number gives less; a card that is not painted, or a row more, gives more."""
+
+STOPS_OF_TAB = 120
+SEEN_PIXELS = 100
+"""Of a focus: more than a caret of 16 by 2 pixels, less than a frame around the shortest link."""
+FOCUSED = """([filters, chart]) => {
+  const at = document.activeElement, panel = document.querySelector(filters);
+  const boxes = [...panel.querySelectorAll('input[role=combobox]')];
+  if (boxes.includes(at)) {
+    const names = [...panel.querySelectorAll('[data-test="filter-control-name"]')];
+    return {kind: 'filter', place: boxes.indexOf(at), name: names[boxes.indexOf(at)].innerText.trim()};
+  }
+  const links = [...document.querySelectorAll(`[data-test-chart-name="${chart}"] table tbody a`)];
+  return links.includes(at) ? {kind: 'link', place: links.indexOf(at)} : null;
+}"""
 
 # Marks have colours; axes, labels and grid lines are grey. Only the middle is looked at, where no legend is.
 COLOURED_PIXELS = """canvas => {
@@ -102,6 +122,7 @@ class Dashboard:
     page: Page
     api: Client
     expected: set[str]
+    empty: set[str]
     notes: set[str]
     answers: list[Answer] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -171,17 +192,21 @@ class Browser:
     api: Client
     without_data: set[str]
 
-    def open(self, name: str, query: str = "", drawn: set[str] | None = None) -> Dashboard:
-        """Open a dashboard, wait until every chart (or those `drawn`) has its answer, and save a picture of it."""
+    def open(
+        self, name: str, query: str = "", drawn: set[str] | None = None, empty: set[str] | None = None
+    ) -> Dashboard:
+        """Open a dashboard, wait for its charts (or for those `drawn` and `empty`), and save a picture of it."""
         page = self.context.new_page()
         page.set_viewport_size({"width": WIDTH, "height": FIRST_SCREEN})
         titles, slug = titles_on(name), name.replace("_", "-")
         in_build = titles - self.without_data
-        opened = Dashboard(page, self.api, drawn or in_build - OF_ANOTHER_STUDY, titles & self.without_data)
+        if drawn is None and empty is None:
+            drawn, empty = in_build - OF_ANOTHER_STUDY, in_build & OF_ANOTHER_STUDY
+        opened = Dashboard(page, self.api, drawn or set(), empty or set(), titles & self.without_data)
         page.on("response", opened.on_response)
         page.on("requestfinished", opened.on_finished)
         page.goto(f"{self.superset}/superset/dashboard/{slug}/{query}")
-        page.wait_for_selector(CHART, timeout=DRAWN_WITHIN_S * 1000)
+        page.wait_for_selector(CHART if opened.expected | opened.empty else GRID, timeout=DRAWN_WITHIN_S * 1000)
         _draw_everything(opened)
         screenshot = Path(
             os.environ.get("SOJOURN_SCREENSHOT") or REPOSITORY / "var" / "screenshots" / "aqm-comparison.png"
@@ -256,27 +281,35 @@ def _draw_everything(opened: Dashboard) -> None:
     page = opened.page
 
     def undrawn() -> list[str]:
-        drawn = {
-            chart.get_attribute("data-test-chart-name")
+        answered = {
+            chart.get_attribute("data-test-chart-name"): chart
             for chart in page.locator(CHART).all()
-            if chart.locator("canvas, table tbody tr, .header-line").count() and not chart.locator(".loading").count()
+            if not chart.locator(".loading").count()
         }
-        return sorted(f"“{title}” drawn" for title in opened.expected - drawn)
+        drawn = {
+            title for title, chart in answered.items() if chart.locator("canvas, table tbody tr, .header-line").count()
+        }
+        empty = {title for title, chart in answered.items() if chart.locator(EMPTY).count()}
+        missing = sorted(f"“{title}” drawn" for title in opened.expected - drawn)
+        missing += sorted(f"“{title}” without rows" for title in opened.empty - empty)
+        if opened.notes and NOT_DRAWN not in page.locator("body").inner_text():
+            missing.append("the note of what is not drawn")
+        return missing
 
     wait_until_nothing(undrawn, page)
-    height = page.evaluate("() => document.querySelector('.grid-container, .dashboard-grid').scrollHeight")
+    height = page.evaluate(f"() => document.querySelector('{GRID}').scrollHeight")
     page.set_viewport_size({"width": WIDTH, "height": int(height) + 160})
     page.wait_for_timeout(2_500)  # ECharts lets its marks grow for a second
     wait_until_nothing(undrawn, page)
 
 
 def _save_picture(page: Page, path: Path) -> None:
-    """Save a picture of the whole page in which every card is painted.
+    """Save a picture of the whole page in which every card and text is painted.
 
     On a busy machine the document is laid out long before it is painted: a picture of it is then blank below the fold.
     """
     page.bring_to_front()
-    bottom = page.locator(CHART).last.bounding_box()
+    bottom = page.locator(f"{CHART}, .dashboard-markdown").last.bounding_box()
     assert bottom is not None
 
     def unpainted() -> list[str]:
@@ -284,7 +317,7 @@ def _save_picture(page: Page, path: Path) -> None:
         with Image.open(path) as picture:
             lowest = (bottom["x"], bottom["y"], bottom["x"] + bottom["width"], bottom["y"] + bottom["height"])
             colours = picture.convert("RGB").crop(tuple(map(int, lowest))).getcolors(1 << 24)
-        return [] if colours is not None and len(colours) > FEWEST_COLOURS else [f"the lowest chart in {path.name}"]
+        return [] if colours is not None and len(colours) > FEWEST_COLOURS else [f"the lowest card in {path.name}"]
 
     wait_until_nothing(unpainted, page)
 
@@ -297,6 +330,8 @@ def uncoloured(title: str, chart: Any) -> list[str]:
 
 Opener = Callable[[str], Dashboard]
 ALL = ["aqm_comparison", "one_run", "buffering_in_the_wild", "studies", "trust"]
+OF_FEW_BUILDS = ["marks", "access_network"]
+"""Pages of inputs that a build need not have: they may have no chart at all."""
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -315,7 +350,7 @@ def test_the_charts_are_those_of_the_assets_and_every_one_has_drawn_marks(opened
             wait_until_nothing(lambda title=title, chart=chart: uncoloured(title, chart), dashboard.page)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, *OF_FEW_BUILDS])
 def test_nothing_complains_and_what_is_not_drawn_is_told(opened: Opener, name: str) -> None:
     dashboard = opened(name)
     assert dashboard.failures == []
@@ -326,29 +361,109 @@ def test_nothing_complains_and_what_is_not_drawn_is_told(opened: Opener, name: s
     empty = {
         chart.get_attribute("data-test-chart-name")
         for chart in dashboard.page.locator(CHART).all()
-        if NO_ROWS in chart.inner_text()
+        if chart.locator(EMPTY).count()
     }
-    assert empty == OF_ANOTHER_STUDY & titles_on(name)
-    assert ("Not drawn, because this build has no data for it" in text) == bool(dashboard.notes)
+    assert empty == dashboard.empty
+    assert (NOT_DRAWN in text) == bool(dashboard.notes)
     assert [title for title in dashboard.notes if title not in text] == []
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", OF_FEW_BUILDS)
+def test_a_page_of_few_builds_draws_what_there_is_and_says_what_to_supply_for_the_rest(
+    opened: Opener, name: str
+) -> None:
+    dashboard = opened(name)
+    shown = {chart.get_attribute("data-test-chart-name") for chart in dashboard.page.locator(CHART).all()}
+    assert shown == dashboard.expected
+    assert shown | dashboard.notes == titles_on(name)
+    supply = {
+        chart["slice_name"]: chart["sojourn"]["supply"]
+        for path, chart in assets.read(ASSETS).items()
+        if path.startswith(f"charts/{name}/")
+    }
+    text = " ".join(dashboard.page.locator("body").inner_text().split())
+    for title in sorted(dashboard.notes):
+        # The first words: what follows may be code, which the page draws without its marks.
+        first = " ".join(supply[title].split("`")[0].split())
+        assert first in text, title
+
+
+@pytest.mark.parametrize("name", [*ALL, *OF_FEW_BUILDS])
 def test_axe_finds_nothing_serious_on_the_cards(opened: Opener, name: str) -> None:
     # Superset's own bars and menus are not ours to change; cards, their text and their tables are.
-    page = opened(name).page
-    found = (
-        Axe()
-        .run(page, context=".dashboard-grid, .grid-container", options={"runOnly": AXE_TAGS})
-        .response["violations"]
-    )
-    ours = [
+    assert of_axe(opened(name).page) == []
+
+
+def of_axe(page: Page) -> list[tuple[str, Any, str]]:
+    """Return what axe finds on the cards that a dashboard can change: rule, place and summary."""
+    found = Axe().run(page, context=GRID, options={"runOnly": AXE_TAGS}).response["violations"]
+    return [
         (each["id"], node["target"], node["failureSummary"])
         for each in found
         if each["impact"] in ("serious", "critical") and each["id"] not in OF_SUPERSET
         for node in each["nodes"]
     ]
-    assert ours == []
+
+
+def test_a_setting_without_rows_is_told_in_words_that_a_screen_reader_reads(browser: Browser) -> None:
+    words = {
+        "Each queue, for the application": "No run of this setting has this measurement.",
+        "Picture quality against throughput harm": "No run of this setting has BRISQUE scores of the received video.",
+    }
+    expected = {title: text for title, text in words.items() if title not in browser.without_data}
+    assert expected
+    mask = "(extraFormData:(filters:!((col:queue_label,op:IN,val:!('no queue')))),"
+    mask += "filterState:(value:!('no queue')),id:NATIVE_FILTER-queue,ownState:())"
+    address = f"?native_filters=(NATIVE_FILTER-queue:{mask})".replace(" ", "%20")
+    page = browser.open("aqm_comparison", address, empty=set(expected)).page
+    for title, text in expected.items():
+        read = page.locator(f'{CHART}[data-test-chart-name="{title}"]').aria_snapshot()
+        assert text in read
+        assert [phrase for phrase in OF_SUPERSET_ON_NO_ROWS if phrase in read] == []
+    assert of_axe(page) == []
+    page.close()
+
+
+def test_tab_reaches_every_filter_and_the_grid_with_a_focus_that_is_seen(dashboard: Dashboard) -> None:
+    page = dashboard.page
+    page.bring_to_front()
+    filters = page.locator(f"{FILTERS} input[role=combobox]")
+    links = dashboard.chart("Each queue, for the application").locator("table tbody a")
+    looked_at = {"filter": page.locator(f"{FILTERS} .ant-select").first, "link": links.first}
+    unfocused = {kind: _picture_around(page, place) for kind, place in looked_at.items()}
+    reached: list[str] = []
+    seen: dict[str, int] = {}
+    for _ in range(STOPS_OF_TAB):
+        page.keyboard.press("Tab")
+        at = page.evaluate(FOCUSED, [FILTERS, "Each queue, for the application"])
+        if at is None:
+            continue
+        kind = at["kind"]
+        if kind == "filter":
+            reached.append(at["name"])
+        if at["place"] == 0:
+            page.wait_for_timeout(500)  # a border changes its colour within 200 ms
+            seen[kind] = _different_pixels(unfocused[kind], _picture_around(page, looked_at[kind]))
+        if kind == "link":
+            break
+    names = [each.inner_text() for each in page.locator(f'{FILTERS} [data-test="filter-control-name"]').all()]
+    assert reached == [name.strip() for name in names]
+    assert len(reached) == filters.count() > 0
+    assert set(seen) == {"filter", "link"}, f"Tab did not reach the grid within {STOPS_OF_TAB} stops"
+    assert min(seen.values()) > SEEN_PIXELS, seen
+
+
+def _picture_around(page: Page, place: Locator) -> Image.Image:
+    """Return a picture of an element and of 6 pixels on each side, where the browser draws its focus."""
+    box = place.bounding_box()
+    assert box is not None
+    clip = {"x": box["x"] - 6, "y": box["y"] - 6, "width": box["width"] + 12, "height": box["height"] + 12}
+    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("L")
+
+
+def _different_pixels(one: Image.Image, other: Image.Image) -> int:
+    """Return how many pixels of two pictures differ by more than an eye overlooks."""
+    return sum(ImageChops.difference(one, other).histogram()[16:])
 
 
 def chosen(dashboard: Dashboard) -> dict[str, str]:

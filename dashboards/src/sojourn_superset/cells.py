@@ -27,6 +27,9 @@ MIDDLE, FAR = 2.0, 5.0
 
 POINTS = 5.0
 
+ALONE = "only one queue"
+"""The word of a cell if no other queue of the rows shown has a value to compare it with."""
+
 
 class CellError(Exception):
     """A cell is not described as this module expects; the message says what is wrong."""
@@ -60,12 +63,20 @@ def queue_column(label: str, look: Look, queue_labels: list[str]) -> dict[str, A
 def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     """Return the metric of one column: median over runs, its interval, a word, and the shade that the word has.
 
+    `ratio` and `points` compare a row with the best of the rows shown that have a value of one configuration. The
+    word says how many they are. If all are of one queue, nothing is judged, because every value would be the best.
+
     Parameters
     ----------
     cell
         `label`, `metric` and `role` in `configuration_metric`; `scale` (factor) and `offset`; `digits`; `unit`;
         `judge`: `ratio` (how many times the best), `points` (how many points from the best), `mos` (G.107's words)
         or `none`; `better`: `lower` or `higher`.
+
+    Raises
+    ------
+    CellError
+        For another `judge`.
     """
     one = f"metric = {_text(cell['metric'])} AND role = {_text(cell['role'])}"
     scale, offset, digits = float(cell.get("scale", 1)), float(cell.get("offset", 0)), int(cell.get("digits", 1))
@@ -76,12 +87,8 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     # A negative factor turns the interval around.
     low, high = ("value_lower", "value_upper") if scale > 0 else ("value_upper", "value_lower")
     median, lower, upper = value("value_median"), value(low), value(high)
-    best_end = f"MIN({upper}) OVER ()" if cell.get("better", "lower") == "lower" else f"MAX({lower}) OVER ()"
-    best = f"MIN({median}) OVER ()" if cell.get("better", "lower") == "lower" else f"MAX({median}) OVER ()"
-    near = f"{lower} <= {best_end}" if cell.get("better", "lower") == "lower" else f"{upper} >= {best_end}"
-    is_best = f"COALESCE({near}, {median} = {best})"
-    word, shade = _judged(cell, median, best, is_best, look)
     several = f"COUNT(DISTINCT CASE WHEN {one} THEN configuration_id END) > 1"
+    word, shade = _judged(cell, (lower, median, upper), several, look)
     number = _number(median, digits)
     interval = (
         f"COALESCE({_number(lower, digits)} || '–' || {_number(upper, digits)}, "
@@ -171,8 +178,9 @@ def effect(label: str, look: Look) -> dict[str, Any]:
     )
 
 
-def _judged(cell: dict[str, Any], median: str, best: str, is_best: str, look: Look) -> tuple[str, str]:
-    """Return the SQL of the word and of the shade."""
+def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, look: Look) -> tuple[str, str]:
+    """Return the SQL of the word and of the shade, from the SQL of the lower end, the median and the upper end."""
+    lower, median, upper = values
     colours = {name: _text(colour) for name, colour in look.cells.items()}
     match cell.get("judge", "none"):
         case "none":
@@ -184,18 +192,35 @@ def _judged(cell: dict[str, Any], median: str, best: str, is_best: str, look: Lo
                 f"WHEN {median} >= 2.58 THEN {colours['far']} ELSE {colours['farther']} END"
             )
             return f"CASE{words} END", shade
-        case "ratio":
-            times = f"1.0 * {median} / NULLIF({best}, 0)"
-            word = f"CASE WHEN {is_best} THEN 'best' ELSE COALESCE({_number(times, 1)} || '× best', 'not best') END"
-        case "points":
-            times = f"ABS({median} - {best}) / {POINTS!r}"
-            word = f"CASE WHEN {is_best} THEN 'best' ELSE {_number(f'ABS({median} - {best})', 1)} || ' points off' END"
+        case "ratio" | "points" as judge:
+            pass
         case other:
             raise CellError(f"cell {cell['label']!r}: judge is {other!r}; expected ratio, points, mos or none")
-    first = MIDDLE if cell["judge"] == "ratio" else 1.0
-    last = FAR if cell["judge"] == "ratio" else 2.0
+
+    def over_rows(function: str, value: str) -> str:
+        # A cell of several configurations shows no number, so no other cell is compared with it.
+        return f"{function}(CASE WHEN {several} THEN NULL ELSE {value} END) OVER ()"
+
+    if cell.get("better", "lower") == "lower":
+        best, near = over_rows("MIN", median), f"{lower} <= {over_rows('MIN', upper)}"
+    else:
+        best, near = over_rows("MAX", median), f"{upper} >= {over_rows('MAX', lower)}"
+    is_best = f"COALESCE({near}, {median} = {best})"
+    queue = f"CASE WHEN {median} IS NOT NULL THEN MAX(queue_label) END"
+    alone = f"{over_rows('MIN', queue)} = {over_rows('MAX', queue)}"
+    if judge == "ratio":
+        times, first, last = f"1.0 * {median} / NULLIF({best}, 0)", MIDDLE, FAR
+        farther = f"COALESCE({_number(times, 1)} || '× best', 'not best')"
+    else:
+        times, first, last = f"ABS({median} - {best}) / {POINTS!r}", 1.0, 2.0
+        farther = f"{_number(f'ABS({median} - {best})', 1)} || ' points off'"
+    word = (
+        f"CASE WHEN {alone} THEN {_text(ALONE)} "
+        f"WHEN {is_best} THEN 'best of ' || {over_rows('COUNT', median)} ELSE {farther} END"
+    )
     shade = (
-        f"CASE WHEN {is_best} THEN {colours['best']} WHEN {times} <= {first} THEN {colours['middle']} "
+        f"CASE WHEN {alone} THEN {colours['middle']} WHEN {is_best} THEN {colours['best']} "
+        f"WHEN {times} <= {first} THEN {colours['middle']} "
         f"WHEN {times} <= {last} THEN {colours['far']} ELSE {colours['farther']} END"
     )
     return word, shade
