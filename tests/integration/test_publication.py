@@ -83,6 +83,17 @@ def test_a_publication_passes_its_own_check_and_names_no_folder_of_this_machine(
         assert str(study.parent).encode() not in body, name
 
 
+def test_no_box_of_a_figure_pools_settings(site: Path) -> None:
+    # Each of these runs is the only one of its setting; two of them have the same queue.
+    boxes = 0
+    for figure in json.loads((site / "figures.json").read_bytes()):
+        for row in figure["rows"]:
+            counts = [value for name, value in row.items() if name.startswith("median_") and name.endswith("_n")]
+            assert counts in ([], [1]), (figure["title"], row)
+            boxes += len(counts)
+    assert boxes > 10
+
+
 def test_the_inputs_of_the_crate_give_the_same_build_and_the_same_folder(site: Path, again: Path, study: Path) -> None:
     out = study.parent / "site-again"
     date = json.loads((site / "publication.json").read_bytes())["date"]

@@ -70,7 +70,7 @@ summarised as (
             max(case when place_from_end = 1 then {{ column }} end) - max(case when place = 1 then {{ column }} end) as {{ column }},
         {%- endfor %}
         max(peak_delay_us) as peak_delay_us,
-        avg(cast(coalesce(mean_delay_us, queue_delay_us) as double)) as mean_delay_us,
+        {{ ordered_mean('cast(coalesce(mean_delay_us, queue_delay_us) as double)') }} as mean_delay_us,
         min(base_delay_us) as base_delay_us,
         max(case when place_from_end = 1 then target_us end) as target_us,
         max(case when place_from_end = 1 then threshold_rate_bps end) as threshold_rate_bps,

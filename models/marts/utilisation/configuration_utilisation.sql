@@ -46,7 +46,7 @@ summarised as (
         -- Each second of a run has the run's lost events.
         cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
         cast(sum(case when is_counted then bytes end) as double) as bytes_sum,
-        round(sum(case when is_counted then link_rate_bps end), 3) as link_bits,
+        round({{ ordered_sum('case when is_counted then link_rate_bps end') }}, 3) as link_bits,
         -- Whole millionths add up to the same in any order.
         case
             when count(utilisation_millionths) > 1

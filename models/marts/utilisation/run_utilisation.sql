@@ -24,7 +24,7 @@ summarised as (
         max(lost_events) as lost_events,
         count(*) as seconds,
         cast(sum(bytes) as bigint) as bytes,
-        round(sum(link_rate_bps), 3) as link_bits,
+        round({{ ordered_sum('link_rate_bps') }}, 3) as link_bits,
         -- Whole millionths add up to the same in any order.
         case
             when count(utilisation_millionths) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,6 +10,48 @@ from sojourn_api.publication.declaration import Publication
 from sojourn_api.publication.permalinks import Answer, Permalink, Rows
 
 FIGURES = "figures.json"
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A figure of box plots over runs, one for each value of what is kept ``apart`` and each setting that differs."""
+
+    title: str
+    dataset: str
+    column: str
+    filters: str = ""
+    apart: tuple[str, ...] = ()
+    axis_from: float = 0.0
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The columns without which it cannot be drawn."""
+        return frozenset({"study_id", "queue_label", *self.apart, self.column})
+
+    def figure(self, columns: Collection[str], build_id: str, rows: Rows) -> Figure:
+        """Return the figure of a dataset with these columns. Nothing pools a setting that has several values."""
+        settings = [column for column in SETTINGS if column in columns]
+        found = rows.answer(Permalink(build_id, self.dataset, self._query([*self.apart, *settings], "count"))).rows
+        varied = [column for column in settings if len({row[column] for row in found}) > 1]
+        group = (*ALWAYS, *(column for column in varied if column not in ALWAYS), *self.apart)
+        functions = ",".join(f"{function}:{self.column}" for function in ("q05", "q25", "median", "q75", "q95"))
+        shared = [f"{column} {found[0][column]}" for column in settings if found and column not in group]
+        said = f" Of all runs: {', '.join(each for each in shared if not each.endswith(' None'))}." if shared else ""
+        return Figure(
+            self.title,
+            OVER_RUNS + said,
+            self.dataset,
+            self._query(group, functions),
+            "boxes",
+            self.needs,
+            group,
+            self.column,
+            self.axis_from,
+        )
+
+    def _query(self, group: Iterable[str], aggregate: str) -> str:
+        parts = (self.filters, f"group={','.join(group)}", f"aggregate={aggregate}")
+        return "&".join(part for part in parts if part)
 
 
 @dataclass(frozen=True)
@@ -23,36 +66,31 @@ class Figure:
     needs: frozenset[str]
     group: tuple[str, ...] = ()
     column: str = ""
+    axis_from: float = 0.0
 
 
-def _boxes(title: str, meaning: str, dataset: str, column: str, filters: str, group: str) -> Figure:
-    functions = ",".join(f"{function}:{column}" for function in ("q05", "q25", "median", "q75", "q95"))
-    query = "&".join(part for part in (filters, f"group={group}", f"aggregate={functions}") if part)
-    columns = tuple(group.split(","))
-    return Figure(title, meaning, dataset, query, "boxes", frozenset({*columns, column}), columns, column)
-
-
-_SETTING = "study_id,queue_label,congestion_control"
-_OVER_RUNS = (
+ALWAYS = ("study_id", "queue_label")
+SETTINGS = (
+    *ALWAYS, "workload", "direction", "bandwidth_bps", "rtt_ms", "congestion_control", "application", "start_order",
+    "testbed", "queue_scheme", "congested_direction", "participants", "call_view", "ecn", "l4s",
+)  # fmt: skip
+"""What is set for a run, in the order of a group's name."""
+OVER_RUNS = (
     "Each box is of runs: quartiles, and lines from 5 % to 95 %. n is the number of runs with a value; excluded runs "
     "are left out."
 )
-DECLARED = (
-    _boxes("Mean queuing delay of the application", _OVER_RUNS, "run_queuing_delay", "mean_ms", "role=app", _SETTING),
-    _boxes("95th percentile of queuing delay", _OVER_RUNS, "run_queuing_delay", "p95_ms", "role=all", _SETTING),
-    _boxes("Throughput harm to the application", _OVER_RUNS, "run_harm", "harm_ratio", "role=app", _SETTING),
-    _boxes("Flow-rate equality", _OVER_RUNS, "run_flow_rate_equality", "flow_rate_equality", "", _SETTING),
-    _boxes("Utilisation of the bottleneck", _OVER_RUNS, "run_utilisation", "utilisation_mean_ratio", "", _SETTING),
-    _boxes(
-        "Voice quality (MOS of the E-model)", _OVER_RUNS, "run_voice_quality", "mos", "", f"{_SETTING},qoe_model_id"
-    ),
-    _boxes(
-        "Delay under load, as tools measured it",
-        _OVER_RUNS,
+DECLARED: tuple[Boxes | Figure, ...] = (
+    Boxes("Mean queuing delay of the application (ms)", "run_queuing_delay", "mean_ms", "role=app"),
+    Boxes("95th percentile of queuing delay, all packets (ms)", "run_queuing_delay", "p95_ms", "role=all"),
+    Boxes("Throughput harm to the application", "run_harm", "harm_ratio", "role=app"),
+    Boxes("Flow-rate equality", "run_flow_rate_equality", "flow_rate_equality"),
+    Boxes("Utilisation of the bottleneck", "run_utilisation", "utilisation_mean_ratio"),
+    Boxes("Voice quality (MOS of the E-model)", "run_voice_quality", "mos", "qoe_model_id=g107-network", axis_from=1.0),
+    Boxes(
+        "Delay under load, as tools measured it (ms)",
         "run_load_delay",
         "loaded_median_ms",
-        "",
-        "study_id,queue_label,role,delay_basis",
+        apart=("role", "delay_basis"),
     ),
     Figure(
         "What each queue changes for the application, compared with the baseline",
@@ -97,11 +135,14 @@ def drawn_figures(publication: Publication, rows: Rows) -> tuple[DrawnFigure, ..
     """Return the declared figures of which the publication has the dataset, the columns and at least one row."""
     published = {dataset.name: dataset.dataset for dataset in publication.datasets}
     found = []
-    for figure in DECLARED:
-        dataset = published.get(figure.dataset)
+    for declared in DECLARED:
+        dataset = published.get(declared.dataset)
         # Builds of other versions may lack a column.
-        if dataset is None or not figure.needs <= set(dataset.by_name):
+        if dataset is None or not declared.needs <= set(dataset.by_name):
             continue
+        figure = declared
+        if isinstance(figure, Boxes):
+            figure = figure.figure(dataset.by_name, publication.build_id, rows)
         permalink = Permalink(publication.build_id, figure.dataset, figure.query)
         answer = rows.answer(permalink)
         answer = Answer(answer.columns, tuple(row for row in answer.rows if _has_value(figure, row)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -25,6 +26,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums } s
   max-width: 60rem } svg text { fill: var(--ink); font: 12px system-ui, sans-serif } svg .soft { fill: var(--soft) }
 svg .axis { stroke: var(--line) } svg .whisker { stroke: var(--box); stroke-width: 1.5 } svg .box { fill: var(--box);
   fill-opacity: .35; stroke: var(--box) } svg .median { stroke: var(--ink); stroke-width: 2 } a { color: inherit }
+p, summary { overflow-wrap: anywhere }
 @media print { body { max-width: none } a { text-decoration: none } details { display: none } }
 """
 _WIDTH, _LABELS, _ROW, _RIGHT, _TICKS = 900, 330, 26, 70, 5
@@ -112,9 +114,8 @@ def _boxes(drawn: DrawnFigure) -> str:
     column, rows = drawn.figure.column, drawn.answer.rows
     unit = next((c.unit for c in drawn.answer.columns if c.name == f"median_{column}"), None)
     values = [[float(row[f"{name}_{column}"]) for name in ("q05", "q25", "median", "q75", "q95")] for row in rows]
-    low, high = min(min(v) for v in values), max(max(v) for v in values)
-    low = min(low, 0.0) if low >= 0 else low
-    span = (high - low) or 1.0
+    ticks = axis_ticks(min(drawn.figure.axis_from, *(min(v) for v in values)), max(max(v) for v in values))
+    low, span = ticks[0], ticks[-1] - ticks[0]
     plot = _WIDTH - _LABELS - _RIGHT
 
     def x(value: float) -> float:
@@ -123,17 +124,17 @@ def _boxes(drawn: DrawnFigure) -> str:
     height = _ROW * len(rows) + 40
     title = escape(f"{drawn.figure.title}{f' [{unit}]' if unit else ''}")
     marks = [f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{title}"><title>{title}</title>']
-    for step in range(_TICKS + 1):
-        value = low + span * step / _TICKS
+    for value in ticks:
         marks.append(f'<line class="axis" x1="{x(value)}" x2="{x(value)}" y1="4" y2="{height - 34}"/>')
-        marks.append(f'<text class="soft" x="{x(value)}" y="{height - 20}" text-anchor="middle">{value:.4g}</text>')
+        marks.append(f'<text class="soft" x="{x(value)}" y="{height - 20}" text-anchor="middle">{value:g}</text>')
     middle = _LABELS + plot / 2
     marks.append(
         f'<text class="soft" x="{middle}" y="{height - 4}" text-anchor="middle">{escape(unit or column)}</text>'
     )
+    told = [name for name in drawn.figure.group if name == "queue_label" or len({row[name] for row in rows}) > 1]
     for number, (row, (q05, q25, median, q75, q95)) in enumerate(zip(rows, values, strict=True)):
         y = _ROW * number + 16
-        label = " · ".join(str(row[name]) for name in drawn.figure.group if row[name] is not None)
+        label = " · ".join(str(row[name]) for name in told if row[name] is not None)
         short = label if len(label) <= 48 else "…" + label[-47:]
         marks += [
             f'<text x="{_LABELS - 8}" y="{y + 4}" text-anchor="end">'
@@ -144,6 +145,15 @@ def _boxes(drawn: DrawnFigure) -> str:
             f'<text class="soft" x="{_WIDTH - 4}" y="{y + 4}" text-anchor="end">n = {row[f"median_{column}_n"]}</text>',
         ]
     return "".join([*marks, "</svg>"])
+
+
+def axis_ticks(low: float, high: float) -> list[float]:
+    """Return 2 to 7 round numbers, evenly spaced, from at most ``low`` to at least ``high``."""
+    span = (high - low) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / _TICKS))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if span / (power * factor) <= _TICKS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [round(number * step, 12) for number in range(first, max(last, first + 1) + 1)]
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
