@@ -1,4 +1,10 @@
-{{ config(severity='warn') }}
+{{ config(
+    severity='warn',
+    meta={
+        'warning': 'runs that several files describe differently',
+        'advice': 'one of the descriptions is used; correct the others and ingest them again'
+    }
+) }}
 
 -- Several files may give the same run; if they contradict each other, one of them is used and this test warns of it.
 with

@@ -1,4 +1,10 @@
-{{ config(severity='warn') }}
+{{ config(
+    severity='warn',
+    meta={
+        'warning': 'runs whose window starts or ends within an interval of rates',
+        'advice': 'that interval counts by its start; use windows of whole intervals'
+    }
+) }}
 
 -- Rates are sums of whole intervals; a window that cuts one counts it by the interval's start.
 with

@@ -97,10 +97,11 @@ def test_a_study_without_description_is_served_and_stops_nothing(changing_servic
     folder.mkdir()
     (folder / "manifest.yaml").write_text(
         "schema: testbed-manifest/1\nrun_id: r1\nstudy: brand-new\nbandwidth_bps: 1000000\nrtt_ms: 20\n"
-        "queue: {discipline: cake}\norder: solo\n"
+        "queue: {discipline: cake}\norder: app_first\n"
     )
     changing_service.sojourn("ingest", folder)
-    assert "warning" in changing_service.sojourn("build")
+    printed = changing_service.sojourn("build")
+    assert "warning: studies with shared runs and without a description: 1; nothing selects" in printed
     (study,) = changing_service.rows("study", study_id="brand-new")
     assert study["runs"] == 1
     assert "No description" in str(study["description"])

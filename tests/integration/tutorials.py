@@ -49,8 +49,6 @@ def run(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
     environment |= {
         "PATH": f"{SOJOURN.parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "80",
-        # A wheel has the models; the command of a checkout is told where they are, as the pages say.
-        "SOJOURN_MODELS": str(Path(__file__).resolve().parents[2] / "models"),
     }
     server: subprocess.Popen[bytes] | None = None
     try:

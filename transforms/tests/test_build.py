@@ -26,13 +26,21 @@ def test_an_empty_lake_says_what_to_do_first(tmp_path: Path) -> None:
         build(Paths(tmp_path), lambda _: None)
 
 
-def test_project_is_found_from_below_and_its_absence_is_named(
+def test_project_is_found_from_any_folder_and_its_absence_is_named(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SOJOURN_MODELS", raising=False)
-    assert find_project(repository / "transforms" / "tests") == repository / "models"
-    with pytest.raises(BuildError, match="set SOJOURN_MODELS"):
-        find_project(tmp_path)
+    # A dbt project of the user's own is none of ours.
+    own = tmp_path / "own"
+    (own / "models").mkdir(parents=True)
+    (own / "models" / "dbt_project.yml").write_text("name: another")
+    monkeypatch.chdir(own)
+    assert find_project() == repository / "models"
+    with pytest.raises(BuildError, match="set SOJOURN_MODELS to the folder models"):
+        find_project(tmp_path / "package")
+    monkeypatch.setenv("SOJOURN_MODELS", str(tmp_path / "none"))
+    with pytest.raises(BuildError, match=f"no dbt project found in SOJOURN_MODELS={tmp_path}"):
+        find_project()
 
 
 def test_fingerprint_follows_the_models(tmp_path: Path) -> None:

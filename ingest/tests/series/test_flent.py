@@ -100,6 +100,18 @@ def test_a_queue_in_a_shaper_is_the_bottleneck(tmp_path: Path) -> None:
     assert (run["aqm"], run["bandwidth_bps"]) == ("pie", 10_000_000)
 
 
+def test_rates_and_round_trips_below_zero_are_refused(tmp_path: Path) -> None:
+    content = flent_document()
+    content["results"]["TCP upload avg"] = [None, -5]
+    content["raw_values"]["Ping (ms) ICMP"][3]["val"] = -0.5
+    content["raw_values"]["TCP upload"][0]["val"] = -2.07
+    content["metadata"]["SERIES_META"]["Ping (ms) ICMP"]["MEAN_VALUE"] = -24.5
+    _, tables, reading = read(written(tmp_path, content))
+    assert min(row["value"] for row in tables["series"]) > 0
+    assert reading.refused["series_value: not a number"] == 3
+    assert [len(series(tables, "Ping (ms) ICMP", basis)) for basis in ("samples", "total")] == [9, 0]
+
+
 def test_names_of_clients_and_public_addresses_are_not_kept(tmp_path: Path) -> None:
     content = flent_document()
     names = [

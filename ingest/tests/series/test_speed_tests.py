@@ -144,6 +144,15 @@ def test_a_crusader_result_that_is_too_new_or_states_too_much_is_refused(
     assert caught.value.reason == "corrupt_record"
 
 
+def test_a_changed_byte_that_makes_a_round_trip_of_years_is_refused(tmp_path: Path) -> None:
+    content = bytearray(crusader(0))
+    # The fourth byte of the seconds of the last round trip, which end the file with four bytes of nanoseconds.
+    content[-9] = 1
+    with pytest.raises(InputError) as caught:
+        read(written(tmp_path, bytes(content)))
+    assert caught.value.reason == "corrupt_record"
+
+
 @pytest.mark.integration
 def test_rates_of_published_crusader_results_add_up_to_what_arrived(shared: Path) -> None:
     paths = sorted((shared / "data" / "public" / "Zoxc__crusader" / "data").glob("*.crr"))

@@ -45,8 +45,8 @@ class BuildError(RuntimeError):
     """The build stopped; the message says at what, and what to do."""
 
 
-#: A wheel has the project there; a checkout does not.
-BUNDLED_PROJECT = Path(__file__).with_name("project")
+#: A wheel has the project there in the package; a checkout does not.
+BUNDLED_PROJECT = "project"
 
 
 @dataclass
@@ -61,8 +61,10 @@ class BuildReport:
     rows: dict[str, int] = field(default_factory=dict)
 
 
-def find_project(start: Path | None = None) -> Path:
-    """Return the dbt project: $SOJOURN_MODELS, or the one in the wheel, or the folder ``models`` here or above.
+def find_project(package: Path = Path(__file__).parent) -> Path:
+    """Return the dbt project: $SOJOURN_MODELS, or the one in the wheel, or the folder ``models`` of the checkout.
+
+    The folder that a command is run in does not matter: models of another version would not fit this code.
 
     Raises
     ------
@@ -72,15 +74,13 @@ def find_project(start: Path | None = None) -> Path:
     named = os.environ.get("SOJOURN_MODELS")
     if named:
         candidates = [Path(named)]
-    elif BUNDLED_PROJECT.is_dir():
-        candidates = [BUNDLED_PROJECT]
     else:
-        here = (start or Path.cwd()).resolve()
-        candidates = [folder / "models" for folder in (here, *here.parents)]
+        candidates = [package / BUNDLED_PROJECT, *(folder / "models" for folder in package.parents)]
     for candidate in candidates:
         if (candidate / "dbt_project.yml").is_file():
             return candidate.resolve()
-    raise BuildError("no dbt project found: run inside the repository, or set SOJOURN_MODELS to its models folder")
+    where = f"in SOJOURN_MODELS={named}" if named else f"in {package / BUNDLED_PROJECT} or a checkout around it"
+    raise BuildError(f"no dbt project found {where}; set SOJOURN_MODELS to the folder models of a checkout")
 
 
 def inputs_fingerprint(lake: Lake, project: Path) -> str:

@@ -204,3 +204,17 @@ def test_engines_differ_only_in_macros(project: Path) -> None:
             text = path.read_text(encoding="utf-8")
             for only_one_knows in (" // ", " div ", "quantile_cont", "shiftleft", "target.type", "::", "approx_"):
                 assert only_one_knows not in text, f"{path.name}: {only_one_knows.strip()} is not known to every engine"
+
+
+def test_a_test_that_warns_says_what_it_counts_and_what_to_do(manifest: Node) -> None:
+    warning = [
+        node
+        for node in manifest["nodes"].values()
+        if node["resource_type"] == "test" and node["config"]["severity"].lower() == "warn"
+    ]
+    assert len(warning) > 5
+    for node in warning:
+        meta = node["config"]["meta"]
+        for text in (meta["warning"], meta["advice"]):
+            assert text, node["name"]
+            assert "\n" not in text, node["name"]

@@ -158,7 +158,9 @@ def _judge(results: Any) -> DbtReport:
         if status in FAILURES:
             failures.append(f"{name}: {_one_line(result.message or status)}")
         elif status == "warn":
-            report.warnings.append(f"{name}: {_one_line(result.message or status)}")
+            # A test that only warns says in its configuration what it counts and what to do.
+            meta = result.node.config.meta
+            report.warnings.append(f"{meta['warning']}: {result.failures}; {meta['advice']}")
         if result.node.resource_type == "model":
             report.models += 1
         elif status == "pass":

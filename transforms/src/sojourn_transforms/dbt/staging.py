@@ -49,9 +49,9 @@ RENAMED: Final[dict[tuple[str, str], str]] = {
     ("tool_score", "score"): "qoe_score",
 }
 
-#: Columns of the lake that name a row of another table: (table, column) to the staging model that has it.
+#: Columns of the lake that name a row of another table: (table, column) to the staging model that has it. Runs need no
+#: description of their study: results of measurement tools are runs of the folder that they lie in.
 PARENTS: Final[dict[tuple[str, str], str]] = {
-    ("run", "study_id"): "stg_lake__study",
     ("demand_rule", "study_id"): "stg_lake__study",
     ("bandwidth_step", "study_id"): "stg_lake__study",
     ("rate_profile", "study_id"): "stg_lake__study",
@@ -156,6 +156,11 @@ NO_COPY: Final = "{{ 'ephemeral' if target.type == 'spark' else 'view' }}"
 becomes part of the statements that select from it."""
 
 
+def _warning(what: str, advice: str) -> dict[str, Any]:
+    """Return the configuration of a test that stops nothing, with what the build prints if it finds something."""
+    return {"severity": "warn", "meta": {"warning": what, "advice": advice}}
+
+
 def _staging_model(table: Table) -> dict[str, Any]:
     key = staging_key(table)
     grain = f"{table.grain}, as one source gives it" if table.name in GIVEN_BY_SOURCE else table.grain
@@ -168,7 +173,10 @@ def _staging_model(table: Table) -> dict[str, Any]:
                 "refers_to": {
                     "arguments": {"columns": ["study_id", "run_id"], "to": "ref('stg_lake__run')"},
                     # A row of an unknown run is left out of the marts; it does not stop the other studies.
-                    "config": {"severity": "warn"},
+                    "config": _warning(
+                        f"runs that {table.name} names and nothing describes",
+                        "ingest their manifest or their study's tables; until then these rows are in no mart",
+                    ),
                 }
             }
         )
@@ -181,7 +189,10 @@ def _staging_model(table: Table) -> dict[str, Any]:
             column_tests.append({"accepted_values": {"arguments": {"values": list(column.codes)}, **history}})
         if parent := PARENTS.get((table.name, column.name)):
             # A study without a description is served under its name; it does not stop the others.
-            unknown = {"severity": "warn"}
+            unknown = _warning(
+                f"rows of {table.name} of a study without a description",
+                "ingest the study's description; until then the study is served under its name",
+            )
             arguments = {"to": f"ref('{parent}')", "field": name}
             column_tests.append({"relationships": {"arguments": arguments, "config": unknown}})
         if column_tests:

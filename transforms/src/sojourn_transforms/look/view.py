@@ -32,7 +32,7 @@ class View:
         """Models that a figure or table shows."""
         self._lake = lake
         self._run_names: dict[tuple[str, str], str] | None = None
-        self._models = ModelsInMemory(find_project(Path(__file__).parent), lake)
+        self._models = ModelsInMemory(find_project(), lake)
 
     def has(self, *tables: str) -> bool:
         """Return whether the lake has rows of any of these tables."""

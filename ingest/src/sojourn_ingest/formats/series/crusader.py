@@ -26,7 +26,8 @@ MAGIC = struct.pack("<Q", 0x5372AB82AE7C59CB)
 HEADER = struct.Struct("<QQ")
 NEWEST = 2
 NS_PER_S = 10**9
-LONGEST_NS = 2**33 * NS_PER_S
+#: A week. A changed byte makes a time of decades, which would be served as an RTT.
+LONGEST_NS = 7 * 86_400 * NS_PER_S
 #: Kinds of chunks of the snappy framing format, section 4.
 COMPRESSED, PLAIN, STREAM_START, FIRST_SKIPPABLE = 0x00, 0x01, 0xFF, 0x80
 LARGEST_CHUNK = 65_536
