@@ -45,7 +45,7 @@ class Flent(MemberFormat):
     """One flent data file."""
 
     name = "flent"
-    version = "flent-6"
+    version = "flent-7"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
