@@ -20,10 +20,12 @@ LINE = re.compile(
     rb"^\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d*,[^,]*,\d*,(?P<id>-?\d{1,9}),"
     rb"(?P<start>\d{1,12}(?:\.\d+)?)-(?P<end>\d{1,12}(?:\.\d+)?),"
     rb"(?P<bytes>\d{1,20}),(?P<bps>\d{1,20})"
-    rb"(?:,(?P<jitter>\d{1,12}(?:\.\d+)?),(?P<lost>-?\d{1,18}),(?P<packets>\d{1,18}),-?[\d.]+,\d+)?\s*$"
+    rb"(?:,(?P<jitter>\d{1,12}(?:\.\d+)?),(?P<lost>-?\d{1,18}),(?P<packets>-1|\d{1,18}),-?(?:nan|[\d.]+),\d+)?\s*$"
 )
 MAX_LINE_BYTES = 4096
 MOST_TRANSFERS = 4096
+#: What a sender writes in place of the number of packets of a whole transfer.
+UNKNOWN = -1
 #: The id of the sum over parallel transfers.
 SUM = -1
 
@@ -41,7 +43,7 @@ class Iperf2(Format):
 
     name = "iperf2"
     holds_addresses = False
-    version = "iperf2-3"
+    version = "iperf2-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report."""
@@ -108,11 +110,12 @@ def _values(found: re.Match[bytes], transfer: _Transfer) -> list[tuple[SeriesKin
     flow = None if number_of_transfer == SUM else name
     values: list[tuple[str, str, float | None]] = [("rate_bps", "intervals", number(int(found["bps"])))]
     if found["jitter"] is not None:
-        values += [
-            ("jitter_ms", "polls", float(found["jitter"])),
-            ("lost_packets", "intervals", float(max(0, int(found["lost"])))),
-            ("sent_packets", "intervals", number(int(found["packets"]))),
-        ]
+        jitter_ms, lost, packets = float(found["jitter"]), int(found["lost"]), int(found["packets"])
+        # A sender knows neither, and writes 0 for both. No receiver of several packets has a jitter of 0.
+        if jitter_ms != 0 or lost != 0:
+            values += [("jitter_ms", "polls", jitter_ms), ("lost_packets", "intervals", float(max(0, lost)))]
+        if packets != UNKNOWN:
+            values.append(("sent_packets", "intervals", number(packets)))
     rows = []
     for metric, basis, value in values:
         if value is not None:

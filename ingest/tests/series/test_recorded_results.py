@@ -1,0 +1,69 @@
+"""fping and iperf 2 on the loopback interface: what is read equals what the tools say of the same packets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from results import read
+
+RECORDINGS = Path(__file__).with_name("recordings")
+
+
+def series_of(name: str) -> list[dict[str, Any]]:
+    """Return the series of a recording, which is read whole."""
+    _, tables, reading = read(RECORDINGS / name)
+    assert reading.fault is None
+    assert not reading.refused
+    return tables["series"]
+
+
+def total(rows: list[dict[str, Any]], metric: str) -> float:
+    """Return the value of a metric over the whole transfer."""
+    (value,) = (row["value"] for row in rows if row["metric"] == metric and row["sample_basis"] == "total")
+    return float(value)
+
+
+def report(name: str) -> re.Match[str]:
+    """Return the last line of a text of iperf 2: bytes and bit/s, and of UDP jitter, lost and all packets."""
+    pattern = r"sec +(\d+) Bytes +(\d+) bits/sec(?: +([\d.]+) ms (\d+)/(\d+))?"
+    return list(re.finditer(pattern, (RECORDINGS / name).read_text()))[-1]
+
+
+def test_probes_of_fping_are_those_of_its_summary() -> None:
+    rows = series_of("fping.txt")
+    summary = re.findall(
+        r"xmt/rcv/%loss = (\d+)/(\d+)/\d+%, min/avg/max = ([\d.]+)/([\d.]+)/([\d.]+)",
+        (RECORDINGS / "fping-summary.txt").read_text(),
+    )
+    assert len(summary) == 2
+    for number, (sent, answered, least, mean, most) in enumerate(summary, start=1):
+        found = [row["value"] for row in rows if row["series_name"] == f"fping {number}"]
+        values = [value for value in found if value is not None]
+        assert (len(found), len(values)) == (int(sent), int(answered))
+        assert (min(values), max(values)) == (float(least), float(most))
+        assert sum(values) / len(values) == pytest.approx(float(mean), abs=0.001)
+
+
+def test_a_receiver_of_udp_says_what_it_tells_its_sender() -> None:
+    rows, stated = series_of("iperf2-udp-server.csv"), report("iperf2-udp-client.txt")
+    assert total(rows, "rate_bps") == int(stated[2])
+    assert total(rows, "jitter_ms") == float(stated[3])
+    assert (total(rows, "lost_packets"), total(rows, "sent_packets")) == (int(stated[4]), int(stated[5]))
+
+
+def test_a_sender_of_udp_has_neither_jitter_nor_loss() -> None:
+    rows, stated = series_of("iperf2-udp-client.csv"), report("iperf2-udp-server.txt")
+    assert {row["metric"] for row in rows} == {"rate_bps", "sent_packets"}
+    assert total(rows, "rate_bps") == pytest.approx(int(stated[2]), rel=0.001)
+    # Of the last packets, which tell the receiver that the transfer ends, it counts fewer.
+    sent = sum(row["value"] for row in rows if row["metric"] == "sent_packets")
+    assert sent == pytest.approx(int(stated[5]), abs=2)
+
+
+def test_a_sender_of_tcp_sends_what_arrives() -> None:
+    rows, stated = series_of("iperf2-tcp-client.csv"), report("iperf2-tcp-server.txt")
+    assert total(rows, "rate_bps") == pytest.approx(int(stated[2]), rel=0.01)
+    assert len([row for row in rows if row["sample_basis"] == "intervals"]) == 3
