@@ -20,6 +20,7 @@ from sojourn_transforms.look.sections.calls import calls_sections
 from sojourn_transforms.look.sections.captures import capture_sections
 from sojourn_transforms.look.sections.connections import connections_sections
 from sojourn_transforms.look.sections.files import files_section
+from sojourn_transforms.look.sections.points import points_sections
 from sojourn_transforms.look.sections.runs import runs_sections
 from sojourn_transforms.look.sections.scores import scores_sections
 from sojourn_transforms.look.sections.tools import tools_sections
@@ -30,6 +31,7 @@ STDIN = Path("-")
 SECTIONS: tuple[Callable[[View], list[Section]], ...] = (
     runs_sections,
     tools_sections,
+    points_sections,
     capture_sections,
     calls_sections,
     connections_sections,

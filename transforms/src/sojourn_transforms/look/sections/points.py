@@ -1,0 +1,207 @@
+"""The same packets at two capture points, found without a manifest: delay and loss on the way between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from sojourn_statistics.histogram.log_linear import bin_lower_us, bin_upper_us
+from sojourn_transforms.figures import Curve, delay_cdf, over_time
+from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table, counted
+from sojourn_transforms.look.drawing import drawn
+from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
+from sojourn_transforms.look.sections.files import display_names
+from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.two_points import NOTABLE_DRIFT_NS, Apart, PointPair, Recording, Way, find_pairs
+from sojourn_transforms.look.view import View
+
+#: Pairs with figures of their own; of further ones the table tells.
+_DRAWN = 3
+_NO_INTERVAL = "none: packets of one recording are no repetitions of each other"
+
+
+def points_sections(view: View) -> list[Section]:
+    """Return the section of recordings that saw the same packets; none if no two have flows between the same ends."""
+    if not view.has("flow"):
+        return []
+    found = find_pairs(view)
+    if not found.pairs and not found.apart and not found.not_compared:
+        return []
+    section = Section("points", "The same packets at two points")
+    names = _names([one for pair in found.pairs for one in (pair.sender, pair.receiver)], found.apart)
+    section.lead = " ".join(_told(pair, names) for pair in found.pairs) or "No two recordings are a pair."
+    if found.pairs:
+        section.lead += (
+            " Delay is one way and above the quickest packet of the recording, so the clocks' offset is not in it. The "
+            "quickest packet may have waited too. The time to send a packet over the bottleneck is in it."
+        )
+        rows = [row for pair in found.pairs for row in _rows(pair, names)]
+        section.items.append(_table(rows, len(found.pairs)))
+    for number, pair in enumerate(found.pairs[:_DRAWN]):
+        section.items += _figures(pair, names, number)
+    if len(found.pairs) > _DRAWN:
+        section.absent.append(f"Figures of {counted(len(found.pairs) - _DRAWN, 'further pair')}: the table has them.")
+    section.absent += [_apart(one, names) for one in found.apart[:_DRAWN]]
+    if len(found.apart) > _DRAWN:
+        section.absent.append(f"{counted(len(found.apart) - _DRAWN, 'further pair')} of recordings: kept apart too.")
+    if found.not_compared:
+        section.absent.append(
+            f"{counted(found.not_compared, 'further pair')} of recordings with flows between the same ends: not "
+            "compared. Give the two captures alone, or a manifest."
+        )
+    return [section]
+
+
+def _names(paired: list[Recording], apart: list[Apart]) -> Mapping[str, str]:
+    recordings = [*paired, *(one for two in apart for one in (two.one, two.other))]
+    shown = display_names([str(one.paths[0]) for one in recordings])
+    return {one.source_hash: shown[str(one.paths[0])] for one in recordings}
+
+
+def _told(pair: PointPair, names: Mapping[str, str]) -> str:
+    sender, receiver = names[pair.sender.source_hash], names[pair.receiver.source_hash]
+    return (
+        f"{receiver} saw {_percent(pair.out.seen_ratio)} of what {sender} saw on its way there, later: it is taken as "
+        f"the receiver's side of it. {_clocks(pair)}"
+    )
+
+
+def _percent(ratio: float) -> str:
+    # Rounded down: 99.996 % is not all.
+    return f"{math.floor(10_000 * ratio) / 100:g} %"
+
+
+def _clocks(pair: PointPair) -> str:
+    out_ms, back_ms = _ms(pair.out.quickest_ns), _ms(pair.back.quickest_ns)
+    if pair.clocks_agree:
+        said = (
+            f"The clocks agree as far as packets tell: they are at most {max(out_ms or 0, back_ms or 0):.3f} ms apart, "
+            "the quickest time of a way."
+        )
+    elif pair.offset_ns is not None:
+        said = (
+            f"The clocks are apart: by {pair.offset_ns / 1e6:,.3f} ms, if the path without queue takes as long both "
+            "ways. Absolute delays are not shown."
+        )
+    else:
+        said = (
+            "Packets of one way cannot tell the clocks' offset from the length of the path. "
+            "Absolute delays are not shown."
+        )
+    if pair.drift_ns is not None and pair.drift_ns > NOTABLE_DRIFT_NS:
+        said += (
+            f" The clocks drift: up to {pair.drift_ns / 1e6:.1f} ms of the delays are drift, which is not taken out."
+        )
+    return said
+
+
+def _ms(time_ns: float | None) -> float | None:
+    return None if time_ns is None else time_ns / 1e6
+
+
+def _rows(pair: PointPair, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    ways = ((pair.out, pair.sender, pair.receiver), (pair.back, pair.receiver, pair.sender))
+    return [_row(way, names[start.source_hash], names[end.source_hash], pair) for way, start, end in ways]
+
+
+def _row(way: Way, start: str, end: str, pair: PointPair) -> dict[str, Any]:
+    median, p95, most = way.quantiles_ms((0.5, 0.95, 1)) if way.delivered else (None, None, None)
+    return {
+        "sent_from": start,
+        "seen_at": end,
+        "packets": way.delivered,
+        "lost_packets": way.lost,
+        "lost_percent": 100 * (1 - way.seen_ratio) if way.delivered else None,
+        "extra_packets": way.extra,
+        "median_ms": median,
+        "p95_ms": p95,
+        "max_ms": most,
+        "quickest_ms": _ms(way.quickest_ns) if pair.clocks_agree else None,
+    }
+
+
+def _table(rows: list[dict[str, Any]], pairs: int) -> Table:
+    return Table(
+        "points",
+        "Packets of both points, by way",
+        (
+            Column("sent_from", "first seen in"),
+            Column("seen_at", "then in"),
+            Column("packets", "packets of both"),
+            Column("lost_packets", "only in the first"),
+            Column("lost_percent", "only in the first", "%", 3),
+            Column("extra_packets", "only in the second"),
+            Column("median_ms", "median delay above the quickest", "ms", 3),
+            Column("p95_ms", "95 %", "ms", 3),
+            Column("max_ms", "max", "ms", 3),
+            Column("quickest_ms", "quickest, if clocks agree", "ms", 3),
+        ),
+        rows,
+        Evidence("ms, packets", counted(pairs, "pair of recordings", "pairs of recordings"), _NO_INTERVAL),
+        note=(
+            "Packets that only the first has were lost between the points, or the second capture missed them. Those "
+            "only in the second were missed by the first, or came from elsewhere. Both are counted from the first to "
+            "the last packet that both have."
+        ),
+    )
+
+
+def _figures(pair: PointPair, names: Mapping[str, str], number: int) -> list[Figure | Table]:
+    sender, receiver = names[pair.sender.source_hash], names[pair.receiver.source_hash]
+    ways = [
+        (f"{short(start, 22)} → {short(end, 22)}", way)
+        for way, start, end in ((pair.out, sender, receiver), (pair.back, receiver, sender))
+        if way.delivered
+    ]
+    evidence = Evidence(
+        "ms", counted(sum(way.delivered for _label, way in ways), "packet") + " of both points", _NO_INTERVAL
+    )
+    distributions = [curve_of_bins(label, _bins(way), "packets", dashed=way is pair.back) for label, way in ways]
+    seconds = [(label, way.over_time(), way is pair.back) for label, way in ways]
+    curves = [
+        Curve(
+            label,
+            [row["second"] for row in rows],
+            [row["median_ms"] for row in rows],
+            [row["median_ms"] for row in rows],
+            [row["max_ms"] for row in rows],
+            dashed=dashed,
+        )
+        for label, rows, dashed in seconds
+    ]
+    interval_ms = pair.out.interval_ns / 1e6
+    return [
+        drawn(
+            f"points-cdf-{number}",
+            f"One-way delay above the quickest packet: {sender} and {receiver}",
+            evidence,
+            data_of(distributions, "delay_ms", "share_ratio"),
+            lambda axes: delay_cdf(
+                axes, distributions, "delay above the quickest packet (ms)", "share of packets up to it"
+            ),
+        ),
+        drawn(
+            f"points-time-{number}",
+            f"One-way delay over time: {sender} and {receiver}",
+            evidence,
+            [{"series": label, **row} for label, rows, _dashed in seconds for row in rows],
+            lambda axes: over_time(
+                axes,
+                curves,
+                "delay above the quickest (ms)",
+                "time since the first packet (s)",
+            ),
+            note=f"Median of each {interval_ms:.0f} ms; the band goes up to the maximum.",
+        ),
+    ]
+
+
+def _bins(way: Way) -> list[dict[str, int]]:
+    indexes, counts = way.histogram()
+    edges = zip(bin_lower_us(indexes).tolist(), bin_upper_us(indexes).tolist(), counts, strict=True)
+    return [{"bin_lower_us": lower, "bin_upper_us": upper, "packets": count} for lower, upper, count in edges]
+
+
+def _apart(one: Apart, names: Mapping[str, str]) -> str:
+    return f"{names[one.one.source_hash]} and {names[one.other.source_hash]} are shown apart: {one.why}."
