@@ -12,6 +12,7 @@ from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_US, refusal_of
 from sojourn_ingest.schema import TABLES
 
 KEY = b"key"
@@ -54,6 +55,12 @@ def read(path: Path) -> tuple[str, Tables, Reading]:
         tables.setdefault(name, []).extend(batch.to_pylist())
     rows = tables.get("series", [])
     assert all(row["value"] is None or math.isfinite(row["value"]) for row in rows)
+    assert all(row["value"] is None or refusal_of(row["metric"], row["value"]) is None for row in rows)
+    assert all(
+        row[name] is None or row[name] <= LONGEST_DELAY_US
+        for row in tables.get("connection", [])
+        for name in ("rtt_min_us", "rtt_avg_us", "rtt_max_us")
+    )
     assert all(row["duration_s"] is None or 0 < row["duration_s"] < 2**33 for row in rows)
     keys = [(row["series_number"], row["sample_number"]) for row in rows]
     assert len(set(keys)) == len(keys)

@@ -108,7 +108,7 @@ def test_rates_and_round_trips_below_zero_are_refused(tmp_path: Path) -> None:
     content["metadata"]["SERIES_META"]["Ping (ms) ICMP"]["MEAN_VALUE"] = -24.5
     _, tables, reading = read(written(tmp_path, content))
     assert min(row["value"] for row in tables["series"]) > 0
-    assert reading.refused["series_value: not a number"] == 3
+    assert reading.refused == {"rtt_ms: below 0": 2, "rate_bps: below 0": 2, "series_without_values": 1}
     assert [len(series(tables, "Ping (ms) ICMP", basis)) for basis in ("samples", "total")] == [9, 0]
 
 

@@ -97,7 +97,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.
     peaks = []
     # The smaller file has more than one batch of rows, of each kind.
     monkeypatch.setattr(pping, "BATCH_ROWS", 500)
-    monkeypatch.setattr(SeriesRows, "__init__", partialmethod(SeriesRows.__init__, 500))
+    monkeypatch.setattr(SeriesRows, "__init__", partialmethod(SeriesRows.__init__, batch_rows=500))
     for records in (2_000, 8_000):
         path.write_text(STREAMS[form](records))
         peaks.append(peak_of(path, records))

@@ -30,7 +30,7 @@ COLOURS = {
     "#4d4d4d": "ink",
 }
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-_LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+_LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d++(?!<)")
 
 
 def drawn(

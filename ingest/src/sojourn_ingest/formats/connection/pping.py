@@ -26,6 +26,7 @@ from sojourn_ingest.formats.connection.host_hours import HOUR_NS, HostHours
 from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_NS
 
 BATCH_ROWS = 16_384
 #: Flows that wait for more samples; of more, the half that is silent for longest is given.
@@ -33,11 +34,12 @@ OPEN_FLOWS = 65_536
 MAX_LINE_BYTES = 2**20
 BLOCK_BYTES = 2**18
 LARGEST_NS = 2**62
-LONGEST_RTT_NS = 2**40
 #: Most samples of one sum; their sum in nanoseconds is below 2^62 too.
 MOST_SAMPLES = 2**40
 #: What damage makes the parser raise; its texts quote the content, which holds addresses.
 DAMAGE = (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError)
+#: Why a round trip that no network can have is refused.
+TOO_LONG = "rtt_longer_than_an_hour"
 EVENT_KEYS = (b'"rtt"', b'"flow_event"')
 AGGREGATE_KEYS = (b'"ip_prefix"', b'"bin_width_ns"')
 MACHINE = re.compile(
@@ -162,6 +164,9 @@ class _Rows:
         yield from self._hours.batches()
 
     def _sample(self, seen: Seen) -> None:
+        if seen.rtt_ns > LONGEST_DELAY_NS:
+            self._reading.refuse(TOO_LONG)
+            return
         hour = (seen.dataset, seen.synthetic, seen.flow[0], seen.time_ns // HOUR_NS)
         self._hours.add(hour, 1, seen.rtt_ns, seen.rtt_ns, seen.rtt_ns)
         key = (seen.flow, seen.dataset, seen.synthetic)
@@ -211,6 +216,9 @@ class _Rows:
             self._reading.refuse("prefix_of_all_others")
             return
         time_ns, minimum_ns, maximum_ns = (value or 0 for value in numbers)
+        if max(minimum_ns, maximum_ns, mean_ns) > LONGEST_DELAY_NS:
+            self._reading.refuse(TOO_LONG)
+            return
         row = _row(time_ns, None, samples, minimum_ns, maximum_ns)
         row |= {"rtt_avg_us": mean_ns / 1000, "sent_bytes": None, "client_address": address}
         dataset, synthetic = f"pping-prefix-{length}", record.get("synthetic") is True
@@ -246,7 +254,7 @@ def _sample_of(record: dict[str, Any]) -> Seen | None:
     time_ns, rtt_ns = _count(record.get("timestamp")), _count(record.get("rtt"))
     source, other = record.get("src_ip"), record.get("dest_ip")
     port, other_port = _count(record.get("src_port")), _count(record.get("dest_port"))
-    if not time_ns or not rtt_ns or rtt_ns > LONGEST_RTT_NS or port is None or other_port is None:
+    if not time_ns or not rtt_ns or port is None or other_port is None:
         return None
     if not isinstance(source, str) or not isinstance(other, str) or len(source) > 64 or len(other) > 64:
         return None
@@ -261,7 +269,7 @@ def _count(value: Any) -> int | None:
 
 
 def _is_rtt(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < LONGEST_RTT_NS
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < LARGEST_NS
 
 
 def _records(source: Source, reading: Reading) -> Iterator[Any]:

@@ -75,7 +75,7 @@ class Crusader(Format):
         """
         content = read_text(source, FILE)
         result = _parsed(content)
-        rows = SeriesRows()
+        rows = SeriesRows(reading)
         for place, stream in enumerate(result.streams):
             way = WAYS[stream.download]
             name = f"{'both ' if stream.both else ''}{'download' if stream.download else 'upload'} {place + 1}"

@@ -58,7 +58,7 @@ class Iperf2(Format):
         InputError
             ``no_series`` where no line could be read.
         """
-        rows = SeriesRows()
+        rows = SeriesRows(reading)
         transfers: dict[int, _Transfer] = {}
         is_udp = False
         offset = 0

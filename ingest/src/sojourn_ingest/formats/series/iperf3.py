@@ -92,7 +92,7 @@ class Iperf3(Format):
 
 class _Result:
     def __init__(self, context: Context, reading: Reading) -> None:
-        self.rows = SeriesRows()
+        self.rows = SeriesRows(reading)
         self._reading = reading
         self._hosts = HostNames(context.pseudonymiser)
         self._numbers: dict[tuple[str, str], int] = {}
@@ -225,7 +225,7 @@ def _name(stream: dict[str, Any]) -> str:
 
 def _value(stored: Any, factor: float) -> float | None:
     value = number(stored)
-    if value is None or value < 0:
+    if value is None:
         return None
     return value / -factor if factor < 0 else scaled(value, factor)
 

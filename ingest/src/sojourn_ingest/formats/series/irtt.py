@@ -50,7 +50,7 @@ class Irtt(Format):
         if stated != FORMAT or isinstance(stated, bool):
             raise InputError("unsupported_version", f"irtt result of another json_format than {FORMAT}")
         trips = document.get("round_trips")
-        rows = SeriesRows()
+        rows = SeriesRows(reading)
         samples: list[Sample] = []
         one_way: dict[str, list[Sample]] = {way: [] for way in WAYS}
         first_ns: int | None = None
@@ -59,7 +59,7 @@ class Irtt(Format):
             sent_ns = _count(_at(trip, "timestamps", "client", "send", "wall"))
             is_lost = str(_at(trip, "lost")).startswith("true")
             rtt_ns = number(_at(trip, "delay", "rtt"))
-            if not is_lost and (rtt_ns is None or rtt_ns < 0):
+            if not is_lost and rtt_ns is None:
                 reading.refuse("round trip without its time")
                 continue
             first_ns = sent_ns if first_ns is None else first_ns
@@ -79,7 +79,7 @@ class Irtt(Format):
                 yield from rows.add(rows.begin(kind), _above(found, smallest))
         for name in STATED:
             value = number(_at(document, "stats", "rtt", name))
-            if value is not None and value >= 0:
+            if value is not None:
                 kind = SeriesKind(f"stats rtt {name}", "rtt_ms", "total", FLOW, "probe")
                 yield from rows.add(rows.begin(kind), [Sample(value / 1e6)])
         yield from rows.finish()

@@ -142,7 +142,7 @@ class _Series:
     """The series of one output."""
 
     def __init__(self, tool: str, reading: Reading) -> None:
-        self.rows = SeriesRows()
+        self.rows = SeriesRows(reading)
         self.reading = reading
         self.last: _Probe | None = None
         self.first_s: float | None = None

@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sojourn_ingest.formats.interface import Reading
+from sojourn_ingest.formats.series.bounds import LARGEST, refusal_of
 from sojourn_ingest.schema import table
 from sojourn_ingest.schema.series_tables import SERIES_METRICS
 
@@ -17,8 +19,6 @@ SCHEMA = pa.schema([field for field in table(TABLE).arrow_schema() if field.name
 BATCH_ROWS = 65_536
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
-#: Beyond it sums in the marts, which are exact to a millionth, would not be.
-LARGEST = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,13 @@ class Sample:
 
 
 class SeriesRows:
-    """Collects rows of ``series`` and gives them away in batches of bounded size."""
+    """Collects rows of ``series`` and gives them away in batches of bounded size.
 
-    def __init__(self, batch_rows: int = BATCH_ROWS) -> None:
+    A value that the metric cannot have is refused and counted in ``reading``.
+    """
+
+    def __init__(self, reading: Reading, batch_rows: int = BATCH_ROWS) -> None:
+        self._reading = reading
         self._batch_rows = batch_rows
         self._kinds: list[SeriesKind] = []
         self._counts: list[int] = []
@@ -63,7 +67,7 @@ class SeriesRows:
 
     @property
     def samples(self) -> int:
-        """How many values were added so far."""
+        """How many values were added so far, without those that were refused."""
         return sum(self._counts)
 
     def begin(self, kind: SeriesKind) -> int:
@@ -74,7 +78,12 @@ class SeriesRows:
 
     def add(self, series_number: int, samples: Iterable[Sample]) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Add values to a series that has begun, and yield what has become full."""
+        metric = self._kinds[series_number].metric
         for sample in samples:
+            reason = None if sample.value is None else refusal_of(metric, sample.value)
+            if reason is not None:
+                self._reading.refuse(reason)
+                continue
             self._series.append(series_number)
             self._numbers.append(self._counts[series_number])
             self._counts[series_number] += 1

@@ -167,7 +167,7 @@ class SpeedTest(ConnectionFormat):
         what = f"result of {tool.name}"
         text = read_text(source, what)
         documents = _list(text, what) if tool.start == b"[" else [parse_object(text, what)]
-        rows, connections, found = SeriesRows(), ConnectionRows(context, reading), 0
+        rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             reading.records_read += 1
             # Results of several servers in one file are flows of one run.
@@ -225,7 +225,7 @@ def _samples(document: dict[str, Any], stated: Stated, reading: Reading) -> Iter
     for one in listed:
         found = number(one)
         found = None if found is None else number(found * stated.factor)
-        if found is None or found < 0:
+        if found is None:
             reading.refuse(f"{'.'.join(stated.path)}: not a number")
         else:
             yield Sample(found)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn_ingest.formats.connection.connection_format import Basis, RawRows
+from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_MS
 from sojourn_ingest.formats.series.series_rows import number
-
-LARGEST_MS = 2**31
 
 
 @dataclass(frozen=True)
@@ -74,4 +73,4 @@ def _value(document: Any, path: tuple[str, ...] | None) -> Any:
 
 def _us(value: Any) -> float | None:
     found = number(value)
-    return found * 1000 if found is not None and 0 < found < LARGEST_MS else None
+    return found * 1000 if found is not None and 0 < found <= LONGEST_DELAY_MS else None

@@ -25,6 +25,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.content.json_document import count, parse_object, read_text
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_polls import queue_counter_batch
+from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_US
 from sojourn_ingest.formats.series.flent.configuration import flent_run
 from sojourn_ingest.formats.series.flent.document import FlentDocument
 from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
@@ -83,7 +84,7 @@ class Flent(MemberFormat):
         counters, rows = self._counters(document, reading), self._connections(document, reading)
         for row in counters:
             row["device"] = hosts.replaced(row["device"])
-        series_rows = SeriesRows()
+        series_rows = SeriesRows(reading)
         reading.records_read += len(document.results)
         for series in series_of(document, hosts):
             samples, wrong = [], 0
@@ -93,10 +94,11 @@ class Flent(MemberFormat):
                 else:
                     samples.append(sample)
             reading.refuse("series_value: not a number", wrong)
-            if not samples:
-                reading.refuse("series_without_values")
-            else:
+            added = series_rows.samples
+            if samples:
                 yield from series_rows.add(series_rows.begin(series.kind), samples)
+            if series_rows.samples == added:
+                reading.refuse("series_without_values")
             mean = total(mean_of(document, series))
             if mean:
                 yield from series_rows.add(series_rows.begin(replace(series.kind, sample_basis="total")), mean)
@@ -122,7 +124,9 @@ class Flent(MemberFormat):
         rows: list[dict[str, object]] = []
         flows = [name.removesuffix(SERIES) for name in document.results if name.endswith(SERIES)]
         for flow in flows:
-            polls = [poll for poll in map(_poll, document.raw.get(flow, ())) if poll is not None]
+            stated = [poll for poll in map(_poll, document.raw.get(flow, ())) if poll is not None]
+            polls = [poll for poll in stated if poll[1] <= LONGEST_DELAY_US]
+            reading.refuse("poll_of_tcp_rtt: longer than an hour", len(stated) - len(polls))
             reading.records_read += 1
             if not polls:
                 # A flow that ended before the first poll, or a file without raw values, whose results are interpolated.

@@ -58,16 +58,12 @@ def series_of(document: FlentDocument, hosts: HostNames) -> list[FlentSeries]:
     return found
 
 
-#: One-way delays are not among them: clocks that differ make them negative.
-NEVER_NEGATIVE = frozenset({"rate_bps", "rtt_ms", "srtt_ms", "http_latency_ms"})
-
-
 def samples_of(document: FlentDocument, series: FlentSeries) -> Iterator[Sample | None]:
     """Yield the values of a series on its own times, or where it was computed on flent's grid; None for no number."""
     start_s = document.start_s
     if series.is_measured:
         for raw in document.raw_values(series.name):
-            value = None if raw is None else _possible(series, scaled(raw.value, series.factor))
+            value = None if raw is None else scaled(raw.value, series.factor)
             if raw is None or value is None:
                 yield None
                 continue
@@ -77,7 +73,7 @@ def samples_of(document: FlentDocument, series: FlentSeries) -> Iterator[Sample 
     for place, stored in enumerate(document.results[series.name]):
         if stored is None:
             continue
-        value = _possible(series, scaled(number(stored), series.factor))
+        value = scaled(number(stored), series.factor)
         time_s = document.grid_s[place] if place < len(document.grid_s) else None
         if value is None or time_s is None:
             yield None
@@ -88,12 +84,7 @@ def samples_of(document: FlentDocument, series: FlentSeries) -> Iterator[Sample 
 def mean_of(document: FlentDocument, series: FlentSeries) -> float | None:
     """Return the mean that the tool itself stated of a whole series, in the metric's unit."""
     value = number(document.meta_of(series.name).get("MEAN_VALUE"))
-    return _possible(series, scaled(value, series.factor))
-
-
-def _possible(series: FlentSeries, value: float | None) -> float | None:
-    """Return a value; None for one below zero of a metric that has none."""
-    return None if value is not None and value < 0 and series.kind.metric in NEVER_NEGATIVE else value
+    return scaled(value, series.factor)
 
 
 def _series(document: FlentDocument, hosts: HostNames, name: str, *, measured: bool) -> FlentSeries:

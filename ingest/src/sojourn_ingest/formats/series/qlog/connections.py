@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_ingest.formats.interface import Reading
+from sojourn_ingest.formats.series.bounds import refusal_of
 from sojourn_ingest.formats.series.qlog.clock import Clock, number_in
 from sojourn_ingest.formats.series.qlog.records import Trace
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number, scaled
@@ -161,8 +162,13 @@ class Connections:
             value = number_in(stated)
             if value is not None and metric in TIMES:
                 value = number(value / connection.clock.per_ms)
-            if value is None or value < 0:
+            if value is None:
                 self._reading.refuse(f"{name}: not a number")
+                continue
+            reason = refusal_of(metric, value)
+            if reason is not None:
+                # Before it is counted as a sample of the connection.
+                self._reading.refuse(reason)
                 continue
             if name == "latest_rtt":
                 # 0 means that there is no sample yet.

@@ -44,7 +44,7 @@ class Qlog(ConnectionFormat):
         InputError
             ``no_series`` where no event states a metric, ``corrupt_record`` where nothing can be read.
         """
-        rows = SeriesRows()
+        rows = SeriesRows(reading)
         connections = Connections(rows, reading)
         title = None
         for place, trace, event in events_of(source, reading):

@@ -1,0 +1,66 @@
+"""What a value can be: bounds of each metric, beyond which a file is wrong and not the network.
+
+The bounds are wide: a value is refused if no network, host or person could have caused it, never because it is unusual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: In ms. RFC 9293 (section 3.4.2) takes a segment to live for two minutes, and an IP packet lives for at most
+#: 255 s (RFC 791, section 3.2), so that nothing waits for an hour.
+LONGEST_DELAY_MS = 3_600_000.0
+LONGEST_DELAY_US = round(LONGEST_DELAY_MS * 1e3)
+LONGEST_DELAY_NS = round(LONGEST_DELAY_MS * 1e6)
+#: Of two clocks of which one may stand at the epoch: seconds of 2**33, in ms.
+_LARGEST_OFFSET_MS = 2.0**33 * 1e3
+#: 10 Tbit/s: more than a dozen of the fastest ports of a host together (800GBASE-R, IEEE 802.3df).
+_FASTEST_BPS = 1e13
+#: Beyond it sums in the marts, which are exact to a millionth, would not be.
+LARGEST = 2.0**53
+#: The kernel counts packets of a window and the backlog of a queue in 32 bits.
+_LARGEST_COUNT = 2.0**32
+#: A thousand times the largest window of TCP (RFC 7323, section 2.3).
+_LARGEST_WINDOW_BYTES = 2.0**40
+#: Processors of the largest systems, each of which may be fully loaded.
+_MOST_LOAD = 4096.0
+
+_DELAY = (0.0, LONGEST_DELAY_MS)
+_COUNT = (0.0, LARGEST)
+
+#: Smallest and largest value of each metric, in its unit.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    "rtt_ms": _DELAY,
+    "srtt_ms": _DELAY,
+    "rttvar_ms": _DELAY,
+    "http_latency_ms": _DELAY,
+    "codel_delay_ms": _DELAY,
+    "jitter_ms": _DELAY,
+    # Above a minimum that an estimate may have undercut.
+    "delay_variation_ms": (-LONGEST_DELAY_MS, LONGEST_DELAY_MS),
+    "one_way_delay_ms": (-_LARGEST_OFFSET_MS, _LARGEST_OFFSET_MS),
+    "rate_bps": (0.0, _FASTEST_BPS),
+    "cwnd_packets": (0.0, _LARGEST_COUNT),
+    "cwnd_bytes": (0.0, _LARGEST_WINDOW_BYTES),
+    "in_flight_bytes": (0.0, _LARGEST_WINDOW_BYTES),
+    "retransmitted_packets": _COUNT,
+    "lost_packets": _COUNT,
+    "sent_packets": _COUNT,
+    "sent_bytes": _COUNT,
+    "dropped_packets": _COUNT,
+    "ecn_marked_packets": _COUNT,
+    "backlog_packets": (0.0, _LARGEST_COUNT),
+    "backlog_bytes": (0.0, _LARGEST_COUNT),
+    "cpu_load_ratio": (0.0, _MOST_LOAD),
+    # From 1 (bad) to 5 (excellent), ITU-T P.800; tools write 0 for none.
+    "mos": (0.0, 5.0),
+    "other": (-LARGEST, LARGEST),
+}
+
+
+def refusal_of(metric: str, value: float) -> str | None:
+    """Return why a value of a metric is refused, such as ``rtt_ms: below 0``; None for one that can be."""
+    smallest, largest = BOUNDS[metric]
+    if smallest <= value <= largest:
+        return None
+    return f"{metric}: below {smallest:.15g}" if value < smallest else f"{metric}: above {largest:.15g}"
