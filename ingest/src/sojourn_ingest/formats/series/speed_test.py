@@ -63,11 +63,16 @@ class Tool:
     measurement: str = "speed_test"
 
 
-#: What networkQuality lists: idle latency (il), latency under load (lud) on the loaded connection (self) and on others.
+#: What networkQuality lists: idle latency (il), latency under load (lud) on the loaded connection (self) and on others;
+#: with -s under the download and the upload apart (dl, ul). Releases differ in the ends of the names.
 REQUESTS = (
-    "il_tcp_handshake_443", "il_tls_handshake", "il_h2_req_resp", "lud_foreign_tcp_handshake_443",
-    "lud_foreign_tls_handshake", "lud_foreign_h2_req_resp", "lud_foreign_dl_h2", "lud_foreign_ul_h2", "lud_self_h2",
-    "lud_self_dl_h2", "lud_self_ul_h2",
+    "il_tcp_handshake_443", "il_tls_handshake", "il_h2_req_resp",
+    *(
+        f"lud_foreign_{way}{request}"
+        for way in ("", "dl_", "ul_") for request in ("tcp_handshake_443", "tls_handshake", "h2_req_resp")
+    ),
+    *(f"lud_self_{way}h2_req_resp" for way in ("", "dl_", "ul_")),
+    *(f"lud_{who}_h2" for who in ("foreign_dl", "foreign_ul", "self", "self_dl", "self_ul")),
 )  # fmt: skip
 
 TOOLS = (
@@ -169,6 +174,9 @@ class SpeedTest(ConnectionFormat):
         documents = _list(text, what) if tool.start == b"[" else [parse_object(text, what)]
         rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
+            if document.get("error_code"):
+                # networkQuality then states a rate of 0, which nothing measured.
+                raise InputError("no_series", f"{what}: the test failed with an error_code; run it again")
             reading.records_read += 1
             # Results of several servers in one file are flows of one run.
             flow = tool.name if len(documents) == 1 else f"{tool.name} {place + 1}"
