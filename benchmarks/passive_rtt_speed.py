@@ -22,6 +22,8 @@ SOJOURN = str(Path(sys.executable).with_name("sojourn"))
 TARGET = 1_000_000_000
 DAY_S = 86_400
 CORES = 4
+#: Two runs of the same command differ by about as much, as a share of their CPU time.
+SPREAD = 0.1
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,11 @@ def main() -> None:
         each_s = (largest.cpu_s - middle.cpu_s) / (sizes[2] - sizes[1])
         total_s = max(0.0, largest.cpu_s - each_s * sizes[2]) + each_s * TARGET
         extrapolated.row(step, each_s * 1e6, total_s / 3600, total_s / DAY_S, total_s / DAY_S / CORES)
+        if largest.cpu_s - middle.cpu_s < SPREAD * largest.cpu_s:
+            results.note(
+                f"Do not use what is extrapolated for the {step}: {largest.cpu_s - middle.cpu_s:.1f} CPU s between the "
+                "two largest sizes are within the spread of one measurement. Measure more samples."
+            )
     results.note(
         f"Load of {os.cpu_count()} cores at the end: {os.getloadavg()[0]:.1f}. The reader is Python, so threads of one "
         "ingest share one core: count it against one core, or run the ingest with --engine spark. Rows by host and "

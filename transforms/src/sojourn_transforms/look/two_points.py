@@ -177,8 +177,8 @@ def loose_recordings(view: View) -> dict[str, Recording]:
     for attempt in view.attempts:
         commit = attempt.commit
         if commit.format in ("capture", "capture_recording") and commit.holds_facts:
-            paths = [part.source_path for part in commit.parts] or [commit.source_path]
-            files[commit.content_hash] = tuple(path_of(path) for path in paths)
+            # A name that is not UTF-8 is not the same as it is recorded.
+            files[commit.content_hash] = tuple(path_of(part.source_path) for part in commit.parts) or (attempt.path,)
     rows = view.rows("capture_recording", "run_id is null and packets > 0", "source_hash")
     return {
         row["source_hash"]: Recording(
