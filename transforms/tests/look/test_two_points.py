@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from sojourn_transforms.figures import new_figure
 from sojourn_transforms.look.content import Page, Section, Table
+from sojourn_transforms.look.drawing import svg_of
 from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.looking import look
 
@@ -259,3 +261,10 @@ def test_a_page_of_a_pair_names_no_host(stripped: tuple[Path, Path]) -> None:
     ends = {frame[place : place + 4] for _ns, frame in records(stripped[0])[1] if key(frame) for place in (26, 30)}
     assert len(ends) > 1
     assert not [end for end in ends if ".".join(map(str, end)) in text]
+
+
+def test_a_label_of_an_axis_keeps_its_digits() -> None:
+    with new_figure(2.0) as (drawing, axes):
+        axes.set_xticks([0.001, 0.01], ["0.001", "0.01"])
+        text = svg_of(drawing, "key", "title")
+    assert ">0.001<" in text
