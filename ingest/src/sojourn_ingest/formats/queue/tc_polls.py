@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -27,6 +27,9 @@ MAX_OUTPUT_BYTES = 2**30
 TIME_LINE = re.compile(rb"^(?:Time: )?(\d{9,10})(?:\.(\d{1,9}))?$")
 BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 POLL_LINE = re.compile(rb'^\{\s*"ts_ns"\s*:')
+
+#: Stands for an output that is not JSON.
+AS_TEXT: Final = "text"
 
 # Start, end, and output, as they are in the file.
 _Poll = tuple[Any, Any, Any]
@@ -59,7 +62,7 @@ class TcPolls(Format):
 
     name = "tc_polls"
     holds_addresses = False
-    version = "tc-polls-3"
+    version = "tc-polls-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
@@ -84,7 +87,7 @@ class TcPolls(Format):
                     try:
                         found, found_parts = self._rows(poll, poll_index, reading)
                     except (ValueError, KeyError, TypeError, RecursionError) as error:
-                        _refuse(reading, offset, error)
+                        _refuse(reading, offset, poll, error)
                         continue
                     rows += found
                     parts += found_parts
@@ -112,6 +115,8 @@ class TcPolls(Format):
     @staticmethod
     def _rows(poll: _Poll, poll_index: int, reading: Reading) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         start_ns, end_ns, qdiscs = poll
+        if qdiscs is AS_TEXT:
+            raise ValueError("tc printed text here, as iproute2 6.1 does of classes even with -j")
         if not isinstance(qdiscs, list) or not all(isinstance(qdisc, dict) for qdisc in qdiscs):
             raise ValueError("the output of tc is not a list of objects")
         for time_ns in (start_ns, end_ns):
@@ -123,6 +128,9 @@ class TcPolls(Format):
         unknown: Counter[str] = Counter()
         duplicates = 0
         for qdisc in qdiscs:
+            if qdisc.get("stats") == {}:
+                # A class of a discipline that counts nothing by class, such as DualPI2; it has the discipline's handle.
+                continue
             found = read_counters(qdisc)
             key = (found.row["device"], found.row["handle"])
             if key in rows:
@@ -145,6 +153,7 @@ def _polls(lines: Iterator[bytes]) -> Iterator[tuple[int, _Poll]]:
     offset = 0
     start: tuple[int, int] | None = None
     output = _Output()
+    in_text = False
     for line in lines:
         here, offset = offset, offset + len(line)
         text = line.strip()
@@ -152,20 +161,23 @@ def _polls(lines: Iterator[bytes]) -> Iterator[tuple[int, _Poll]]:
         if time is not None or (start is None and text.startswith(b"{")):
             if start is not None and output.size:
                 yield start[0], (start[1], None, None)
-            start, output = None, _Output()
-        if not text:
+            start, output, in_text = None, _Output(), False
+        if not text or in_text:
             continue
         if time is not None:
             start = (here, int(time[1]) * 10**9 + int((time[2] or b"0").ljust(9, b"0")))
         elif start is None:
             yield here, _json_poll(text)
-        else:
-            if output.takes_last(text):
-                yield start[0], (start[1], None, output.content())
-                start, output = None, _Output()
-            elif output.size > MAX_OUTPUT_BYTES:
-                yield start[0], (start[1], None, None)
-                start, output = None, _Output()
+        elif output.size == 0 and not text.startswith(b"["):
+            # One output, however many lines it has: those up to the next time are not each a poll.
+            yield start[0], (start[1], None, AS_TEXT)
+            start, in_text = None, True
+        elif output.takes_last(text):
+            yield start[0], (start[1], None, output.content())
+            start, output = None, _Output()
+        elif output.size > MAX_OUTPUT_BYTES:
+            yield start[0], (start[1], None, None)
+            start, output = None, _Output()
     if start is not None and output.size:
         yield start[0], (start[1], None, None)
 
@@ -207,7 +219,7 @@ def _json_poll(text: bytes) -> _Poll:
         return None, None, None
 
 
-def _refuse(reading: Reading, offset: int, error: Exception) -> None:
-    reading.refuse("malformed_poll")
+def _refuse(reading: Reading, offset: int, poll: _Poll, error: Exception) -> None:
+    reading.refuse("text_without_json" if poll[2] is AS_TEXT else "malformed_poll")
     message = f"no poll of tc at byte {offset}: {error}; it was left out"
     reading.fault = reading.fault or InputError("corrupt_record", message, offset)
