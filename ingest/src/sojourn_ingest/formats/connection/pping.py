@@ -81,7 +81,7 @@ class PassiveRtt(ConnectionFormat):
     """Output of ePPing as JSON (array or lines; samples, or sums over prefixes), and of pping for machines."""
 
     name = "pping"
-    version = "pping-2"
+    version = "pping-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first object has ePPing's keys, or the first line is one of pping."""

@@ -59,7 +59,7 @@ class Crusader(Format):
 
     name = "crusader"
     holds_addresses = False
-    version = "crusader-3"
+    version = "crusader-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with the magic number."""

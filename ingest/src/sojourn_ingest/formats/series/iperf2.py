@@ -43,7 +43,7 @@ class Iperf2(Format):
 
     name = "iperf2"
     holds_addresses = False
-    version = "iperf2-4"
+    version = "iperf2-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report."""

@@ -57,7 +57,7 @@ class Iperf3(Format):
 
     name = "iperf3"
     holds_addresses = True
-    version = "iperf3-3"
+    version = "iperf3-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins like a result, or like the first line of a stream of events."""

@@ -28,7 +28,7 @@ class Irtt(Format):
 
     name = "irtt"
     holds_addresses = False
-    version = "irtt-3"
+    version = "irtt-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with irtt's versions."""

@@ -91,7 +91,7 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-3"
+    version = "ping-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line that is not empty is ping's heading."""
@@ -117,7 +117,7 @@ class Fping(_PingText):
     """Output of fping that lists every probe (``-l``, ``-c``)."""
 
     name = "fping"
-    version = "fping-3"
+    version = "fping-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line that is not empty is a reply, or a probe without one."""

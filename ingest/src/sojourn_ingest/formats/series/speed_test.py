@@ -152,7 +152,7 @@ class SpeedTest(ConnectionFormat):
     """One result of a speed test."""
 
     name = "speed_test"
-    version = "speed-test-3"
+    version = "speed-test-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
