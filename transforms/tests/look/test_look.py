@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 from sojourn_transforms.look.command import LookOptions, run_look
-from sojourn_transforms.look.content import Figure, Page, Table
+from sojourn_transforms.look.content import LOOK, Figure, Page, Table
 from sojourn_transforms.look.html import html_of, is_ours
 from sojourn_transforms.look.looking import LookError, look
 from sojourn_transforms.look.page_file import PageInTheWayError

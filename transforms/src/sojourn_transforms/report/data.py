@@ -1,0 +1,112 @@
+"""What the model is fitted to: the study, its runs by cell, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sojourn_transforms.figures import runs_and_boxes
+from sojourn_transforms.look.content import Column, Evidence, Section, Table, counted
+from sojourn_transforms.look.drawing import drawn
+from sojourn_transforms.look.texts import short
+from sojourn_transforms.report.fitted import Fitted
+from sojourn_transforms.report.runs import BLOCKS, FACTORS_OF_MODEL
+
+#: Boxes beside one another; more have no room for their names.
+BOXES = 8
+
+
+def data_section(fitted: Fitted) -> Section:
+    """Return the runs by cell as table and figures."""
+    runs, design = fitted.runs, fitted.design
+    section = Section("data", "Data")
+    section.lead = _lead(fitted)
+    rows, groups = [], []
+    for place, cell in enumerate(design.cells):
+        of_cell = design.cell == place
+        values = runs.values[of_cell]
+        rows.append(
+            dict(zip((factor.name for factor in design.factors), cell, strict=True))
+            | {
+                "runs": int(of_cell.sum()),
+                "blocks": len(set(design.block[of_cell].tolist())),
+                "mean": float(values.mean()),
+                "deviation": float(np.std(values, ddof=1)) if values.size > 1 else None,
+                "lowest": float(values.min()),
+                "highest": float(values.max()),
+            }
+        )
+        groups.append((cell, values.tolist()))
+    for number, part in enumerate(_parts(groups)):
+        section.items.append(_boxes(fitted, number, part))
+    columns = (
+        *(Column(factor.name, FACTORS_OF_MODEL[factor.name]) for factor in design.factors),
+        Column("runs", "runs"),
+        Column("blocks", "blocks"),
+        Column("mean", "mean", fitted.unit),
+        Column("deviation", "standard deviation", fitted.unit),
+        Column("lowest", "lowest", fitted.unit),
+        Column("highest", "highest", fitted.unit),
+    )
+    evidence = Evidence(fitted.unit, counted(len(runs.values), "run"), "none: these describe the observed runs")
+    section.items.append(Table("cells-observed", "Runs of each cell", columns, rows, evidence))
+    section.absent = list(runs.left_out)
+    if runs.flagged:
+        section.absent.append(
+            f"{counted(runs.flagged, 'run')} with a flag (run_flag) in the model: whether to leave them out is your choice."
+        )
+    return section
+
+
+def _lead(fitted: Fitted) -> str:
+    runs, design = fitted.runs, fitted.design
+    study, counts = runs.study, design.counts
+    complete = bool((counts == counts[0, 0]).all())
+    how = BLOCKS.get(runs.block_rule, f"runs for which {runs.block_rule} finds the same text in their id")
+    parts = [
+        f"{study['title'] or study['study_id']}{'' if not study['citation'] else ', ' + study['citation'].rstrip('.')}.",
+        "Generated, not measured: every value of this page is of synthetic runs."
+        if runs.synthetic == len(runs.values)
+        else f"{runs.synthetic} of the runs are synthetic: generated, not measured."
+        if runs.synthetic
+        else "",
+        f"{counted(len(runs.values), 'run')} in {len(design.cells)} cells and {len(design.blocks)} blocks "
+        f"({'complete and balanced' if complete else 'not balanced'}) of build {runs.build_id}.",
+        f"A block is {how}.",
+        f"Metric: {runs.metric.description}{'' if runs.basis is None else f', {runs.basis}'}.",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _parts(groups: Sequence[tuple[tuple[str, ...], list[float]]]) -> list[list[tuple[tuple[str, ...], list[float]]]]:
+    """Return groups of neighbouring cells, each of which fits one figure: by the last factor, else by number."""
+    if len(groups) <= BOXES:
+        return [list(groups)]
+    by_last: dict[str, list[tuple[tuple[str, ...], list[float]]]] = {}
+    for group in groups:
+        by_last.setdefault(group[0][-1], []).append(group)
+    return [
+        part[start : start + BOXES] for part in by_last.values() for start in range(0, len(part), BOXES)
+    ]
+
+
+def _boxes(fitted: Fitted, number: int, part: Sequence[tuple[tuple[str, ...], list[float]]]) -> Any:
+    named: Mapping[str, Sequence[float]] = {"\n".join(short(level, 14) for level in cell): values for cell, values in part}
+
+    def draw(axes: Any) -> None:
+        runs_and_boxes(axes, named)
+        axes.tick_params(axis="x", labelsize=6.5)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.set_ylabel(f"{fitted.runs.metric.name} ({fitted.unit})", fontsize=8)
+
+    total = sum(len(values) for _, values in part)
+    same = len({cell[-1] for cell, _ in part}) == 1 and len(part) > 1
+    return drawn(
+        f"runs-{number}",
+        "Every run" + (f": {part[0][0][-1]}" if same else ""),
+        Evidence(fitted.unit, counted(total, "run"), "none: each point is one run"),
+        [{"cell": ", ".join(cell), "value": value} for cell, values in part for value in values],
+        draw,
+    )
