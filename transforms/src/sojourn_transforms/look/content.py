@@ -60,7 +60,10 @@ class Table:
 
 @dataclass
 class Section:
-    """One subject of the page; ``absent`` says which figures there are not, and why, ``formula`` is set as it is."""
+    """One subject of the page; ``absent`` says which figures there are not, and why, ``formula`` is set as it is.
+
+    ``points`` are sentences after the lead.
+    """
 
     key: str
     title: str
@@ -68,6 +71,7 @@ class Section:
     absent: list[str] = field(default_factory=list)
     lead: str = ""
     formula: str = ""
+    points: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

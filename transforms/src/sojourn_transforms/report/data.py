@@ -45,10 +45,10 @@ def data_section(fitted: Fitted) -> Section:
         *(Column(factor.name, FACTORS_OF_MODEL[factor.name]) for factor in design.factors),
         Column("runs", "runs"),
         Column("blocks", "blocks"),
-        Column("mean", "mean", fitted.unit),
-        Column("deviation", "standard deviation", fitted.unit),
-        Column("lowest", "lowest", fitted.unit),
-        Column("highest", "highest", fitted.unit),
+        Column("mean", "mean", fitted.unit, fitted.shown_digits),
+        Column("deviation", "standard deviation", fitted.unit, fitted.shown_digits),
+        Column("lowest", "lowest", fitted.unit, fitted.shown_digits),
+        Column("highest", "highest", fitted.unit, fitted.shown_digits),
     )
     evidence = Evidence(fitted.unit, counted(len(runs.values), "run"), "none: these describe the observed runs")
     section.items.append(Table("cells-observed", "Runs of each cell", columns, rows, evidence))
@@ -74,7 +74,7 @@ def _lead(fitted: Fitted) -> str:
         else "",
         f"{counted(len(runs.values), 'run')} in {len(design.cells)} cells and {len(design.blocks)} blocks "
         f"({'complete and balanced' if complete else 'not balanced'}) of build {runs.build_id}.",
-        f"A block is {how}.",
+        f"A block: {how}.",
         f"Metric: {runs.metric.description}{'' if runs.basis is None else f', {runs.basis}'}.",
     ]
     return " ".join(part for part in parts if part)
@@ -92,8 +92,13 @@ def _parts(groups: Sequence[tuple[tuple[str, ...], list[float]]]) -> list[list[t
     ]
 
 
+def _in_lines(level: str) -> str:
+    """Return a level in lines that fit below a box: tail-drop over 10 BDP."""
+    return "\n".join(short(part, 11) for part in level.split(" ", 1))
+
+
 def _boxes(fitted: Fitted, number: int, part: Sequence[tuple[tuple[str, ...], list[float]]]) -> Any:
-    named: Mapping[str, Sequence[float]] = {"\n".join(short(level, 14) for level in cell): values for cell, values in part}
+    named: Mapping[str, Sequence[float]] = {"\n".join(_in_lines(level) for level in cell): values for cell, values in part}
 
     def draw(axes: Any) -> None:
         runs_and_boxes(axes, named)

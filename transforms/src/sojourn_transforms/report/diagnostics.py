@@ -11,7 +11,7 @@ from sojourn_statistics.samples.estimate import SignificanceTest
 from sojourn_transforms.figures import normal_quantiles, residuals_by_fitted
 from sojourn_transforms.look.content import Column, Evidence, Section, Table, counted
 from sojourn_transforms.look.drawing import drawn
-from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted
+from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted, of_three_digits
 
 _NONE = "none: residuals are not estimates"
 
@@ -24,7 +24,7 @@ def diagnostics_section(fitted: Fitted) -> Section:
     section.lead = (
         "No check speaks against the model. With few runs, checks seldom do." if not doubts else "In doubt, with what to do:"
     )
-    section.absent = doubts
+    section.points = doubts
     data = [
         {"run_id": run, "fitted": float(value), "residual": float(residual)}
         for run, value, residual in zip(fitted.runs.run_ids, fit.fitted, fit.residuals, strict=True)
@@ -75,7 +75,9 @@ def _checks(fitted: Fitted) -> Table:
         {
             "check": "the optimiser reached a maximum",
             "result": "yes, at the end of the range of the block variance" if fit.is_singular else "yes",
-            "why": said or "the next step of Fisher's scoring is below 1 % of a standard error",
+            "why": "the likelihood falls from a block variance of 0 on"
+            if fit.is_singular
+            else "the next step of Fisher's scoring is below 1 % of a standard error" + (said and f"; statsmodels: {said}"),
         },
         {
             "check": "the block variance is above 0 (not singular)",
@@ -91,7 +93,7 @@ def _checks(fitted: Fitted) -> Table:
             "why": f"{check.outliers.size} of {len(fitted.runs.run_ids)}",
         },
     ]
-    columns = (Column("check", "check"), Column("result", "result"), Column("p_value", "p", "", 4), Column("why", "from"))
+    columns = (Column("check", "check"), Column("result", "result"), Column("p_value", "p"), Column("why", "from"))
     evidence = Evidence("without unit", counted(len(fitted.runs.values), "run"), "none: a test has a p-value")
     return Table("checks", "Checks", columns, rows, evidence)
 
@@ -101,4 +103,4 @@ def _tested(name: str, test: SignificanceTest) -> Mapping[str, Any]:
         return {"check": name, "result": "not tested", "why": f"{test.test}: {test.p_null_reason}"}
     result = "no" if test.p_value < SIGNIFICANT else "not rejected"
     statistic = "" if test.statistic is None else f", statistic {test.statistic:.4g}"
-    return {"check": name, "result": result, "p_value": test.p_value, "why": f"{test.test}{statistic}"}
+    return {"check": name, "result": result, "p_value": of_three_digits(test.p_value), "why": f"{test.test}{statistic}"}

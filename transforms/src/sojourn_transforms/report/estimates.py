@@ -15,7 +15,7 @@ from sojourn_transforms.figures import Estimates, estimates_with_intervals
 from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table, counted
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.texts import short
-from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted
+from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted, of_three_digits
 from sojourn_transforms.report.runs import FACTORS_OF_MODEL
 
 IN_TABLE = "in the table, 95 %"
@@ -68,7 +68,7 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
             found = f"{way} by {abs(value):.4g}{unit} [{low:.4g}, {high:.4g}] than {contrast.baseline}"
         others = [FACTORS_OF_MODEL[name] for name in contrast.at]
         over = f", mean over {' and '.join(others)}" if others else ""
-        said.append(f"{contrast.level}: {found}{over} (p = {_p(one.p_corrected)}).")
+        said.append(f"{contrast.level}: {found}{over} ({_p(one.p_corrected)}).")
     for term in terms(fitted.design):
         if len(term.factors) > 1:
             test = fitted.fit.test(term.rows)
@@ -76,14 +76,14 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
             depends = test.p_value <= SIGNIFICANT
             said.append(
                 f"{names}: {'the effect of one depends on the other' if depends else 'no interaction seen'}"
-                f" (p = {_p(test.p_value)})"
+                f" ({_p(test.p_value)})"
                 + ("; read the differences at each level, not the mean ones." if depends else ".")
             )
     return said
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}" if value >= 0.0001 else "below 0.0001"
+    return f"p = {value:.2g}" if value >= 0.0001 else "p < 0.0001"
 
 
 def estimates_section(fitted: Fitted, differences: list[Difference]) -> Section:
@@ -146,12 +146,12 @@ def _row(fitted: Fitted, estimate: LinearEstimate) -> dict[str, Any]:
     }
 
 
-def _estimate_columns(fitted: Fitted, heading: str, unit: str) -> tuple[Column, ...]:
+def _estimate_columns(fitted: Fitted, heading: str, unit: str, digits: int) -> tuple[Column, ...]:
     return (
-        Column("estimate", heading, unit),
-        Column("lower", "from", unit),
-        Column("upper", "to", unit),
-        Column("standard_error", "standard error", fitted.fitted_unit),
+        Column("estimate", heading, unit, digits),
+        Column("lower", "from", unit, digits),
+        Column("upper", "to", unit, digits),
+        Column("standard_error", "standard error", fitted.fitted_unit, fitted.digits),
         Column("degrees", "degrees of freedom", "", 1),
     )
 
@@ -165,7 +165,7 @@ def _differences_table(fitted: Fitted, differences: list[Difference]) -> Table:
             "at": "; ".join(
                 f"{FACTORS_OF_MODEL[name]}: {level}" for name, level in one.contrast.at.items()
             ),
-            "p_corrected": one.p_corrected,
+            "p_corrected": of_three_digits(one.p_corrected),
         }
         | _row(fitted, one.estimate)
         for one in differences
@@ -175,8 +175,8 @@ def _differences_table(fitted: Fitted, differences: list[Difference]) -> Table:
         Column("level", "level"),
         Column("baseline", "compared with"),
         Column("at", "at"),
-        *_estimate_columns(fitted, "ratio" if fitted.is_log else "difference", fitted.effect_unit),
-        Column("p_corrected", "p, corrected", "Holm", 4),
+        *_estimate_columns(fitted, "ratio" if fitted.is_log else "difference", fitted.effect_unit, fitted.effect_digits),
+        Column("p_corrected", "p, corrected", "Holm"),
     )
     what = "Ratios to" if fitted.is_log else "Differences from"
     evidence = Evidence(fitted.effect_unit, _n(fitted), IN_TABLE)
@@ -193,7 +193,7 @@ def _terms_table(fitted: Fitted) -> Table:
                 "statistic": test.statistic,
                 "numerator": test.numerator_degrees,
                 "denominator": test.denominator_degrees,
-                "p_value": test.p_value,
+                "p_value": of_three_digits(test.p_value),
             }
         )
     columns = (
@@ -201,7 +201,7 @@ def _terms_table(fitted: Fitted) -> Table:
         Column("statistic", "F", "", 2),
         Column("numerator", "degrees of freedom"),
         Column("denominator", "of the residual", "", 1),
-        Column("p_value", "p", "", 4),
+        Column("p_value", "p"),
     )
     evidence = Evidence("without unit", _n(fitted), "none: a test has a p-value")
     return Table("terms", "Main effects and interactions", columns, rows, evidence)
@@ -216,7 +216,7 @@ def _means_table(fitted: Fitted) -> Table:
     ]
     columns = (
         *(Column(factor.name, FACTORS_OF_MODEL[factor.name]) for factor in design.factors),
-        *_estimate_columns(fitted, "geometric mean" if fitted.is_log else "mean", fitted.unit),
+        *_estimate_columns(fitted, "geometric mean" if fitted.is_log else "mean", fitted.unit, fitted.shown_digits),
     )
     return Table("means", "Mean of each cell", columns, rows, Evidence(fitted.unit, _n(fitted), IN_TABLE))
 
@@ -229,7 +229,7 @@ def _variances_table(fitted: Fitted) -> Table:
     ]
     columns = (
         Column("part", "part"),
-        Column("deviation", "standard deviation", fitted.fitted_unit),
+        Column("deviation", "standard deviation", fitted.fitted_unit, fitted.digits),
         Column("share", "share of the variance", "ratio", 3),
     )
     evidence = Evidence(fitted.fitted_unit, _n(fitted), "none: few blocks do not give a useful one")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from sojourn_statistics.mixed.design import Design
 from sojourn_statistics.mixed.fitting import FEW_BLOCKS, LinearEstimate, MixedFit
 from sojourn_statistics.mixed.residuals import ResidualCheck
@@ -18,6 +20,15 @@ DEVIATIONS_APART = 3.0
 def value_unit(runs: SelectedRuns) -> str:
     """Return the unit of the metric; a score or an index has none."""
     return runs.metric.unit or "without unit"
+
+
+def _digits(deviation: float) -> int:
+    return min(9, max(0, 1 - math.floor(math.log10(deviation))))
+
+
+def of_three_digits(value: float) -> float:
+    """Return a p-value with three significant digits; more say nothing."""
+    return float(f"{value:.3g}")
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,22 @@ class Fitted:
     def fitted_unit(self) -> str:
         """The unit in which the model is fitted, of residuals and standard deviations."""
         return f"log of {self.unit}" if self.is_log else self.unit
+
+    @property
+    def digits(self) -> int:
+        """Digits after the point of numbers in tables: two of the standard deviation of a run."""
+        return _digits(math.sqrt(self.fit.residual_variance))
+
+    @property
+    def shown_digits(self) -> int:
+        """The same of means and their intervals on the page, which are back from logarithms."""
+        lowest = float(np.exp(self.fit.means.min()))
+        return _digits(lowest * math.sqrt(self.fit.residual_variance)) if self.is_log else self.digits
+
+    @property
+    def effect_digits(self) -> int:
+        """The same of differences; ratios have three."""
+        return 3 if self.is_log else self.digits
 
     def shown(self, estimate: LinearEstimate) -> tuple[float, float, float]:
         """Return an estimate and the ends of its interval as the page shows them: back from logarithms."""

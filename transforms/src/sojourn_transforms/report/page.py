@@ -58,7 +58,7 @@ def page_of(runs: SelectedRuns, is_log: bool, command: str) -> Page:
         Tile(f"{len(design.cells):,}", "cells: " + " × ".join(str(len(one.levels)) for one in design.factors)),
         Tile(f"{len(design.blocks):,}", "blocks"),
         Tile(f"{100 * fit.block_share:.0f} %", "of the variance of a run is of its block"),
-        Tile("yes" if not fitted.doubts else f"{len(fitted.doubts)} in doubt", "assumptions hold, as far as tested"),
+        Tile(str(len(fitted.doubts)), "doubts about the model, named under Diagnostics"),
     ]
     title = f"{runs.study['study_id']}: {runs.metric.description}" + (f", {runs.role}" if runs.role else "")
     return Page(title, tiles, sections, command, __version__, REPORT)
@@ -73,7 +73,7 @@ def question_section(fitted: Fitted, found: list[str]) -> Section:
     further = ", and does the effect of one depend on the others" if len(names) > 1 else ""
     section = Section("question", "Question and answer")
     section.lead = f"How does the {runs.metric.description}{who} depend on {asks}{further}?"
-    section.absent = found
+    section.points = found
     return section
 
 
@@ -96,12 +96,12 @@ def model_section(fitted: Fitted) -> Section:
         "by Holm over all differences by one factor."
     )
     for factor in design.factors:
-        section.absent.append(
+        section.points.append(
             f"{FACTORS_OF_MODEL[factor.name].capitalize()}: {', '.join(factor.levels)}; differences are from {factor.levels[0]}."
         )
     for factor in fitted.runs.factors:
         if factor not in design.factors:
-            section.absent.append(
+            section.points.append(
                 f"{FACTORS_OF_MODEL[factor.name].capitalize()} is not in the model: all runs have {factor.levels[0]}."
             )
     return section

@@ -35,7 +35,7 @@ _AT_THE_END = r"_rep(\d+)$"
 BLOCKS = {
     "repetition": "runs with the same number of repetition",
     "session": "runs of the same session",
-    _AT_THE_END: "runs with the same number _rep at the end of their id: one randomised block of the testbed's plan",
+    _AT_THE_END: "runs whose id ends with the same _rep number, which sojourn testbed gives each randomised block of a plan",
 }
 _NAMED = 5
 
