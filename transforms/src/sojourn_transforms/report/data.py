@@ -98,7 +98,11 @@ def _in_lines(level: str) -> str:
 
 
 def _boxes(fitted: Fitted, number: int, part: Sequence[tuple[tuple[str, ...], list[float]]]) -> Any:
-    named: Mapping[str, Sequence[float]] = {"\n".join(_in_lines(level) for level in cell): values for cell, values in part}
+    same = len({cell[-1] for cell, _ in part}) == 1 and len(part) > 1 and len(part[0][0]) > 1
+    shown = {cell: cell[:-1] if same else cell for cell, _ in part}
+    named: Mapping[str, Sequence[float]] = {
+        "\n".join(_in_lines(level) for level in shown[cell]): values for cell, values in part
+    }
 
     def draw(axes: Any) -> None:
         runs_and_boxes(axes, named)
@@ -107,7 +111,6 @@ def _boxes(fitted: Fitted, number: int, part: Sequence[tuple[tuple[str, ...], li
         axes.set_ylabel(f"{fitted.runs.metric.name} ({fitted.unit})", fontsize=8)
 
     total = sum(len(values) for _, values in part)
-    same = len({cell[-1] for cell, _ in part}) == 1 and len(part) > 1
     return drawn(
         f"runs-{number}",
         "Every run" + (f": {part[0][0][-1]}" if same else ""),

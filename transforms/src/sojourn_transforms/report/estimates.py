@@ -56,16 +56,17 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
         if not one.is_averaged:
             continue
         value, lower, upper = fitted.shown(one.estimate)
-        contrast, unit = one.contrast, "" if fitted.runs.metric.unit is None else f" {fitted.runs.metric.unit}"
+        contrast, digits = one.contrast, fitted.effect_digits
+        unit = "" if fitted.runs.metric.unit in (None, "ratio") else f" {fitted.runs.metric.unit}"
         if one.p_corrected > SIGNIFICANT:
-            amount = f"{value:.4g}{'' if fitted.is_log else unit} [{lower:.4g}, {upper:.4g}]"
+            amount = f"{value:,.{digits}f}{'' if fitted.is_log else unit} [{lower:,.{digits}f}, {upper:,.{digits}f}]"
             found = f"cannot tell from {contrast.baseline}: {'ratio' if fitted.is_log else 'difference'} {amount}"
         elif fitted.is_log:
-            found = f"{value:.3g} [{lower:.3g}, {upper:.3g}] times that of {contrast.baseline}"
+            found = f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}] times that of {contrast.baseline}"
         else:
             low, high = sorted((abs(lower), abs(upper)))
             way = "lower" if value < 0 else "higher"
-            found = f"{way} by {abs(value):.4g}{unit} [{low:.4g}, {high:.4g}] than {contrast.baseline}"
+            found = f"{way} by {abs(value):,.{digits}f}{unit} [{low:,.{digits}f}, {high:,.{digits}f}] than {contrast.baseline}"
         others = [FACTORS_OF_MODEL[name] for name in contrast.at]
         over = f", mean over {' and '.join(others)}" if others else ""
         said.append(f"{contrast.level}: {found}{over} ({_p(one.p_corrected)}).")
