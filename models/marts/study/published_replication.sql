@@ -1,5 +1,5 @@
--- Whether what a study states also holds in runs of others: every configuration of another study that has what the finding's words say, by a
--- named mapping from its words to the axes of a configuration. It is never a recomputation of the study itself, which published_comparison is.
+-- Whether what a study states also holds in runs of others: every configuration of another study that has what the finding's words say, by
+-- a named mapping from its words to the axes of a configuration. It is never a recomputation of the study itself: published_comparison is.
 with
 
 findings as (
