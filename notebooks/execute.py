@@ -64,9 +64,7 @@ def serving(var: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     environment = {**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_SNAPSHOTS": str(var / "snapshots")}
-    server = subprocess.Popen(
-        [SOJOURN, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL
-    )
+    server = subprocess.Popen([SOJOURN, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL)
     try:
         _wait(url, server)
         yield url

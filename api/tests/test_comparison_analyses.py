@@ -139,7 +139,11 @@ def test_several_disciplines_are_tested_at_once_and_then_every_two(
     assert {row["test"] for row in pairs} == {"Dunn"}
     # Dunn's z by hand: the difference of mean ranks over all runs, over its standard deviation; no two runs are equal.
     pooled = np.concatenate(list(values.values()))
-    ranks = dict(zip(values, np.split(stats.rankdata(pooled), np.cumsum([len(one) for one in values.values()])[:-1]), strict=True))
+    ranks = dict(
+        zip(
+            values, np.split(stats.rankdata(pooled), np.cumsum([len(one) for one in values.values()])[:-1]), strict=True
+        )
+    )
     for row in pairs:
         one, other = ranks[row["treatment"]], ranks[row["baseline"]]
         spread = np.sqrt(pooled.size * (pooled.size + 1) / 12 * (1 / one.size + 1 / other.size))

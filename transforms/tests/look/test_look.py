@@ -20,8 +20,8 @@ from sojourn_transforms.look.command import LookOptions, run_look
 from sojourn_transforms.look.content import LOOK, Figure, Page, Table
 from sojourn_transforms.look.html import html_of, is_ours
 from sojourn_transforms.look.looking import LookError, look
-from sojourn_transforms.look.page_file import PageInTheWayError
 from sojourn_transforms.look.numbers import json_of
+from sojourn_transforms.look.page_file import PageInTheWayError
 from sojourn_transforms.look.texts import HIDDEN, plain
 
 SOJOURN = Path(sys.executable).parent / "sojourn"

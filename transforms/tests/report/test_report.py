@@ -42,7 +42,9 @@ def runs_of_plan(blocks: int = 6, deviation: float = 1.0) -> list[dict[str, Any]
                         run(f"{queue}-{control}-{rate}_rep{block}", queue, control, rate)
                         | {"mean_ms": value + drift + random.normal(0, deviation)}
                     )
-        found.append(run(f"alone-{block}_rep{block}", "CoDel", None, RATES[0]) | {"start_order": "solo", "mean_ms": 1.0})
+        found.append(
+            run(f"alone-{block}_rep{block}", "CoDel", None, RATES[0]) | {"start_order": "solo", "mean_ms": 1.0}
+        )
     return found
 
 
@@ -69,9 +71,12 @@ def published(folder: Path, runs: Sequence[dict[str, Any]]) -> Path:
         declared = ", ".join(f"{name} {types.get(name, 'varchar')}" for name in columns)
         connection.execute(f"create table runs ({declared})")
         connection.executemany(
-            f"insert into runs values ({', '.join('?' * len(columns))})", [[one[name] for name in columns] for one in runs]
+            f"insert into runs values ({', '.join('?' * len(columns))})",
+            [[one[name] for name in columns] for one in runs],
         )
-        connection.execute(f"copy (select * exclude (mean_ms, role, delay_basis) from runs) to '{snapshot}/run.parquet'")
+        connection.execute(
+            f"copy (select * exclude (mean_ms, role, delay_basis) from runs) to '{snapshot}/run.parquet'"
+        )
         connection.execute(
             "copy (select 'planted' as study_id, 'Planted effects' as title, null::varchar as citation) "
             f"to '{snapshot}/study.parquet'"
@@ -82,7 +87,10 @@ def published(folder: Path, runs: Sequence[dict[str, Any]]) -> Path:
             needed = {metric.column for metric in METRICS.values() if metric.dataset == name}
             strata = {part for metric in METRICS.values() if metric.dataset == name for part in metric.strata}
             empty = ", ".join(
-                [*(f"null::double as {column}" for column in sorted(needed)), *(f"'' as {one}" for one in sorted(strata))]
+                [
+                    *(f"null::double as {column}" for column in sorted(needed)),
+                    *(f"'' as {one}" for one in sorted(strata)),
+                ]
             )
             connection.execute(
                 f"copy (select study_id, run_id, {empty} from runs where false) to '{snapshot}/{name}.parquet'"
@@ -172,7 +180,9 @@ def test_the_page_is_one_file_that_loads_nothing_and_says_what_it_is_of(tmp_path
 
 def test_a_logarithm_gives_ratios(capsys: pytest.CaptureFixture[str], var: Path) -> None:
     rows = table(numbers(capsys, var, is_log=True), "contrasts")
-    (row,) = [one for one in rows if one["level"] == "CoDel" and one["at"] == "congestion control: cubic; rate: 1 Mbit/s"]
+    (row,) = [
+        one for one in rows if one["level"] == "CoDel" and one["at"] == "congestion control: cubic; rate: 1 Mbit/s"
+    ]
     assert row["lower"] <= 45 / 80 <= row["upper"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -117,17 +116,16 @@ def test_yields_of_peas_are_analysed_as_r_does() -> None:
 
 def test_an_unbalanced_design_is_the_generalised_least_squares_of_its_covariance_matrix() -> None:
     random = np.random.default_rng(11)
-    design, values, _ = drawn(random, 5, 5.0, 2.0)
+    _, values, _ = drawn(random, 5, 5.0, 2.0)
     kept = np.flatnonzero(random.random(values.size) > 0.15)
     levels, names = complete(5)
-    fit = fit_mixed(
-        design_of([levels[k] for k in kept], FACTORS, [names[k] for k in kept], values[kept]), values[kept]
-    )
+    fit = fit_mixed(design_of([levels[k] for k in kept], FACTORS, [names[k] for k in kept], values[kept]), values[kept])
     x, z = np.eye(12)[fit.design.cell], np.eye(5)[fit.design.block]
     weights = np.linalg.inv(fit.residual_variance * np.eye(kept.size) + fit.block_variance * z @ z.T)
     covariance = np.linalg.inv(x.T @ weights @ x)
     assert fit.covariance == pytest.approx(covariance, rel=1e-6)
     assert fit.means == pytest.approx(covariance @ x.T @ weights @ values[kept])
+
     # No pair of variances near it has a higher restricted likelihood.
     def likelihood(block: float, residual: float) -> float:
         v = residual * np.eye(kept.size) + block * z @ z.T
@@ -195,7 +193,9 @@ def test_weights_average_over_what_is_not_named() -> None:
     levels, names = complete(2)
     design = design_of(levels, FACTORS, names, np.random.default_rng(1).normal(size=len(levels)))
     assert cell_weights(design, {}) == pytest.approx(np.full(12, 1 / 12))
-    assert cell_weights(design, {"queue": "CoDel", "rate": "1 Mbit/s"}).tolist() == [0, 0, 0, 0, 0.5, 0, 0.5, 0] + [0] * 4
+    assert (
+        cell_weights(design, {"queue": "CoDel", "rate": "1 Mbit/s"}).tolist() == [0, 0, 0, 0, 0.5, 0, 0.5, 0] + [0] * 4
+    )
     found = list(contrasts(design))
     assert found[0].at == {"control": AVERAGED, "rate": AVERAGED}
     # Two queues against the first and one of each other factor, averaged and at each combination of the others.
@@ -263,12 +263,15 @@ def test_degrees_of_freedom_within_cells_and_blocks_count_what_blocks_and_cells_
 def test_checks_find_planted_faults_and_pass_what_has_none() -> None:
     design, values, _ = drawn(np.random.default_rng(8), 8, 3.0, 2.0)
     clean = check_residuals(fit_mixed(design, values))
-    assert clean.normality.p_value is not None and clean.normality.p_value > 0.05
+    assert clean.normality.p_value is not None
+    assert clean.normality.p_value > 0.05
     assert clean.outliers.size == 0
     spread = values + np.where(design.cell < 2, np.random.default_rng(9).normal(0, 40, values.size), 0)
     uneven = check_residuals(fit_mixed(design, spread))
-    assert uneven.equal_variance.p_value is not None and uneven.equal_variance.p_value < 0.01
-    assert uneven.deviation_ratio is not None and uneven.deviation_ratio > 5
+    assert uneven.equal_variance.p_value is not None
+    assert uneven.equal_variance.p_value < 0.01
+    assert uneven.deviation_ratio is not None
+    assert uneven.deviation_ratio > 5
     shot = values.copy()
     shot[37] += 60
     assert 37 in check_residuals(fit_mixed(design, shot)).outliers.tolist()

@@ -1,4 +1,4 @@
-"""Figures of fitted models: estimates with intervals, residuals, and quantiles against those of a normal distribution."""
+"""Figures of fitted models: estimates with intervals, residuals, and quantiles against a normal distribution."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a page says of itself: the command that made it, what it is, its last section and commands after the page's own."""
+    """What a page says of itself: its command, what it is, its last section, commands after its own."""
 
     generator: str
     about: str

@@ -29,7 +29,7 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Only runs with this part of their configuration; may be repeated, the same column for one of several.",
+            help="Only runs with this part of their configuration. Repeat it; the same column twice is one of several.",
         ),
     ] = None,
     block: Annotated[
@@ -39,10 +39,10 @@ def report(
             " run's id. Default: the first of repetition, session and _rep(N) at the id's end that every run has."
         ),
     ] = None,
-    scale: Annotated[str, typer.Option(help="linear: differences; log: ratios, for values whose spread grows.")] = "linear",
-    out: Annotated[
-        Path | None, typer.Option(help="The page. Default: sojourn-report-STUDY-METRIC.html here.")
-    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="linear: differences; log: ratios, for values whose spread grows.")
+    ] = "linear",
+    out: Annotated[Path | None, typer.Option(help="The page. Default: sojourn-report-STUDY-METRIC.html here.")] = None,
     json_numbers: Annotated[
         bool,
         typer.Option("--json", help="Print the numbers of every figure as JSON; a page is written only with --out."),

@@ -55,7 +55,8 @@ def data_section(fitted: Fitted) -> Section:
     section.absent = list(runs.left_out)
     if runs.flagged:
         section.absent.append(
-            f"{counted(runs.flagged, 'run')} with a flag (run_flag) in the model: whether to leave them out is your choice."
+            f"{counted(runs.flagged, 'run')} with a flag (run_flag) in the model: "
+            "whether to leave them out is your choice."
         )
     return section
 
@@ -66,7 +67,7 @@ def _lead(fitted: Fitted) -> str:
     complete = bool((counts == counts[0, 0]).all())
     how = BLOCKS.get(runs.block_rule, f"runs for which {runs.block_rule} finds the same text in their id")
     parts = [
-        f"{study['title'] or study['study_id']}{'' if not study['citation'] else ', ' + study['citation'].rstrip('.')}.",
+        ", ".join(part.rstrip(".") for part in (study["title"] or study["study_id"], study["citation"]) if part) + ".",
         "Generated, not measured: every value of this page is of synthetic runs."
         if runs.synthetic == len(runs.values)
         else f"{runs.synthetic} of the runs are synthetic: generated, not measured."
@@ -87,9 +88,7 @@ def _parts(groups: Sequence[tuple[tuple[str, ...], list[float]]]) -> list[list[t
     by_last: dict[str, list[tuple[tuple[str, ...], list[float]]]] = {}
     for group in groups:
         by_last.setdefault(group[0][-1], []).append(group)
-    return [
-        part[start : start + BOXES] for part in by_last.values() for start in range(0, len(part), BOXES)
-    ]
+    return [part[start : start + BOXES] for part in by_last.values() for start in range(0, len(part), BOXES)]
 
 
 def _in_lines(level: str) -> str:

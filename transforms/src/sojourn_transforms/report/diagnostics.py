@@ -22,7 +22,9 @@ def diagnostics_section(fitted: Fitted) -> Section:
     section = Section("diagnostics", "Diagnostics")
     doubts = fitted.doubts
     section.lead = (
-        "No check speaks against the model. With few runs, checks seldom do." if not doubts else "In doubt, with what to do:"
+        "No check speaks against the model. With few runs, checks seldom do."
+        if not doubts
+        else "In doubt, with what to do:"
     )
     section.points = doubts
     data = [
@@ -77,7 +79,8 @@ def _checks(fitted: Fitted) -> Table:
             "result": "yes, at the end of the range of the block variance" if fit.is_singular else "yes",
             "why": "the likelihood falls from a block variance of 0 on"
             if fit.is_singular
-            else "the next step of Fisher's scoring is below 1 % of a standard error" + (said and f"; statsmodels: {said}"),
+            else "the next step of Fisher's scoring is below 1 % of a standard error"
+            + (said and f"; statsmodels: {said}"),
         },
         {
             "check": "the block variance is above 0 (not singular)",

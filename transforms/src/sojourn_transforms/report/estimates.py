@@ -66,7 +66,8 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
         else:
             low, high = sorted((abs(lower), abs(upper)))
             way = "lower" if value < 0 else "higher"
-            found = f"{way} by {abs(value):,.{digits}f}{unit} [{low:,.{digits}f}, {high:,.{digits}f}] than {contrast.baseline}"
+            amount = f"{abs(value):,.{digits}f}{unit} [{low:,.{digits}f}, {high:,.{digits}f}]"
+            found = f"{way} by {amount} than {contrast.baseline}"
         others = [FACTORS_OF_MODEL[name] for name in contrast.at]
         over = f", mean over {' and '.join(others)}" if others else ""
         said.append(f"{contrast.level}: {found}{over} ({_p(one.p_corrected)}).")
@@ -163,9 +164,7 @@ def _differences_table(fitted: Fitted, differences: list[Difference]) -> Table:
             "factor": FACTORS_OF_MODEL[one.contrast.factor],
             "level": one.contrast.level,
             "baseline": one.contrast.baseline,
-            "at": "; ".join(
-                f"{FACTORS_OF_MODEL[name]}: {level}" for name, level in one.contrast.at.items()
-            ),
+            "at": "; ".join(f"{FACTORS_OF_MODEL[name]}: {level}" for name, level in one.contrast.at.items()),
             "p_corrected": of_three_digits(one.p_corrected),
         }
         | _row(fitted, one.estimate)
@@ -176,7 +175,9 @@ def _differences_table(fitted: Fitted, differences: list[Difference]) -> Table:
         Column("level", "level"),
         Column("baseline", "compared with"),
         Column("at", "at"),
-        *_estimate_columns(fitted, "ratio" if fitted.is_log else "difference", fitted.effect_unit, fitted.effect_digits),
+        *_estimate_columns(
+            fitted, "ratio" if fitted.is_log else "difference", fitted.effect_unit, fitted.effect_digits
+        ),
         Column("p_corrected", "p, corrected", "Holm"),
     )
     what = "Ratios to" if fitted.is_log else "Differences from"
@@ -226,7 +227,11 @@ def _variances_table(fitted: Fitted) -> Table:
     fit = fitted.fit
     rows = [
         {"part": "between blocks", "deviation": math.sqrt(fit.block_variance), "share": fit.block_share},
-        {"part": "between runs of a block", "deviation": math.sqrt(fit.residual_variance), "share": 1 - fit.block_share},
+        {
+            "part": "between runs of a block",
+            "deviation": math.sqrt(fit.residual_variance),
+            "share": 1 - fit.block_share,
+        },
     ]
     columns = (
         Column("part", "part"),

@@ -102,8 +102,8 @@ class Fitted:
             )
         if self.fit.is_singular:
             found.append(
-                "The fit is singular: the block variance is estimated as 0. Blocks differ no more than runs do, or there "
-                "are too few to tell. Intervals keep the degrees of freedom of a model with blocks."
+                "The fit is singular: the block variance is estimated as 0. Blocks differ no more than runs do, or "
+                "there are too few to tell. Intervals keep the degrees of freedom of a model with blocks."
             )
         if blocks < FEW_BLOCKS:
             found.append(

@@ -92,12 +92,13 @@ def model_section(fitted: Fitted) -> Section:
         f"combination of {' × '.join(called)}, has a mean of its own: main effects and all interactions are fixed "
         "effects. What all runs of a block share is a random effect, and what is left is of the single run. Both are "
         "normal, with one variance each. Fitted by restricted maximum likelihood (REML, MixedLM of statsmodels). "
-        "Intervals are t intervals of 95 % with Satterthwaite's degrees of freedom; p-values of differences are corrected "
-        "by Holm over all differences by one factor."
+        "Intervals are t intervals of 95 % with Satterthwaite's degrees of freedom; p-values of differences are "
+        "corrected by Holm over all differences by one factor."
     )
     for factor in design.factors:
         section.points.append(
-            f"{FACTORS_OF_MODEL[factor.name].capitalize()}: {', '.join(factor.levels)}; differences are from {factor.levels[0]}."
+            f"{FACTORS_OF_MODEL[factor.name].capitalize()}: {', '.join(factor.levels)}; "
+            f"differences are from {factor.levels[0]}."
         )
     for factor in fitted.runs.factors:
         if factor not in design.factors:
@@ -116,12 +117,15 @@ def limits_section(fitted: Fitted) -> Section:
         f"Other settings: every run has {shared or 'no other setting stated'}. Nothing here holds beyond them.",
         "The distribution within a run: a run is one value here. Packets are in /v1/distributions, and two modes of "
         f"runs in /v1/comparisons/{runs.metric.name}?analysis=modes.",
-        "Causes that are not in the model. Blocks take up what drifts between them, and nothing that changes with a cell.",
+        "Causes that are not in the model. Blocks take up what drifts between them, not what changes with a cell.",
         "That there is no difference: an interval that contains "
-        f"{'1' if fitted.is_log else '0'} is not a finding of none. /v1/comparisons/{runs.metric.name} tests for a margin.",
+        f"{'1' if fitted.is_log else '0'} is not a finding of none. "
+        f"/v1/comparisons/{runs.metric.name} tests for a margin.",
         "An answer without a normal distribution: /v1/comparisons compares the same runs by ranks (Hodges-Lehmann). "
         "If the two disagree, trust the ranks.",
     ]
     if fitted.is_log:
-        section.absent.append(f"Arithmetic means: back from logarithms, means are geometric, in {unit}, and effects are ratios.")
+        section.absent.append(
+            f"Arithmetic means: back from logarithms, means are geometric, in {unit}, and effects are ratios."
+        )
     return section

@@ -1,4 +1,4 @@
-"""The runs of one study that a report is of: read from a published build, chosen, and never pooled over what differs."""
+"""The runs of one study that a report is of: read from a published build, chosen, never pooled over what differs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _AT_THE_END = r"_rep(\d+)$"
 BLOCKS = {
     "repetition": "runs with the same number of repetition",
     "session": "runs of the same session",
-    _AT_THE_END: "runs whose id ends with the same _rep number, which sojourn testbed gives each randomised block of a plan",
+    _AT_THE_END: "runs whose id ends with the same _rep number, "
+    "which sojourn testbed gives each randomised block of a plan",
 }
 _NAMED = 5
 
@@ -191,9 +192,9 @@ def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, 
     if any(row["value"] is not None for row in found):
         return found
     counts = {
-        other.name: build.rows(
-            f"select count({other.column}) as n from {other.dataset} where study_id = ?", study
-        )[0]["n"]
+        other.name: build.rows(f"select count({other.column}) as n from {other.dataset} where study_id = ?", study)[0][
+            "n"
+        ]
         for other in METRICS.values()
     }
     known = [name for name, count in counts.items() if count]
@@ -284,7 +285,9 @@ def _check_shared(rows: Sequence[Row], asked: Asked) -> None:
     if differing:
         said = " and ".join(f"{name} ({_list(sorted(counts))})" for name, counts in differing.items())
         choices = " ".join(f"--where {name}={counts.most_common(1)[0][0]}" for name, counts in differing.items())
-        raise ReportError(f"runs of {asked.study!r} differ in {said} too, and are not pooled; choose, such as {choices}")
+        raise ReportError(
+            f"runs of {asked.study!r} differ in {said} too, and are not pooled; choose, such as {choices}"
+        )
 
 
 def _level(name: str, value: Any) -> str:
@@ -294,7 +297,7 @@ def _level(name: str, value: Any) -> str:
 
 
 def _levels(rows: Sequence[Row], name: str) -> tuple[str, ...]:
-    """Return the levels of a factor; the first is the baseline: tail-drop of the smallest size, cubic, the lowest rate."""
+    """Return the levels of a factor; the first is the baseline: the smallest tail-drop, cubic, the lowest rate."""
 
     def order(row: Row) -> tuple[Any, ...]:
         value = row[name]

@@ -161,7 +161,7 @@ def _parts(design: Design, values: Reals, block_variance: float, residual_varian
     sums = np.zeros_like(counts)
     np.add.at(sums, (design.block, design.cell), values)
     totals = sums.sum(axis=1)
-    covariance = np.linalg.inv(between_cells(inverse))
+    covariance: Reals = np.linalg.inv(between_cells(inverse)).astype(np.float64)
     means = covariance @ (inverse[0] @ sums + counts.T @ (inverse[1] * totals))
     residuals = values - means[design.cell]
     of_blocks = np.bincount(design.block, weights=residuals, minlength=sizes.size)
@@ -214,8 +214,9 @@ def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
     pooled = float(residuals @ residuals) / (scaled.size - len(design.cells))
     at_end = _parts(design, scaled, 0.0, pooled)
     is_singular = bool(at_end.score[0] <= 0)
+    noted: tuple[str, ...] = ()
     if is_singular:
-        block_variance, residual_variance, noted, parts = 0.0, pooled, (), at_end
+        block_variance, residual_variance, parts = 0.0, pooled, at_end
     else:
         block_variance, residual_variance, noted = _maximum(design, scaled)
         parts = _parts(design, scaled, block_variance, residual_variance)
@@ -234,7 +235,7 @@ def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
         covariance=parts.covariance * scale**2,
         block_variance=block_variance * scale**2,
         residual_variance=residual_variance * scale**2,
-        variance_covariance=np.linalg.inv(parts.information) * scale**4,
+        variance_covariance=np.linalg.inv(parts.information).astype(np.float64) * scale**4,
         slopes=parts.slopes,
         block_effects=parts.block_effects * scale,
         fitted=predicted * scale + centre,
