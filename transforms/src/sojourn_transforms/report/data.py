@@ -11,7 +11,7 @@ from sojourn_transforms.figures import runs_and_boxes
 from sojourn_transforms.look.content import Column, Evidence, Section, Table, counted
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.texts import short
-from sojourn_transforms.report.fitted import Fitted
+from sojourn_transforms.report.fitted import Fitted, digits_of
 from sojourn_transforms.report.runs import BLOCKS, FACTORS_OF_MODEL
 
 #: Boxes beside one another; more have no room for their names.
@@ -41,14 +41,16 @@ def data_section(fitted: Fitted) -> Section:
         groups.append((cell, values.tolist()))
     for number, part in enumerate(_parts(groups)):
         section.items.append(_boxes(fitted, number, part))
+    spreads = [row["deviation"] for row in rows if row["deviation"]]
+    digits = digits_of(min(spreads)) if spreads else fitted.shown_digits
     columns = (
         *(Column(factor.name, FACTORS_OF_MODEL[factor.name]) for factor in design.factors),
         Column("runs", "runs"),
         Column("blocks", "blocks"),
-        Column("mean", "mean", fitted.unit, fitted.shown_digits),
-        Column("deviation", "standard deviation", fitted.unit, fitted.shown_digits),
-        Column("lowest", "lowest", fitted.unit, fitted.shown_digits),
-        Column("highest", "highest", fitted.unit, fitted.shown_digits),
+        Column("mean", "mean", fitted.unit, digits),
+        Column("deviation", "standard deviation", fitted.unit, digits),
+        Column("lowest", "lowest", fitted.unit, digits),
+        Column("highest", "highest", fitted.unit, digits),
     )
     evidence = Evidence(fitted.unit, counted(len(runs.values), "run"), "none: these describe the observed runs")
     section.items.append(Table("cells-observed", "Runs of each cell", columns, rows, evidence))

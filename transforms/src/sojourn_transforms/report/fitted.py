@@ -22,7 +22,8 @@ def value_unit(runs: SelectedRuns) -> str:
     return runs.metric.unit or "without unit"
 
 
-def _digits(deviation: float) -> int:
+def digits_of(deviation: float) -> int:
+    """Return the digits after the point that show two of a standard deviation."""
     return min(9, max(0, 1 - math.floor(math.log10(deviation))))
 
 
@@ -63,13 +64,13 @@ class Fitted:
     @property
     def digits(self) -> int:
         """Digits after the point of numbers in tables: two of the standard deviation of a run."""
-        return _digits(math.sqrt(self.fit.residual_variance))
+        return digits_of(math.sqrt(self.fit.residual_variance))
 
     @property
     def shown_digits(self) -> int:
         """The same of means and their intervals on the page, which are back from logarithms."""
         lowest = float(np.exp(self.fit.means.min()))
-        return _digits(lowest * math.sqrt(self.fit.residual_variance)) if self.is_log else self.digits
+        return digits_of(lowest * math.sqrt(self.fit.residual_variance)) if self.is_log else self.digits
 
     @property
     def effect_digits(self) -> int:
