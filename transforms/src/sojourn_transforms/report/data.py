@@ -23,7 +23,8 @@ def data_section(fitted: Fitted) -> Section:
     runs, design = fitted.runs, fitted.design
     section = Section("data", "Data")
     section.lead = _lead(fitted)
-    rows, groups = [], []
+    rows: list[dict[str, Any]] = []
+    groups: list[tuple[tuple[str, ...], list[float]]] = []
     for place, cell in enumerate(design.cells):
         of_cell = design.cell == place
         values = runs.values[of_cell]
