@@ -33,7 +33,8 @@ INPUTS = (
 WORLD = ("--rows", "200000", "--days", "14", "--seed", "1")
 """The small synthetic data set of connections that `make run` includes too, for studies without public data."""
 CELL_TIMEOUT_S = 120
-SERVER_READY_S = 60
+#: A server beside other work on two cores has taken more than a minute.
+SERVER_READY_S = 240
 
 
 def notebooks() -> list[Path]:
@@ -63,9 +64,7 @@ def serving(var: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     environment = {**os.environ, "SOJOURN_VAR": str(var), "SOJOURN_SNAPSHOTS": str(var / "snapshots")}
-    server = subprocess.Popen(
-        [SOJOURN, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    server = subprocess.Popen([SOJOURN, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL)
     try:
         _wait(url, server)
         yield url
@@ -82,7 +81,9 @@ def _wait(url: str, server: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    raise SystemExit("sojourn serve did not answer")
+    status = server.poll()
+    ended = f"no answer in {SERVER_READY_S} s" if status is None else f"it ended with status {status}"
+    raise SystemExit(f"sojourn serve did not answer: {ended}")
 
 
 def execute(path: Path, url: str, figures: Path | None = None) -> nbformat.NotebookNode:

@@ -112,6 +112,9 @@ def test_distribution_tests_are_those_of_scipy_and_find_a_spread_that_a_shift_do
     # Two modes around the baseline's: the distributions differ, and neither tends to larger values.
     munzel = found["tail-drop 256 packets", "Brunner-Munzel"]
     assert munzel["p_value"] > 0.1
+    ranked = stats.brunnermunzel(values["tail-drop 256 packets"], values["tail-drop 8 packets"])
+    assert munzel["p_value"] == pytest.approx(ranked.pvalue)
+    assert abs(munzel["statistic"]) == pytest.approx(abs(ranked.statistic))
     apart = found["FQ-CoDel", "Brunner-Munzel"]
     assert (apart["p_value"], apart["p_null_reason"]) == (None, "the groups do not overlap: no variance of ranks")
 
@@ -134,7 +137,19 @@ def test_several_disciplines_are_tested_at_once_and_then_every_two(
     assert first["p_value"] == pytest.approx(stats.kruskal(*values.values()).pvalue)
     assert len(pairs) == 6
     assert {row["test"] for row in pairs} == {"Dunn"}
+    # Dunn's z by hand: the difference of mean ranks over all runs, over its standard deviation; no two runs are equal.
+    pooled = np.concatenate(list(values.values()))
+    ranks = dict(
+        zip(
+            values, np.split(stats.rankdata(pooled), np.cumsum([len(one) for one in values.values()])[:-1]), strict=True
+        )
+    )
     for row in pairs:
+        one, other = ranks[row["treatment"]], ranks[row["baseline"]]
+        spread = np.sqrt(pooled.size * (pooled.size + 1) / 12 * (1 / one.size + 1 / other.size))
+        z = (one.mean() - other.mean()) / spread
+        assert row["statistic"] == pytest.approx(z)
+        assert row["p_value"] == pytest.approx(2 * stats.norm.sf(abs(z)))
         assert row["family_tests"] == 6
         assert row["p_corrected"] >= row["p_value"]
     lowest = [row for row in pairs if "FQ-CoDel" in (row["treatment"], row["baseline"])]

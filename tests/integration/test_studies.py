@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -117,3 +118,29 @@ def test_throughput_harm_is_the_same_in_both_tables(studies: Service) -> None:
         return {(row["study_id"], row["run_id"], row["role"]): row["harm_ratio"] for row in rows}
 
     assert harms("run_metric_harm") == harms("run_harm")
+
+
+def test_a_statement_is_asked_of_configurations_of_other_studies_and_never_of_its_own(studies: Service) -> None:
+    served = studies.rows("published_replication")
+    assert {str(row["stating_study_id"]) for row in served} == {
+        "imc14-buffers", "pam21-zoom", "imc21-vca", "tma23-imvca",
+    }  # fmt: skip
+    assert {row["finding_id"] for row in served} == {row["finding_id"] for row in studies.rows("published_comparison")}
+    assert all(row["study_id"] not in (row["stating_study_id"], "tma23-imvca") for row in served)
+    asked = [row for row in served if row["finding_id"] == "pam21-14" and row["own_value"] is not None]
+    assert asked, "the testbed has runs of FQ-CoDel on the downlink"
+    for row in asked:
+        runs = studies.rows(
+            "run_flow_rate_equality",
+            study_id=str(row["study_id"]),
+            aqm="fq_codel",
+            application=str(row["application"]),
+            bandwidth_bps=int(str(row["bandwidth_bps"])),
+            congestion_control=str(row["congestion_control"]),
+            start_order=str(row["start_order"]),
+        )
+        values = [float(str(one["flow_rate_equality"])) for one in runs if one["exclusion_reason"] is None]
+        assert row["runs"] == len(values)
+        assert row["own_value"] == pytest.approx(median(values))
+        is_inside = -0.3 <= float(str(row["own_value"])) <= 0.3
+        assert row["finding_verdict"] == ("inside tolerance" if is_inside else "contradicts")

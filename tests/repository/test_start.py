@@ -59,6 +59,7 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
             ((command, "--help"), 0)
             for command in (
                 "look",
+                "report",
                 "ingest",
                 "build",
                 "serve",
@@ -78,6 +79,9 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         (("look",), 2),
         (("look", "missing.pcap"), 2),
         (("look", ".", "--compare", ".", "."), 2),
+        (("report",), 2),
+        (("report", "study", "--scale", "square"), 2),
+        (("report", "study", "--where", "rtt_ms"), 2),
         (("ingest", ".", "--addresses", "nonsense"), 2),
         (("build", "--nonsense"), 2),
         (("build", "--engine", "nonsense"), 2),

@@ -23,6 +23,24 @@ described_studies as (
     from study_runs
 ),
 
+replications as (
+    select * from {{ ref('published_replication') }}
+),
+
+-- What configurations of other studies say, each finding once, whatever its groups here.
+elsewhere as (
+    select
+        finding_id,
+        count(own_value) as other_configurations,
+        case
+            when count(own_value) = 0 then 'no such runs'
+            when count(distinct case when own_value is not null then finding_verdict end) > 1 then 'mixed'
+            else max(case when own_value is not null then finding_verdict end)
+        end as other_verdict
+    from replications
+    group by finding_id
+),
+
 selected as (
     select
         findings.finding_id,
@@ -153,12 +171,16 @@ final as (
             when findings.not_answered_reason is not null then findings.not_answered_reason
             when described_studies.study_id is null then 'the build has no run of the study'
             else 'no run of the build is one that the finding is of'
-        end as not_answered_reason
+        end as not_answered_reason,
+        coalesce(elsewhere.other_configurations, 0) as other_configurations,
+        coalesce(elsewhere.other_verdict, 'no such runs') as other_verdict
     from findings
     left join recomputed
         on findings.finding_id = recomputed.finding_id
     left join described_studies
         on findings.study_id = described_studies.study_id
+    left join elsewhere
+        on findings.finding_id = elsewhere.finding_id
 )
 
 select * from final

@@ -17,10 +17,11 @@ import duckdb
 import pytest
 
 from sojourn_transforms.look.command import LookOptions, run_look
-from sojourn_transforms.look.content import Figure, Page, Table
+from sojourn_transforms.look.content import LOOK, Figure, Page, Table
 from sojourn_transforms.look.html import html_of, is_ours
 from sojourn_transforms.look.looking import LookError, look
 from sojourn_transforms.look.numbers import json_of
+from sojourn_transforms.look.page_file import PageInTheWayError
 from sojourn_transforms.look.texts import HIDDEN, plain
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
@@ -276,16 +277,16 @@ def test_only_a_page_of_ours_is_replaced(tmp_path: Path, capsys: pytest.CaptureF
     path = capture(tmp_path / "a.pcap", 2)
     foreign = tmp_path / "thesis.html"
     foreign.write_text("<html>years of work</html>")
-    with pytest.raises(LookError, match="stays as it is"):
+    with pytest.raises(PageInTheWayError, match="stays as it is"):
         run_look(options(foreign, path))
     assert foreign.read_text() == "<html>years of work</html>"
-    with pytest.raises(LookError, match="is a folder"):
+    with pytest.raises(PageInTheWayError, match="is a folder"):
         run_look(options(tmp_path, path))
-    with pytest.raises(LookError, match="not a folder"):
+    with pytest.raises(PageInTheWayError, match="not a folder"):
         run_look(options(tmp_path / "missing" / "page.html", path))
     page = tmp_path / "page.html"
     run_look(options(page, path))
-    assert is_ours(page)
+    assert is_ours(page, LOOK.generator)
     run_look(options(page, path))
     assert capsys.readouterr().out.splitlines() == [str(page), f"{page} (replaced)"]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.pcap", "page.html", "thesis.html"]

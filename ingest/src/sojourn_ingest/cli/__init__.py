@@ -48,7 +48,7 @@ def application() -> typer.Typer:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
 
     # The order in which people use them.
-    commands = ("look", "run", "ingest", "build", "serve", "publish", "merge", "forget")
+    commands = ("look", "run", "ingest", "build", "report", "serve", "publish", "merge", "forget")
     order = {name: place for place, name in enumerate(commands)}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)

@@ -1,11 +1,17 @@
 """Figures as functions: values in, marks on matplotlib's axes out.
 
-Notebooks and the pages of ``sojourn look`` share them.
+Notebooks and the pages of ``sojourn look`` and ``sojourn report`` share them.
 
 Nothing here reads a file, a table or the API, and nothing needs a display.
 """
 
 from sojourn_transforms.figures.curves import Curve, Ranges, delay_cdf, over_time, ranges
+from sojourn_transforms.figures.models import (
+    Estimates,
+    estimates_with_intervals,
+    normal_quantiles,
+    residuals_by_fitted,
+)
 from sojourn_transforms.figures.runs import DELAY_COLOURS, delay_heat_map, runs_and_boxes, utilisation_boxes
 from sojourn_transforms.figures.style import STYLE, new_figure
 
@@ -13,12 +19,16 @@ __all__ = [
     "DELAY_COLOURS",
     "STYLE",
     "Curve",
+    "Estimates",
     "Ranges",
     "delay_cdf",
     "delay_heat_map",
+    "estimates_with_intervals",
     "new_figure",
+    "normal_quantiles",
     "over_time",
     "ranges",
+    "residuals_by_fitted",
     "runs_and_boxes",
     "utilisation_boxes",
 ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +12,11 @@ from pathlib import Path
 import typer
 
 from sojourn_ingest.session import Attempt
-from sojourn_transforms.look.html import html_of, is_ours
-from sojourn_transforms.look.looking import LookError, look
+from sojourn_transforms.look.content import LOOK
+from sojourn_transforms.look.html import html_of
+from sojourn_transforms.look.looking import look
 from sojourn_transforms.look.numbers import json_of
+from sojourn_transforms.look.page_file import check_place, has_display, write_page
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ def run_look(options: LookOptions) -> None:
     Raises
     ------
     LookError
-        If there is nothing to look at, or a file that is not ours is in the way.
+        If there is nothing to look at.
+    PageInTheWayError
+        If a file that is not ours is in the way.
     typer.Exit
         With status 1 if no file could be read; the page then has the reasons.
     """
     if options.out is not None:
-        _check_place(options.out)
+        check_place(options.out, LOOK.generator)
     if options.parquet is not None:
         options.parquet.mkdir(parents=True, exist_ok=True)
     with _progress() as note:
@@ -59,41 +61,13 @@ def run_look(options: LookOptions) -> None:
         typer.echo(f"{len(looked.marts)} tables in {options.parquet}", err=True)
     if options.out is not None:
         replaced = options.out.exists()
-        _write(options.out, html_of(looked.page))
+        write_page(options.out, html_of(looked.page))
         typer.echo(f"{options.out}{' (replaced)' if replaced else ''}", err=options.json_numbers)
-        if options.open_page and not options.json_numbers and _has_display():
+        if options.open_page and not options.json_numbers and has_display():
             webbrowser.open(options.out.resolve().as_uri())
     if not looked.any_facts:
         typer.echo("error: no file could be read; the page has the reason of each", err=True)
         raise typer.Exit(1)
-
-
-def _check_place(out: Path) -> None:
-    if out.is_dir():
-        raise LookError(f"{out} is a folder; give the name of a file")
-    if out.exists() and not is_ours(out):
-        raise LookError(f"{out} is not a page of sojourn look and stays as it is; give another name with --out")
-    if not out.parent.is_dir():
-        raise LookError(f"{out.parent} is not a folder; make it, or give another name with --out")
-
-
-def _write(out: Path, text: str) -> None:
-    # Whoever reloads the page while it is written sees the old one.
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=out.parent, prefix=f".{out.name}.", delete=False
-    ) as handle:
-        handle.write(text)
-    written = Path(handle.name)
-    # A temporary file is its owner's alone; a page is to be passed on.
-    mask = os.umask(0)
-    os.umask(mask)
-    written.chmod(0o666 & ~mask)
-    written.replace(out)
-
-
-def _has_display() -> bool:
-    """Return whether a browser has a window to open; without one, some would take over the terminal."""
-    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 @contextmanager

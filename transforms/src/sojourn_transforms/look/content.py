@@ -60,13 +60,18 @@ class Table:
 
 @dataclass
 class Section:
-    """One subject of the page; ``absent`` says which figures there are not, and why."""
+    """One subject of the page; ``absent`` says which figures there are not, and why, ``formula`` is set as it is.
+
+    ``points`` are sentences after the lead.
+    """
 
     key: str
     title: str
     items: list[Figure | Table] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     lead: str = ""
+    formula: str = ""
+    points: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,15 +82,41 @@ class Tile:
     what: str
 
 
+@dataclass(frozen=True)
+class Frame:
+    """What a page says of itself: its command, what it is, its last section, commands after its own."""
+
+    generator: str
+    about: str
+    closing_key: str
+    closing_title: str
+    closing: str
+    footer: str
+    then: tuple[str, ...] = ()
+
+
+LOOK = Frame(
+    generator="sojourn look",
+    about="How long packets wait, who gets the bandwidth, who is harmed: what is in these files",
+    closing_key="keep",
+    closing_title="Keep it",
+    closing="This page is a look and keeps nothing. To put the same files into a warehouse, where they can be compared "
+    "with others and served:",
+    footer="Hosts are not named, and addresses in texts are hidden. This page loads nothing from anywhere.",
+    then=("sojourn build", "sojourn serve"),
+)
+
+
 @dataclass
 class Page:
-    """Everything that a page says."""
+    """Everything that a page says; ``command`` is shown at its end."""
 
     title: str
     tiles: list[Tile]
     sections: list[Section]
     command: str
     version: str
+    frame: Frame = LOOK
 
 
 def counted(number: int, what: str, several: str | None = None) -> str:

@@ -30,7 +30,8 @@ COLOURS = {
     "#4d4d4d": "ink",
 }
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-_LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d++(?!<)")
+_ATTRIBUTE = re.compile(r'"[^"]*"')
+_LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
 
 
 def drawn(
@@ -70,7 +71,8 @@ def svg_of(drawing: Drawing, key: str, title: str) -> str:
         count=1,
     )
     text = _COLOUR.sub(lambda found: f"var(--{COLOURS[found[0]]})" if found[0] in COLOURS else found[0], text)
-    text = _LONG_NUMBER.sub(r"\1", text)
+    # Places only: the number beside a tick may need its digits.
+    text = _ATTRIBUTE.sub(lambda found: _LONG_NUMBER.sub(r"\1", found[0]), text)
     # The page says which letters; those here are of the machine that drew.
     text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)
     return re.sub(r"\n\s*", "\n", text).strip()

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from sojourn_transforms.look.content import Column, Page, Table
 from sojourn_transforms.look.texts import number, plain
 
-GENERATOR = "sojourn look"
 _HERE = Path(__file__).parent
 
 
@@ -22,13 +21,13 @@ def html_of(page: Page) -> str:
     )
     environment.filters |= {"plain": plain, "number": number, "numeric": _numeric, "shown_columns": _shown_columns}
     css = Markup((_HERE / "page.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
-    return environment.get_template("page.html.jinja").render(page=page, css=css, generator=GENERATOR)
+    return environment.get_template("page.html.jinja").render(page=page, css=css)
 
 
-def is_ours(path: Path) -> bool:
-    """Return whether a file is a page that this command wrote."""
+def is_ours(path: Path, generator: str) -> bool:
+    """Return whether a file is a page that a command wrote; ``generator`` is its name, such as sojourn look."""
     with path.open("rb") as handle:
-        return f'<meta name="generator" content="{GENERATOR} '.encode() in handle.read(2048)
+        return f'<meta name="generator" content="{generator} '.encode() in handle.read(2048)
 
 
 def _numeric(table: Table) -> set[str]:

@@ -23,6 +23,7 @@ def json_of(page: Page) -> str:
                 "key": section.key,
                 "title": section.title,
                 "lead": plain(section.lead),
+                "points": [plain(text) for text in section.points],
                 "figures": [_figure(item) for item in section.items if isinstance(item, Figure)],
                 "tables": [_table(item) for item in section.items if isinstance(item, Table)],
                 "absent": [plain(text) for text in section.absent],

@@ -1,0 +1,163 @@
+-- Whether what a study states also holds in runs of others: every configuration of another study that has what the finding's words say, by
+-- a named mapping from its words to the axes of a configuration. It is never a recomputation of the study itself: published_comparison is.
+with
+
+findings as (
+    select * from {{ ref('published_finding') }}
+),
+
+mappings as (
+    select * from {{ ref('published_mapping') }}
+),
+
+metrics as (
+    select * from {{ ref('configuration_metric') }}
+),
+
+stating_studies as (
+    select distinct study_id
+    from findings
+),
+
+own_metrics as (
+    select metrics.*
+    from metrics
+    left join stating_studies
+        on metrics.study_id = stating_studies.study_id
+    where
+        stating_studies.study_id is null
+        and metrics.value_median is not null
+),
+
+matched as (
+    select
+        mappings.mapping_number,
+        own_metrics.*,
+        own_metrics.value_median * mappings.value_factor as own_value,
+        own_metrics.value_lower * mappings.value_factor as own_lower,
+        own_metrics.value_upper * mappings.value_factor as own_upper
+    from mappings
+    inner join own_metrics
+        on
+            mappings.metric = own_metrics.metric
+            and mappings.role = own_metrics.role
+    where
+        (mappings.workload is null or mappings.workload = own_metrics.workload)
+        and (mappings.direction is null or mappings.direction = own_metrics.direction)
+        and (mappings.congested_direction is null or mappings.congested_direction = own_metrics.congested_direction)
+        and (mappings.aqm is null or mappings.aqm = own_metrics.aqm)
+        and (
+            mappings.queue_size_bdp is null
+            or abs(mappings.queue_size_bdp - own_metrics.queue_size_bdp) <= 0.01 * mappings.queue_size_bdp
+        )
+        and (mappings.bandwidth_low_bps is null or mappings.bandwidth_low_bps <= own_metrics.bandwidth_bps)
+        and (mappings.bandwidth_high_bps is null or mappings.bandwidth_high_bps >= own_metrics.bandwidth_bps)
+        and (mappings.rtt_ms is null or mappings.rtt_ms = own_metrics.rtt_ms)
+        and (
+            mappings.congestion_controls is null
+            or instr(';' || mappings.congestion_controls || ';', ';' || own_metrics.congestion_control || ';') > 0
+        )
+        and (
+            mappings.start_orders is null
+            or instr(';' || mappings.start_orders || ';', ';' || own_metrics.start_order || ';') > 0
+        )
+),
+
+judged as (
+    select
+        findings.finding_id,
+        findings.study_id as stating_study_id,
+        findings.reference,
+        findings.subject,
+        findings.condition,
+        findings.statistic,
+        findings.metric_unit,
+        findings.stated_low,
+        findings.stated_high,
+        findings.tolerance_low,
+        findings.tolerance_high,
+        findings.reading,
+        mappings.mapping,
+        mappings.words_left_out,
+        mappings.direction_low,
+        mappings.direction_high,
+        mappings.direction_reading,
+        mappings.unmapped_reason,
+        matched.*,
+        case
+            when matched.own_value is null then 'no such runs'
+            else {{ published_verdict('matched.own_value', 'findings', 'mappings') }}
+        end as finding_verdict,
+        {{ published_verdict('matched.own_lower', 'findings', 'mappings') }} as verdict_lower,
+        {{ published_verdict('matched.own_upper', 'findings', 'mappings') }} as verdict_upper,
+        -- An interval around a whole band ends in the same verdict on both of its sides.
+        coalesce(matched.own_lower < findings.tolerance_low and matched.own_upper > findings.tolerance_high, false)
+        or coalesce(matched.own_lower < mappings.direction_low and matched.own_upper > mappings.direction_high, false) as holds_a_band
+    from findings
+    inner join mappings
+        on findings.finding_id = mappings.finding_id
+    left join matched
+        on mappings.mapping_number = matched.mapping_number
+),
+
+final as (
+    select
+        finding_id
+        || '/' || mapping
+        || coalesce('/' || configuration_id || '/' || role || '/' || basis, '') as published_replication_id,
+        finding_id,
+        stating_study_id,
+        reference,
+        subject,
+        condition,
+        statistic,
+        metric_unit,
+        stated_low,
+        stated_high,
+        tolerance_low,
+        tolerance_high,
+        reading,
+        mapping,
+        words_left_out,
+        direction_low,
+        direction_high,
+        direction_reading,
+        configuration_id,
+        study_id,
+        workload,
+        direction,
+        bandwidth_bps,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_limit_packets,
+        queue_label,
+        congestion_control,
+        application,
+        start_order,
+        congested_direction,
+        synthetic,
+        metric,
+        role,
+        basis,
+        own_value,
+        own_lower,
+        own_upper,
+        case when own_lower is not null then level_ratio end as level_ratio,
+        interval_null_reason,
+        coalesce(runs, 0) as runs,
+        coalesce(excluded_runs, 0) as excluded_runs,
+        finding_verdict,
+        case
+            when own_lower is not null
+                then finding_verdict = verdict_lower and finding_verdict = verdict_upper and not holds_a_band
+        end as is_verdict_of_interval,
+        case
+            when own_value is not null then null
+            when unmapped_reason is not null then unmapped_reason
+            else 'no configuration of another study has what the words say'
+        end as not_answered_reason
+    from judged
+)
+
+select * from final

@@ -1,0 +1,1 @@
+"""A mixed model of runs: cells of crossed factors as fixed effects, blocks as random ones."""
