@@ -1,9 +1,10 @@
 //! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream`, `rtp_interval`, `call_flow`,
-//! `rtcp_report` and packet.
+//! `rtcp_report`, packet and `capture_link`.
 
 use arrow_array::RecordBatch;
 
 use crate::call::batch::{self as call_batch, CallRow, MediaFound, ReportRow, RtpIntervalRow};
+use crate::capture::link_batch;
 use crate::capture::packet_batch::{self, PacketRow};
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
@@ -74,6 +75,7 @@ pub struct CaptureDecoder {
     reports: Vec<ReportRow>,
     packets: Vec<PacketRow>,
     records_seen: i64,
+    links_given: bool,
 }
 
 impl CaptureDecoder {
@@ -113,6 +115,7 @@ impl CaptureDecoder {
             reports: Vec::new(),
             packets: Vec::new(),
             records_seen: 0,
+            links_given: false,
         })
     }
 
@@ -201,6 +204,13 @@ impl CaptureDecoder {
             if due(self.reports.len(), rows) {
                 let batch: Vec<_> = self.reports.drain(..rows.min(self.reports.len())).collect();
                 return Ok(Some(("rtcp_report", call_batch::reports(&batch)?)));
+            }
+            if last && !self.links_given {
+                self.links_given = true;
+                if self.recording.summary().records_read > 0 {
+                    let links: Vec<_> = self.recording.link_records.iter().collect();
+                    return Ok(Some(("capture_link", link_batch::links(&links)?)));
+                }
             }
             if last {
                 return Ok(None);
@@ -332,7 +342,8 @@ mod tests {
                 ("flow", 2),
                 ("flow_interval", 40),
                 ("rtp_stream", 1),
-                ("rtp_interval", 1)
+                ("rtp_interval", 1),
+                ("capture_link", 1)
             ]
         );
         assert_eq!(summary.records_read, 40);
