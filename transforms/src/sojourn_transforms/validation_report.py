@@ -40,8 +40,8 @@ recording as the time without a queue. A link needs time for a packet's own bits
 does not, because it lets a packet pass at once if it is full. The manifests say that these bottlenecks are token
 buckets of one full-size frame, so no time on the link is taken off, and what is left is the bucket's
 wait, which the log has too. Without that word in the manifest, the minimum would be too low by up to the time of a
-full-size frame (12.1 and 3.0 ms); `run_capture_pair` states that bound as `delay_floor_low_by_at_most_ns`. The few packets
-that differ waited between the points, but not in the queue."""
+full-size frame (12.1 and 3.0 ms); `run_capture_pair` states that bound as `delay_floor_low_by_at_most_ns`. The few
+packets that differ waited between the points, but not in the queue."""
 
 _NOT_CAPTURED = """\
 These packets are pings before the run and ARP frames, which pass the bottleneck and are in no capture. The log

@@ -426,7 +426,7 @@ CAPTURE_LINK = Table(
         Column(
             "link_type_name",
             STRING,
-            "name of the number in that registry, in small letters; null if it is not one of those that Sojourn can name",
+            "name of the number in that registry, in small letters; null if Sojourn has none for it",
         ),
         Column("records", INT64, "whole records of that link type, refused ones too", nullable=False),
     ),

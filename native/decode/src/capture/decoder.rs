@@ -63,7 +63,8 @@ pub struct CaptureDecoder {
     recording: RecordingReader,
     layers: LayerDecoder,
     table: FlowTable,
-    flows: Vec<Flow>,
+    #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
+    flows: Vec<Box<Flow>>,
     intervals: Vec<IntervalRow>,
     rtp: Vec<RtpRow>,
     ecn: Vec<EcnRow>,
@@ -157,10 +158,11 @@ impl CaptureDecoder {
                 self.flows = self.table.take_ended();
             }
             if !self.flows.is_empty() {
-                let batch: Vec<_> = self.flows.drain(..flow_rows.min(self.flows.len())).collect();
+                let later = self.flows.split_off(flow_rows.min(self.flows.len()));
+                let batch = std::mem::replace(&mut self.flows, later);
                 let flows = flow_batch::flows(&batch)?;
                 for flow in batch {
-                    self.take_rows(flow);
+                    self.take_rows(*flow);
                 }
                 return Ok(Some(("flow", flows)));
             }
@@ -268,17 +270,18 @@ impl CaptureDecoder {
                         None => self.layers.decode(&captured),
                         Some(reason) => Err(reason),
                     };
-                    match decoded {
+                    // By reference: to take the result apart is to copy the packet.
+                    match &decoded {
                         Ok(packet) => {
                             summary.records_read += 1;
-                            let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
+                            let placement = self.table.packet(packet, captured.time_ns, captured.wire_bytes);
                             if self.options.packets {
                                 let (time_ns, wire_bytes) = (captured.time_ns, captured.wire_bytes);
                                 self.packets
-                                    .push(PacketRow::new(index, time_ns, wire_bytes, &packet, placement));
+                                    .push(PacketRow::new(index, time_ns, wire_bytes, packet, placement));
                             }
                         }
-                        Err(reason) => summary.refuse(reason),
+                        Err(reason) => summary.refuse(*reason),
                     }
                 }
                 Ok(None) => return self.end_file(None),

@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 
+use crate::output::address_text::AddressText;
 use crate::output::columns::Columns;
 use crate::output::fault::Fault;
 use crate::output::units::microseconds;
@@ -19,7 +20,7 @@ fn ends<R>(columns: &mut Columns<'_, R>, flow: impl Fn(&R) -> &DirectedFlow) {
         |source: bool, row: &DirectedFlow| -> Endpoint { if source { row.source } else { row.destination } };
     for (prefix, source) in [("source", true), ("destination", false)] {
         columns.optional_string(format!("{prefix}_address"), |row| {
-            Some(end(source, flow(row)).address.to_string())
+            Some(AddressText::of(end(source, flow(row)).address))
         });
         columns.optional_int32(format!("{prefix}_port"), |row| {
             has_ports(flow(row).protocol).then(|| i32::from(end(source, flow(row)).port))

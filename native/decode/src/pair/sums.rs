@@ -151,7 +151,10 @@ mod tests {
             assert_eq!(sums.delay_floor_ns, Some(25 * MS - floor_bytes * 8000));
             sums.floor_wire_bytes = 1514;
             assert_eq!(sums.floor_low_by_at_most_ns(), Some(low_by_at_most_ns));
-            assert_eq!(packets.map(|packet| sums.queuing_delay_ns(&packet).unwrap()), delays);
+            assert_eq!(
+                packets.map(|packet| sums.queuing_delay_ns(&packet).unwrap()),
+                delays
+            );
         }
     }
 

@@ -19,7 +19,7 @@ from sojourn_ingest.formats.interface import Context, Facts, InputError, Pair, R
 
 @dataclass(frozen=True)
 class CapturePair(Pair):
-    """The two captures of one run, each in one file or several, the rate of the bottleneck between them, and its burst."""
+    """The two captures of one run, each in one file or several; rate and burst of the bottleneck between them."""
 
     study_id: str
     run_id: str
