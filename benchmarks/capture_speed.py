@@ -264,7 +264,7 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
             packets = pool.apply(write, (capture, size))
         part_packets = first_packets(capture, part, TSHARK_PACKETS)
         first_packets(capture, tiny, 1)
-        commands = {
+        commands: dict[str, tuple[Callable[[Path], list[str]], Path, int]] = {
             "sojourn": (
                 lambda path: [sys.executable, "-c", SOJOURN, str(path), str(folder / "lake")],
                 capture,
