@@ -260,7 +260,7 @@ bench-capture: setup ## Captures: decoder against tcptrace, NFStream and tshark 
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python \
-		$(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 )))
+		--testbed $(SOJOURN_SHARED)/data/testbed $(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 )))
 
 .PHONY: bench-queue
 bench-queue: setup ## Queue logs of 10 million events (EVENTS), binary and text (10 minutes, 2 GB of disk)

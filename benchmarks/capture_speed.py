@@ -1,23 +1,29 @@
 """Speed of the capture decoder against tcptrace, NFStream and tshark, in CPU seconds per packet, from one run.
 
 Two captures are generated, both at snaplen 96: 2 million packets of 32 long TCP connections, and 1 million short
-connections of 4 packets. Every tool runs as a process of its own; its CPU time is user and system time of
-the process and its children, less that of the same command on a capture of one packet (interpreters and tables
-that are loaded once). Sojourn's time includes writing the Parquet files. tshark reads the first part only, since
-its time and memory grow beyond patience; figures are per packet.
+connections of 4 packets. A third is the mix: the testbed's captures joined, two thirds TCP, one third RTP over UDP,
+those before the bottleneck first and those after it a day later, so that no packet is a copy. Every tool runs as a
+process of its own; its CPU time is user and system time of the process and its children, less that of the same
+command on a capture of one packet (interpreters and tables that are loaded once). Sojourn's time includes writing the
+Parquet files. tshark reads the first part only, since its time and memory grow beyond patience; figures are per
+packet.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import multiprocessing
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +36,7 @@ LONG_FLOWS = 32
 SHORT_FLOWS = 1_000_000
 PACKETS_OF_A_SHORT_FLOW = 4
 HEADER_BYTES = 14 + 20 + 32
+NANOSECOND_MAGIC = 0xA1B23C4D
 
 RECORD = np.dtype(
     [
@@ -133,14 +140,49 @@ def short_flows(path: Path, flows: int = SHORT_FLOWS) -> int:
     return len(times)
 
 
+def mix(path: Path, testbed: Path) -> int:
+    """Join the captures of the testbed's runs, in the order of time."""
+    packets = 0
+    with path.open("wb") as handle:
+        handle.write(struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, SNAP_BYTES, 1))
+        folders = [folder for folder in testbed.iterdir() if (folder / "manifest.json").exists()]
+        for day, name in enumerate(("before.pcap", "after.pcap")):
+            runs = [_plain(folder / name) for folder in folders]
+            for content in sorted(runs, key=lambda run: struct.unpack("<II", run[24:32])):
+                packets += _shifted(handle, content, day * 86_400)
+    return packets
+
+
+def _plain(path: Path) -> bytes:
+    if path.exists():
+        return path.read_bytes()
+    return gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes())
+
+
+def _shifted(handle: BinaryIO, content: bytes, seconds: int) -> int:
+    """Write the records of a little-endian nanosecond capture, so much later; return how many."""
+    if int.from_bytes(content[:4], "little") != NANOSECOND_MAGIC:
+        raise SystemExit("a capture of the testbed is not a nanosecond pcap in little-endian order")
+    records = bytearray(content[24:])
+    place = count = 0
+    while place < len(records):
+        (time_s,) = struct.unpack_from("<I", records, place)
+        struct.pack_into("<I", records, place, time_s + seconds)
+        place += 16 + int(struct.unpack_from("<I", records, place + 8)[0])
+        count += 1
+    handle.write(records)
+    return count
+
+
 def first_packets(source: Path, target: Path, packets: int) -> int:
-    """Copy the first packets of a generated capture."""
-    whole = (source.stat().st_size - 24) // RECORD.itemsize
-    packets = min(packets, whole)
+    """Copy the first packets of a little-endian capture; return how many there are."""
     with source.open("rb") as handle, target.open("wb") as part:
         part.write(handle.read(24))
-        for start in range(0, packets, 10_000):
-            part.write(handle.read(min(10_000, packets - start) * RECORD.itemsize))
+        for count in range(packets):
+            header = handle.read(16)
+            if len(header) < 16:
+                return count
+            part.write(header + handle.read(int.from_bytes(header[8:12], "little")))
     return packets
 
 
@@ -197,6 +239,7 @@ def main() -> None:
     parser.add_argument("--nfstream-python", required=True, help="Python of an environment that has NFStream")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--long-packets", type=int, default=LONG_PACKETS, help="packets of the long connections")
+    parser.add_argument("--testbed", type=Path, help="folder of the testbed's runs, for the mix; without it, no mix")
     parser.add_argument("--short-flows", type=int, default=SHORT_FLOWS, help="short connections, of 4 packets each")
     options = parser.parse_args()
     for tool in ("tcptrace", "tshark"):
@@ -208,17 +251,20 @@ def main() -> None:
 
 def _measure(folder: Path, options: argparse.Namespace) -> None:
     results = Results("capture")
-    for title, write, size in (
+    captures: list[tuple[str, Callable[[Path, Any], int], Any]] = [
         (f"packets of {LONG_FLOWS} long connections", long_flows, options.long_packets),
         (f"packets of {options.short_flows:,} short connections", short_flows, options.short_flows),
-    ):
+    ]
+    if options.testbed is not None:
+        captures.append(("packets of the mix", mix, options.testbed))
+    for title, write, size in captures:
         capture, part, tiny = folder / "whole.pcap", folder / "part.pcap", folder / "tiny.pcap"
         # In a process of its own: a child begins with the peak memory of the process that starts it.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             packets = pool.apply(write, (capture, size))
         part_packets = first_packets(capture, part, TSHARK_PACKETS)
         first_packets(capture, tiny, 1)
-        commands = {
+        commands: dict[str, tuple[Callable[[Path], list[str]], Path, int]] = {
             "sojourn": (
                 lambda path: [sys.executable, "-c", SOJOURN, str(path), str(folder / "lake")],
                 capture,

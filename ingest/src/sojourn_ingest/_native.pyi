@@ -117,7 +117,8 @@ class PairDecoder:
     """Iterator over ``(table, batch)`` of two captures of one run, before and after the bottleneck.
 
     Tables are packet_pair, flow_pair and capture_pair, with plain addresses and without provenance, study and
-    run. ``rate_bps`` is the bottleneck's rate. Each capture may be continued in several files, in the order of time.
+    run. ``rate_bps`` is the bottleneck's rate, ``burst_bytes`` what it lets pass at once (None: not known). Each
+    capture may be continued in several files, in the order of time.
     The captures are read twice, with the first batch. Construction raises as that of CaptureDecoder does.
     """
 
@@ -127,6 +128,7 @@ class PairDecoder:
         after: str,
         *,
         rate_bps: int,
+        burst_bytes: int | None = None,
         before_continued: Sequence[str] = (),
         after_continued: Sequence[str] = (),
         batch_rows: int = 65536,

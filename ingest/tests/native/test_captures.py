@@ -43,6 +43,45 @@ def test_every_form_of_pcap_gives_the_same_facts(
     assert (summary.records_read, summary.refused, summary.fault) == (2, {"arp": 1}, None)
 
 
+def interfaces(link_types: list[int], packets: list[tuple[int, bytes]]) -> bytes:
+    """Return a pcapng with an interface of each link type, and packets of these interfaces."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        length = struct.pack("<I", 12 + len(body))
+        return struct.pack("<I", kind) + length + body + length
+
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    section += b"".join(block(1, struct.pack("<HHI", number, 0, 0)) for number in link_types)
+    for interface, frame in packets:
+        section += block(6, struct.pack("<IIIII", interface, 0, 1, len(frame), len(frame)) + frame)
+    return section
+
+
+def test_records_are_counted_by_link_type_with_its_number_and_name(capture_path: Path) -> None:
+    ethernet, raw = ipv4_tcp_frame(1, 100), ipv4_tcp_frame(101, 100)[14:]
+    capture_path.write_bytes(pcap([ethernet, arp_frame()]))
+    assert decode(_native.CaptureDecoder(str(capture_path)))["capture_link"] == [
+        {"link_type": 1, "link_type_name": "ethernet", "records": 2}
+    ]
+    # A number is kept as the file has it: 101 and 228 are one link layer. An interface without packets is none of it.
+    first = interfaces([1, 228, 113], [(1, raw), (0, ethernet), (1, raw)])
+    second = interfaces([101, 400], [(0, raw), (1, raw), (1, raw)])
+    capture_path.write_bytes(first + second)
+    decoder = _native.CaptureDecoder(str(capture_path))
+    assert decode(decoder)["capture_link"] == [
+        {"link_type": 1, "link_type_name": "ethernet", "records": 1},
+        {"link_type": 101, "link_type_name": "raw", "records": 1},
+        {"link_type": 228, "link_type_name": "ipv4", "records": 2},
+        {"link_type": 400, "link_type_name": None, "records": 2},
+    ]
+    assert decoder.summary().refused == {"link_type_400": 2}
+    continued = capture_path.with_name("continued.pcap")
+    continued.write_bytes(pcap([raw], link_type=101))
+    both = _native.CaptureDecoder(str(capture_path), continued=[str(continued)])
+    assert decode(both)["capture_link"][1] == {"link_type": 101, "link_type_name": "raw", "records": 2}
+
+
 def test_a_cut_capture_keeps_the_packets_before_the_cut(capture_path: Path) -> None:
     content = pcap([ipv4_tcp_frame(1, 100), ipv4_tcp_frame(101, 100)])
     capture_path.write_bytes(content[:-10])

@@ -86,6 +86,7 @@ def test_batches_have_the_declared_columns(runs: list[Run]) -> None:
             assert given == declared_fields(name)
             seen.add(name)
     assert seen == {
+        "capture_link",
         "flow",
         "flow_interval",
         "rtp_stream",

@@ -233,6 +233,7 @@ def test_the_captures_of_a_run_are_paired_once(tmp_path: Path, sample: Path) -> 
     counted = json.loads((run / "manifest.json").read_text())["check"]["counts"]
     assert pair["dropped_packets"] == counted["tc_dropped"] > 100
     assert pair["sent_packets"] == len(rows(tmp_path, "packet_pair"))
+    assert (pair["shaper_burst_bytes"], pair["delay_floor_low_by_at_most_ns"]) == (1514, 0)
     assert {row["source_hash"] for row in rows(tmp_path, "flow_pair")} == {pair["source_hash"]}
     again = ingest(tmp_path, run)
     assert {attempt.disposition for attempt in again.values()} == {"unchanged"}

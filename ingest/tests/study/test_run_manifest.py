@@ -45,6 +45,8 @@ def test_sample_run(sample: Path) -> None:
     assert run["queue_size_bdp"] == 10.0
     assert run["window_end_ns"] - run["window_start_ns"] == 10 * 10**9  # type: ignore[operator]
     assert [row["role"] for row in tables["run_flow"]] == ["tcp", "app"]
+    (shaper,) = tables["run_shaper"]
+    assert (shaper["shaper"], shaper["shaper_burst_bytes"]) == ("tbf", 1514)
     assert {row["measurement"] for row in tables["run_source"]} == {
         "capture_before", "capture_after", "queue_log", "queue_counters", "tcp_polls", "iperf3", "ping",
     }  # fmt: skip

@@ -8,11 +8,33 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
+descriptions as (
+    select * from {{ ref('int_run_description_choice') }}
+    where is_chosen
+),
+
+given_shapers as (
+    select * from {{ ref('stg_lake__run_shaper') }}
+),
+
 captures as (
     select * from {{ ref('int_run_source_usable') }}
     where
         is_usable
         and measurement in ('capture_before', 'capture_after')
+),
+
+shapers as (
+    select
+        given_shapers.study_id,
+        given_shapers.run_id,
+        given_shapers.shaper_burst_bytes
+    from given_shapers
+    inner join descriptions
+        on
+            given_shapers.study_id = descriptions.study_id
+            and given_shapers.run_id = descriptions.run_id
+            and given_shapers.source_hash = descriptions.source_hash
 ),
 
 before as (
@@ -51,6 +73,8 @@ final as (
         pairs.queuing_delay_avg_us,
         pairs.queuing_delay_max_us,
         pairs.delay_floor_ns,
+        pairs.delay_floor_low_by_at_most_ns,
+        pairs.shaper_burst_bytes,
         pairs.clock_offset_ns,
         pairs.clock_drift_ppm,
         pairs.clock_residual_ns
@@ -70,6 +94,11 @@ final as (
             pairs.study_id = after.study_id
             and pairs.run_id = after.run_id
             and pairs.after_hash = after.measurement_hash
+    left join shapers
+        on
+            pairs.study_id = shapers.study_id
+            and pairs.run_id = shapers.run_id
+    where coalesce(pairs.shaper_burst_bytes, -1) = coalesce(shapers.shaper_burst_bytes, -1)
 )
 
 select * from final

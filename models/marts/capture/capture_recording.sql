@@ -4,6 +4,10 @@ recordings as (
     select * from {{ ref('int_capture_recording') }}
 ),
 
+links as (
+    select * from {{ ref('int_capture_link') }}
+),
+
 totals as (
     select * from {{ ref('int_capture_total') }}
 ),
@@ -20,6 +24,9 @@ final as (
         recordings.reason,
         recordings.compression,
         recordings.size_bytes,
+        links.link_type,
+        links.link_type_name,
+        coalesce(links.link_types, 0) as link_types,
         {{ utc_date('totals.first_packet_ns') }} as start_date,
         totals.first_packet_ns,
         totals.last_packet_ns,
@@ -34,6 +41,7 @@ final as (
         recordings.refused_by_reason
     from recordings
     left join totals on recordings.source_hash = totals.source_hash
+    left join links on recordings.source_hash = links.source_hash
 )
 
 select * from final

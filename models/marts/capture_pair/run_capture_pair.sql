@@ -30,6 +30,8 @@ final as (
         pairs.queuing_delay_avg_us / 1000 as one_way_queuing_delay_mean_ms,
         cast(pairs.queuing_delay_max_us as double) / 1000 as one_way_queuing_delay_max_ms,
         pairs.delay_floor_ns,
+        pairs.shaper_burst_bytes,
+        pairs.delay_floor_low_by_at_most_ns,
         pairs.clock_offset_ns,
         pairs.clock_drift_ppm,
         pairs.clock_residual_ns,

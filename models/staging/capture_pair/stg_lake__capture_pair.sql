@@ -13,6 +13,7 @@ final as (
         before_hash,
         after_hash,
         bandwidth_bps,
+        shaper_burst_bytes,
         before_packets,
         after_packets,
         sent_packets,
@@ -25,6 +26,7 @@ final as (
         queuing_delay_max_us,
         reverse_matched_packets,
         delay_floor_ns,
+        delay_floor_low_by_at_most_ns,
         clock_offset_ns,
         clock_drift_ppm,
         clock_residual_ns

@@ -16,12 +16,14 @@ pub(crate) struct PairDecoder(Locked<sojourn_decode::PairDecoder>);
 #[pymethods]
 impl PairDecoder {
     #[new]
-    #[pyo3(signature = (before, after, *, rate_bps, before_continued = vec![], after_continued = vec![], batch_rows = 65536))]
+    #[pyo3(signature = (before, after, *, rate_bps, burst_bytes = None, before_continued = vec![], after_continued = vec![], batch_rows = 65536))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
     fn new(
         py: Python<'_>,
         before: PathBuf,
         after: PathBuf,
         rate_bps: i64,
+        burst_bytes: Option<u32>,
         before_continued: Vec<PathBuf>,
         after_continued: Vec<PathBuf>,
         batch_rows: usize,
@@ -30,6 +32,7 @@ impl PairDecoder {
         require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
         let options = sojourn_decode::PairOptions {
             batch_rows,
+            burst_bytes,
             ..sojourn_decode::PairOptions::of_rate(rate_bps)
         };
         let (before, after) = (inputs(before, before_continued), inputs(after, after_continued));

@@ -35,13 +35,13 @@ The same packet in the queue log and in the captures before and after the bottle
 captures less sojourn time in the log, in ms. Every packet that both saw enter and leave counts once."""
 
 _WHY_NOT_EQUAL = """\
-The captures cannot see the queue: they see the time from point to point. From it they take the packet's own
-time on the link, and the minimum of that remainder over the recording. But a token bucket takes no time for
-a packet that finds it full, so the minimum is too small by the time of the largest packet that found it full, and a
-smaller packet appears late by the difference of the two sizes (a larger one early): 314 bytes are 2.5 ms at 1 Mbit/s
-and 0.6 ms at 4 Mbit/s. The differences are therefore steps of packet sizes, not noise, and less than a
-full-size frame (12.1 and 3.0 ms). The few packets beyond a frame waited between the points, but not in the
-queue."""
+The captures cannot see the queue: they see the time from point to point, and take the minimum of it over the
+recording as the time without a queue. A link needs time for a packet's own bits, which is no queuing; a token bucket
+does not, because it lets a packet pass at once if it is full. The manifests say that these bottlenecks are token
+buckets of one full-size frame, so no time on the link is taken off, and what is left is the bucket's
+wait, which the log has too. Without that word in the manifest, the minimum would be too low by up to the time of a
+full-size frame (12.1 and 3.0 ms); `run_capture_pair` states that bound as `delay_floor_low_by_at_most_ns`. The few
+packets that differ waited between the points, but not in the queue."""
 
 _NOT_CAPTURED = """\
 These packets are pings before the run and ARP frames, which pass the bottleneck and are in no capture. The log

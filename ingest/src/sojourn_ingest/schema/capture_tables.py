@@ -1,4 +1,4 @@
-"""Tables of packet captures: flows, intervals, packets, RTP streams."""
+"""Tables of packet captures: link types, flows, intervals, packets, RTP streams."""
 
 from __future__ import annotations
 
@@ -409,7 +409,31 @@ RTP_STREAM = Table(
     ),
 )
 
+CAPTURE_LINK = Table(
+    "capture_link",
+    "capture decoder",
+    "one link type of the packets of one recording",
+    ("source_hash", "link_type"),
+    (
+        *PROVENANCE,
+        Column(
+            "link_type",
+            INT32,
+            "number of the link type in the file",
+            nullable=False,
+            source="tcpdump.org/linktypes.html",
+        ),
+        Column(
+            "link_type_name",
+            STRING,
+            "name of the number in that registry, in small letters; null if Sojourn has none for it",
+        ),
+        Column("records", INT64, "whole records of that link type, refused ones too", nullable=False),
+    ),
+)
+
 TABLES = (
+    CAPTURE_LINK,
     FLOW,
     FLOW_INTERVAL,
     PACKET,

@@ -42,7 +42,7 @@ CAPTURE_PAIR = Table(
         Column(
             "source_hash",
             STRING,
-            "SHA-256 over the hashes of the two captures and the rate, the facts' origin",
+            "SHA-256 over the hashes of the two captures, the rate and the burst, the facts' origin",
             nullable=False,
         ),
         PROVENANCE[1],
@@ -52,6 +52,13 @@ CAPTURE_PAIR = Table(
         Column("after_hash", STRING, "source_hash of the capture after the bottleneck", nullable=False),
         Column(
             "bandwidth_bps", INT64, "bottleneck rate from which serialisation was computed", "bit/s", nullable=False
+        ),
+        Column(
+            "shaper_burst_bytes",
+            INT64,
+            "what the bottleneck lets pass at once (token bucket), as the manifest says: so much of a packet takes no "
+            "serialisation time; null if it does not say, then the whole packet does",
+            "bytes",
         ),
         Column("before_packets", INT64, "packets decoded in the first capture, both ways", nullable=False),
         Column("after_packets", INT64, "packets decoded in the second capture, both ways", nullable=False),
@@ -66,6 +73,13 @@ CAPTURE_PAIR = Table(
             "delay_floor_ns",
             INT64,
             "minimum time from point to point less serialisation, clocks' offset included; queuing delay is the excess",
+            "ns",
+        ),
+        Column(
+            "delay_floor_low_by_at_most_ns",
+            INT64,
+            "serialisation time of the packet with the floor: by so much the floor is too low, and queuing delays too "
+            "high, if the bottleneck let that packet pass at once, as a full token bucket does",
             "ns",
         ),
         Column(
@@ -124,8 +138,8 @@ PACKET_PAIR = Table(
         Column(
             "queuing_delay_ns",
             INT64,
-            "time from point to point, less serialisation at the bottleneck rate, less the minimum of that over the "
-            "recording; null unless delivered",
+            "time from point to point, less serialisation at the bottleneck rate of what is beyond its burst, less the "
+            "minimum of that over the recording; null unless delivered",
             "ns",
         ),
         Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),

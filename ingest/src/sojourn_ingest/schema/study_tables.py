@@ -177,6 +177,20 @@ RUN_EXCLUSION = Table(
     ),
 )
 
+RUN_SHAPER = Table(
+    "run_shaper",
+    "manifest reader",
+    "the shaper that sets the rate of one run's bottleneck",
+    ("study_id", "run_id"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("shaper", STRING, "kernel name of the shaper (tbf, htb, cake); null: not said"),
+        Column("shaper_burst_bytes", INT64, "what its full token bucket lets pass at once; null: not said", "bytes"),
+    ),
+)
+
 RUN_FLOW = Table(
     "run_flow",
     "manifest reader",
@@ -325,6 +339,7 @@ TABLES = (
     BANDWIDTH_STEP,
     RUN,
     RUN_EXCLUSION,
+    RUN_SHAPER,
     RUN_FLOW,
     RUN_SOURCE,
     RUN_MEASUREMENT,

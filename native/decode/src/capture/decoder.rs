@@ -1,9 +1,10 @@
 //! From the capture files of one recording to the tables flow, `flow_interval`, `rtp_stream`, `rtp_interval`, `call_flow`,
-//! `rtcp_report` and packet.
+//! `rtcp_report`, packet and `capture_link`.
 
 use arrow_array::RecordBatch;
 
 use crate::call::batch::{self as call_batch, CallRow, MediaFound, ReportRow, RtpIntervalRow};
+use crate::capture::link_batch;
 use crate::capture::packet_batch::{self, PacketRow};
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::flow::batch::{self as flow_batch, IntervalRow, RtpRow};
@@ -62,7 +63,8 @@ pub struct CaptureDecoder {
     recording: RecordingReader,
     layers: LayerDecoder,
     table: FlowTable,
-    flows: Vec<Flow>,
+    #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
+    flows: Vec<Box<Flow>>,
     intervals: Vec<IntervalRow>,
     rtp: Vec<RtpRow>,
     ecn: Vec<EcnRow>,
@@ -74,6 +76,7 @@ pub struct CaptureDecoder {
     reports: Vec<ReportRow>,
     packets: Vec<PacketRow>,
     records_seen: i64,
+    links_given: bool,
 }
 
 impl CaptureDecoder {
@@ -113,6 +116,7 @@ impl CaptureDecoder {
             reports: Vec::new(),
             packets: Vec::new(),
             records_seen: 0,
+            links_given: false,
         })
     }
 
@@ -154,10 +158,11 @@ impl CaptureDecoder {
                 self.flows = self.table.take_ended();
             }
             if !self.flows.is_empty() {
-                let batch: Vec<_> = self.flows.drain(..flow_rows.min(self.flows.len())).collect();
+                let later = self.flows.split_off(flow_rows.min(self.flows.len()));
+                let batch = std::mem::replace(&mut self.flows, later);
                 let flows = flow_batch::flows(&batch)?;
                 for flow in batch {
-                    self.take_rows(flow);
+                    self.take_rows(*flow);
                 }
                 return Ok(Some(("flow", flows)));
             }
@@ -201,6 +206,13 @@ impl CaptureDecoder {
             if due(self.reports.len(), rows) {
                 let batch: Vec<_> = self.reports.drain(..rows.min(self.reports.len())).collect();
                 return Ok(Some(("rtcp_report", call_batch::reports(&batch)?)));
+            }
+            if last && !self.links_given {
+                self.links_given = true;
+                if self.recording.summary().records_read > 0 {
+                    let links: Vec<_> = self.recording.link_records.iter().collect();
+                    return Ok(Some(("capture_link", link_batch::links(&links)?)));
+                }
             }
             if last {
                 return Ok(None);
@@ -258,17 +270,18 @@ impl CaptureDecoder {
                         None => self.layers.decode(&captured),
                         Some(reason) => Err(reason),
                     };
-                    match decoded {
+                    // By reference: to take the result apart is to copy the packet.
+                    match &decoded {
                         Ok(packet) => {
                             summary.records_read += 1;
-                            let placement = self.table.packet(&packet, captured.time_ns, captured.wire_bytes);
+                            let placement = self.table.packet(packet, captured.time_ns, captured.wire_bytes);
                             if self.options.packets {
                                 let (time_ns, wire_bytes) = (captured.time_ns, captured.wire_bytes);
                                 self.packets
-                                    .push(PacketRow::new(index, time_ns, wire_bytes, &packet, placement));
+                                    .push(PacketRow::new(index, time_ns, wire_bytes, packet, placement));
                             }
                         }
-                        Err(reason) => summary.refuse(reason),
+                        Err(reason) => summary.refuse(*reason),
                     }
                 }
                 Ok(None) => return self.end_file(None),
@@ -332,7 +345,8 @@ mod tests {
                 ("flow", 2),
                 ("flow_interval", 40),
                 ("rtp_stream", 1),
-                ("rtp_interval", 1)
+                ("rtp_interval", 1),
+                ("capture_link", 1)
             ]
         );
         assert_eq!(summary.records_read, 40);

@@ -1,6 +1,7 @@
 //! Captures: pcap and pcapng, recordings in several files, and their decoder.
 
 pub(crate) mod decoder;
+pub(crate) mod link_batch;
 pub(crate) mod packet_batch;
 pub(crate) mod pcap;
 pub(crate) mod pcapng;

@@ -19,6 +19,8 @@ const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 pub(crate) struct PcapReader {
     source: PlainReader,
     link: LinkType,
+    link_number: u32,
+    records: u64,
     big_endian: bool,
     fraction_ns: i64,
     record_header_bytes: usize,
@@ -45,6 +47,8 @@ impl PcapReader {
         let link_number = header.network.0.cast_unsigned() & LINK_TYPE_MASK;
         let reader = Self {
             link: LinkType::from_number(link_number),
+            link_number,
+            records: 0,
             big_endian: header.is_bigendian(),
             fraction_ns: if header.is_nanosecond_precision() { 1 } else { 1000 },
             record_header_bytes: if header.is_modified_format() { 24 } else { 16 },
@@ -65,6 +69,11 @@ impl PcapReader {
     /// The link type of all packets.
     pub(crate) fn link(&self) -> LinkType {
         self.link
+    }
+
+    /// Number of the link type, and how many records had been read.
+    pub(crate) fn link_records(&self) -> (u32, u64) {
+        (self.link_number, self.records)
     }
 
     /// The next packet, `None` at the end of the file.
@@ -128,6 +137,7 @@ impl PcapReader {
             ));
         }
         self.held_bytes = record_bytes;
+        self.records += 1;
         let fraction_ns = i64::from(fraction) * self.fraction_ns;
         let frame = self
             .source

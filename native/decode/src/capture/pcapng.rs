@@ -32,6 +32,7 @@ const NANOSECONDS: u128 = 1_000_000_000;
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: LinkType,
+    link_number: u32,
     snap_bytes: u32,
     units_per_second: u64,
     offset_s: i64,
@@ -63,6 +64,8 @@ pub(crate) struct PcapngReader {
     source: PlainReader,
     big_endian: bool,
     interfaces: Vec<Interface>,
+    /// Packets of each link type so far, in the order of their first ones; there are few.
+    link_records: Vec<(u32, u64)>,
     /// Simple packet blocks carry no time; they get that of the packet before.
     last_ns: i64,
     /// The block handed out last still occupies the buffer; it is given up on the next call.
@@ -85,6 +88,7 @@ impl PcapngReader {
             source,
             big_endian: false,
             interfaces: Vec::new(),
+            link_records: Vec::new(),
             last_ns: 0,
             held_bytes: 0,
         };
@@ -98,6 +102,22 @@ impl PcapngReader {
     /// The link types of the section's interfaces.
     pub(crate) fn links(&self) -> Vec<LinkType> {
         self.interfaces.iter().map(|interface| interface.link).collect()
+    }
+
+    /// Numbers of the packets' link types in all sections, and how many packets of each had been read.
+    pub(crate) fn link_records(&self) -> &[(u32, u64)] {
+        &self.link_records
+    }
+
+    fn count(&mut self, link_number: u32) {
+        match self
+            .link_records
+            .iter_mut()
+            .find(|(number, _)| *number == link_number)
+        {
+            Some((_, records)) => *records += 1,
+            None => self.link_records.push((link_number, 1)),
+        }
     }
 
     fn ends_in(&self, layer: &str, needed: usize, available: usize, offset: u64) -> Fault {
@@ -176,6 +196,7 @@ impl PcapngReader {
                 _ => continue,
             };
             self.last_ns = packet.time_ns;
+            self.count(packet.interface.link_number);
             let frame = self
                 .source
                 .available()
@@ -236,8 +257,10 @@ impl PcapngReader {
     fn interface(&mut self, block_bytes: usize) -> Result<(), &'static str> {
         const CUT: &str = "interface description: shorter than its fixed fields";
         let block = self.source.available().get(..block_bytes).unwrap_or_default();
+        let link_number = u32::from(self.short_field(block, 8).ok_or(CUT)?);
         let mut interface = Interface {
-            link: LinkType::from_number(u32::from(self.short_field(block, 8).ok_or(CUT)?)),
+            link: LinkType::from_number(link_number),
+            link_number,
             snap_bytes: self.field(block, 12).ok_or(CUT)?,
             units_per_second: 1_000_000,
             offset_s: 0,

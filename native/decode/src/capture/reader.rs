@@ -88,6 +88,14 @@ impl CaptureReader {
         }
     }
 
+    /// Numbers of the link types that its packets had so far, and how many packets of each.
+    pub(crate) fn link_records(&self) -> Vec<(u32, u64)> {
+        match self {
+            Self::Pcap(reader) => vec![reader.link_records()],
+            Self::Pcapng(reader) => reader.link_records().to_vec(),
+        }
+    }
+
     /// The next packet, `None` at the end of the file.
     pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
         match self {

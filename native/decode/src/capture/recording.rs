@@ -1,5 +1,6 @@
 //! A recording: the packets of one capture file, or of several that follow one another in time.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::capture::reader::CaptureReader;
@@ -32,6 +33,8 @@ pub(crate) struct RecordingReader {
     pub(crate) file: Option<CaptureReader>,
     /// Files that were begun, that which is being read last.
     pub(crate) summaries: Vec<Summary>,
+    /// Packets by number of their link type, of the files that have ended.
+    pub(crate) link_records: BTreeMap<u32, u64>,
     /// Files to come, the next one last.
     coming: Vec<CaptureInput>,
 }
@@ -49,6 +52,7 @@ impl RecordingReader {
         Ok(Self {
             file: Some(first.open()?),
             summaries: vec![Summary::default()],
+            link_records: BTreeMap::new(),
             coming: later.iter().rev().cloned().collect(),
         })
     }
@@ -65,6 +69,9 @@ impl RecordingReader {
             {
                 summary.fail(fault);
             }
+        }
+        for (number, records) in self.file.iter().flat_map(CaptureReader::link_records) {
+            *self.link_records.entry(number).or_default() += records;
         }
         self.file = None;
         while let Some(input) = self.coming.pop() {

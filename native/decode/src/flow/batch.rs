@@ -6,6 +6,7 @@ use crate::flow::ecn::negotiation::Mode;
 use crate::flow::interval::Interval;
 use crate::flow::record::Flow;
 use crate::flow::tcp::direction::TcpDirection;
+use crate::output::address_text::AddressText;
 use crate::output::columns::Columns;
 use crate::output::fault::Fault;
 use crate::output::units::microseconds;
@@ -32,17 +33,17 @@ pub(crate) struct RtpRow {
     pub(crate) stream: RtpStream,
 }
 
-pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
+pub(crate) fn flows(rows: &[Box<Flow>]) -> Result<RecordBatch, Fault> {
     let mut columns = Columns::over(rows);
     columns.int64("flow_id", |flow| flow.id);
-    columns.int8("ip_version", Flow::ip_version);
-    columns.string("protocol", |flow| protocol_name(flow.protocol));
+    columns.int8("ip_version", |flow| flow.ip_version());
+    columns.name("protocol", |flow| protocol_name(flow.protocol));
     endpoint(&mut columns, "initiator", |flow| &flow.initiator);
     endpoint(&mut columns, "responder", |flow| &flow.responder);
     columns.int64("first_packet_ns", |flow| flow.first_ns);
     columns.int64("last_packet_ns", |flow| flow.last_ns);
     columns.optional_string("tunnel", |flow| flow.tunnels.name());
-    columns.string("end_reason", |flow| flow.end_reason.name());
+    columns.name("end_reason", |flow| flow.end_reason.name());
     columns.optional_bool("starts_in_mid_flow", |flow| {
         flow.tcp.as_ref().map(|tcp| tcp.starts_in_mid_flow())
     });
@@ -59,16 +60,16 @@ pub(crate) fn flows(rows: &[Flow]) -> Result<RecordBatch, Fault> {
     columns.into_batch()
 }
 
-fn endpoint(columns: &mut Columns<'_, Flow>, prefix: &str, end: impl Fn(&Flow) -> &Endpoint) {
+fn endpoint(columns: &mut Columns<'_, Box<Flow>>, prefix: &str, end: impl Fn(&Flow) -> &Endpoint) {
     columns.optional_string(format!("{prefix}_address"), |flow| {
-        Some(end(flow).address.to_string())
+        Some(AddressText::of(end(flow).address))
     });
     columns.optional_int32(format!("{prefix}_port"), |flow| {
         has_ports(flow.protocol).then(|| i32::from(end(flow).port))
     });
 }
 
-fn server_columns(columns: &mut Columns<'_, Flow>) {
+fn server_columns(columns: &mut Columns<'_, Box<Flow>>) {
     fn server(flow: &Flow) -> Option<&Server> {
         flow.server.as_deref()
     }
@@ -87,7 +88,7 @@ fn server_columns(columns: &mut Columns<'_, Flow>) {
     });
 }
 
-fn direction_columns(columns: &mut Columns<'_, Flow>, direction: Direction) {
+fn direction_columns(columns: &mut Columns<'_, Box<Flow>>, direction: Direction) {
     let name = |column: &str| format!("{}_{column}", direction.name());
     columns.int64(name("packets"), |flow| flow.traffic.get(direction).packets);
     columns.int64(name("bytes"), |flow| flow.traffic.get(direction).bytes);
@@ -182,7 +183,7 @@ fn tcp(flow: &Flow, direction: Direction) -> Option<&TcpDirection> {
 pub(crate) fn intervals(rows: &[IntervalRow], interval_ms: i32) -> Result<RecordBatch, Fault> {
     let mut columns = Columns::over(rows);
     columns.int64("flow_id", |row| row.flow_id);
-    columns.string("direction", |row| row.direction.name());
+    columns.name("direction", |row| row.direction.name());
     columns.int64("interval_start_ns", |row| row.interval.start_ns);
     columns.int32("interval_ms", |_| interval_ms);
     columns.int64("packets", |row| row.interval.packets);

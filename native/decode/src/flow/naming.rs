@@ -241,7 +241,7 @@ mod tests {
             self.table.finish();
             let mut flows = self.table.take_ended();
             flows.sort_by_key(|flow| flow.id);
-            flows
+            flows.into_iter().map(|flow| *flow).collect()
         }
 
         /// Name, source and outcome of each flow.

@@ -74,7 +74,7 @@ impl FlowKey {
 
 #[derive(Debug)]
 struct Slot {
-    flow: Flow,
+    flow: Box<Flow>,
     key: FlowKey,
     touched_ns: i64,
     over: bool,
@@ -110,7 +110,12 @@ pub(crate) struct FlowTable {
     flows_seen: i64,
     newest_ns: i64,
     intervals_kept: usize,
-    ended: Vec<Flow>,
+    /// Where the last packet belonged: the next one often belongs there too.
+    last_place: u32,
+    /// No flow has been silent for long enough before this time.
+    due_ns: i64,
+    #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
+    ended: Vec<Box<Flow>>,
 }
 
 impl FlowTable {
@@ -131,6 +136,8 @@ impl FlowTable {
             flows_seen: 0,
             newest_ns: i64::MIN,
             intervals_kept: 0,
+            last_place: NONE,
+            due_ns: i64::MAX,
             ended: Vec::new(),
         }
     }
@@ -147,9 +154,14 @@ impl FlowTable {
 
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, time_ns: i64, wire_bytes: u32) -> Placement {
         self.newest_ns = self.newest_ns.max(time_ns);
-        self.end_idle();
+        if self.newest_ns > self.due_ns {
+            self.end_idle();
+        }
         let key = FlowKey::of(packet);
-        let known = self.open.get(&key).copied();
+        let known = match self.slot(self.last_place) {
+            Some(slot) if slot.key == key => Some(self.last_place),
+            _ => self.open.get(&key).copied(),
+        };
         let place = match known {
             Some(place)
                 if self
@@ -162,6 +174,7 @@ impl FlowTable {
             Some(place) => place,
             None => self.begin(key, packet, time_ns),
         };
+        self.last_place = place;
         let newest_ns = self.newest_ns;
         let interval_ns = self.interval_ns;
         let mut placement = Placement {
@@ -214,7 +227,7 @@ impl FlowTable {
                 self.end(oldest, EndReason::Evicted);
             }
         }
-        let mut flow = Flow::new(self.flows_seen, packet, time_ns);
+        let mut flow = Box::new(Flow::new(self.flows_seen, packet, time_ns));
         if packet.protocol == PROTOCOL_UDP {
             flow.declared = self.rtp_hints.of(flow.initiator, flow.responder);
         }
@@ -240,15 +253,27 @@ impl FlowTable {
         place
     }
 
+    /// After which silence a flow ends, by whether it is over.
+    fn idle_ns(&self, over: bool) -> i64 {
+        if over {
+            self.bounds.idle_ns.min(CLOSED_IDLE_NS)
+        } else {
+            self.bounds.idle_ns
+        }
+    }
+
     fn end_idle(&mut self) {
-        for (list, idle_ns) in [
-            (0, self.bounds.idle_ns),
-            (1, self.bounds.idle_ns.min(CLOSED_IDLE_NS)),
-        ] {
-            while let Some(oldest) = self.lists.get(list).map(|list| list.oldest)
-                && let Some(slot) = self.slot(oldest)
-                && self.newest_ns.saturating_sub(slot.touched_ns) > idle_ns
+        self.due_ns = i64::MAX;
+        for over in [false, true] {
+            let idle_ns = self.idle_ns(over);
+            while let Some(oldest) = self.lists.get(usize::from(over)).map(|list| list.oldest)
+                && let Some(touched_ns) = self.slot(oldest).map(|slot| slot.touched_ns)
             {
+                if self.newest_ns.saturating_sub(touched_ns) <= idle_ns {
+                    // The others of the list were touched later.
+                    self.due_ns = self.due_ns.min(touched_ns.saturating_add(idle_ns));
+                    break;
+                }
                 self.end(oldest, EndReason::Idle);
             }
         }
@@ -283,11 +308,15 @@ impl FlowTable {
         if before == NONE {
             list.oldest = place;
         }
+        let idle_ns = self.idle_ns(over);
+        let mut due_ns = i64::MAX;
         if let Some(slot) = self.slot_mut(place) {
             slot.over = over;
             slot.previous = before;
             slot.next = NONE;
+            due_ns = slot.touched_ns.saturating_add(idle_ns);
         }
+        self.due_ns = self.due_ns.min(due_ns);
         if let Some(slot) = self.slot_mut(before) {
             slot.next = place;
         }
@@ -327,7 +356,8 @@ impl FlowTable {
     }
 
     /// Take out the flows that have ended, in the order in which they did.
-    pub(crate) fn take_ended(&mut self) -> Vec<Flow> {
+    #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
+    pub(crate) fn take_ended(&mut self) -> Vec<Box<Flow>> {
         std::mem::take(&mut self.ended)
     }
 

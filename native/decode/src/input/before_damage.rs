@@ -22,9 +22,32 @@ pub(crate) fn before_damage(
 ) -> Vec<u8> {
     match compression {
         Compression::Xz if met == ErrorKind::UnexpectedEof => before_end_of_xz(stored, read),
-        // Frames of Zstandard hand out what they hold when they meet damage.
-        Compression::None | Compression::Zstd => Vec::new(),
+        Compression::None => Vec::new(),
+        // It drops what it made in the call that meets the damage, which may be the block before: with one stored byte
+        // in each call, it has handed that block out by then.
+        Compression::Zstd => byte_by_byte(plain(OneByte(stored), compression), read),
         Compression::Gzip | Compression::Xz => byte_by_byte(plain(stored, compression), read),
+    }
+}
+
+/// Gives one byte at a time.
+struct OneByte<R>(R);
+
+impl<R: BufRead> Read for OneByte<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = buffer.len().min(1);
+        self.0.read(buffer.get_mut(..room).unwrap_or_default())
+    }
+}
+
+impl<R: BufRead> BufRead for OneByte<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let available = self.0.fill_buf()?;
+        Ok(available.get(..1).unwrap_or(available))
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.0.consume(bytes);
     }
 }
 

@@ -1,11 +1,11 @@
 //! Compressions of files, recognised by their magic numbers.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
+use zstd::stream::read::Decoder as ZstdReader;
 
-use crate::input::zstd_frames::ZstdReader;
 use crate::output::decoded::decoded;
 
 /// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
@@ -39,12 +39,24 @@ impl Compression {
     }
 }
 
+struct Failing(ErrorKind);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+}
+
 /// The plain content under a compression; several members, frames or streams in a row are one content.
 pub(crate) fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
     match compression {
         Compression::None => Box::new(stored),
         Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
-        Compression::Zstd => Box::new(ZstdReader::new(stored)),
+        Compression::Zstd => match ZstdReader::with_buffer(stored) {
+            Ok(reader) => Box::new(reader),
+            // Only for want of memory.
+            Err(error) => Box::new(Failing(error.kind())),
+        },
         Compression::Xz => Box::new(XzReader::new_mem_limit(stored, true, XZ_MEMORY_KIB)),
     }
 }

@@ -9,4 +9,3 @@ pub(crate) mod lenient_json;
 pub(crate) mod line_reader;
 pub(crate) mod source;
 pub(crate) mod utc_time;
-pub(crate) mod zstd_frames;

@@ -148,7 +148,8 @@ impl PlainReader {
     fn fail(&mut self, error: &io::Error) {
         self.finished = true;
         let kind = fault_kind(error);
-        if kind == FaultKind::Compression
+        let zstd_checksum = kind == FaultKind::Checksum && self.compression == Compression::Zstd;
+        if (kind == FaultKind::Compression || zstd_checksum)
             && let Some(stored) = self.reopen.as_ref().and_then(|reopen| reopen().ok())
         {
             let read = self.offset + (self.end - self.start) as u64;
@@ -303,7 +304,10 @@ pub(crate) mod tests {
     }
 
     fn zstd(content: &[u8]) -> Vec<u8> {
-        ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.include_checksum(true).unwrap();
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
     }
 
     fn commonest_prefix(one: &[u8], other: &[u8]) -> usize {

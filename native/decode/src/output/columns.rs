@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch,
-    RecordBatchOptions, StringArray,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int16Array, Int32Array,
+    Int64Array, RecordBatch, RecordBatchOptions, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema};
 
@@ -65,6 +66,25 @@ impl<'r, R> Columns<'r, R> {
     pub(crate) fn string<S: AsRef<str>>(&mut self, name: impl Into<String>, value: impl Fn(&'r R) -> S) {
         let array = StringArray::from_iter_values(self.rows.iter().map(value));
         self.push(name.into(), DataType::Utf8, false, Arc::new(array));
+    }
+
+    /// A text of which a batch has few different ones: a dictionary, which is made and written once.
+    pub(crate) fn name<S: AsRef<str>>(&mut self, name: impl Into<String>, value: impl Fn(&'r R) -> S) {
+        let mut names: Vec<Box<str>> = Vec::new();
+        let places = Int32Array::from_iter_values(self.rows.iter().map(|row| {
+            let text = value(row);
+            let known = names.iter().position(|name| **name == *text.as_ref());
+            let place = known.unwrap_or_else(|| {
+                names.push(text.as_ref().into());
+                names.len() - 1
+            });
+            i32::try_from(place).unwrap_or(i32::MAX)
+        }));
+        let names = Arc::new(StringArray::from_iter_values(names));
+        // Every place was given by the list of names.
+        if let Ok(array) = DictionaryArray::<Int32Type>::try_new(places, names) {
+            self.push(name.into(), array.data_type().clone(), false, Arc::new(array));
+        }
     }
 
     pub(crate) fn optional_string<S: AsRef<str>>(

@@ -207,13 +207,18 @@ impl LinkType {
         }
     }
 
-    /// A number with its name in the registry, where it has one: "127, radiotap".
-    pub(crate) fn describe(number: u32) -> String {
+    /// The name of a number in the registry, where it is listed here.
+    pub(crate) fn name_of(number: u32) -> Option<&'static str> {
         let known = KNOWN.iter().map(|known| (known.number, known.name));
         known
             .chain(WITHOUT_DECODER)
             .find(|(listed, _)| *listed == number)
-            .map_or_else(|| number.to_string(), |(_, name)| format!("{number}, {name}"))
+            .map(|(_, name)| name)
+    }
+
+    /// A number with its name in the registry, where it has one: "127, radiotap".
+    pub(crate) fn describe(number: u32) -> String {
+        Self::name_of(number).map_or_else(|| number.to_string(), |name| format!("{number}, {name}"))
     }
 
     /// The names of all types that have a decoder, as messages list them.

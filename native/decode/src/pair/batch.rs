@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 
+use crate::output::address_text::AddressText;
 use crate::output::columns::Columns;
 use crate::output::fault::Fault;
 use crate::output::units::microseconds;
@@ -19,7 +20,7 @@ fn ends<R>(columns: &mut Columns<'_, R>, flow: impl Fn(&R) -> &DirectedFlow) {
         |source: bool, row: &DirectedFlow| -> Endpoint { if source { row.source } else { row.destination } };
     for (prefix, source) in [("source", true), ("destination", false)] {
         columns.optional_string(format!("{prefix}_address"), |row| {
-            Some(end(source, flow(row)).address.to_string())
+            Some(AddressText::of(end(source, flow(row)).address))
         });
         columns.optional_int32(format!("{prefix}_port"), |row| {
             has_ports(flow(row).protocol).then(|| i32::from(end(source, flow(row)).port))
@@ -79,11 +80,15 @@ pub(crate) fn pair(sums: &PairSums) -> Result<RecordBatch, Fault> {
     let rows = [sums.clone()];
     let mut columns = Columns::over(&rows);
     columns.int64("bandwidth_bps", |row| row.rate_bps);
+    columns.optional_int64("shaper_burst_bytes", |row| row.burst_bytes.map(i64::from));
     columns.int64("before_packets", |row| row.before_packets);
     columns.int64("after_packets", |row| row.after_packets);
     counts(&mut columns, |row| &row.all);
     columns.int64("reverse_matched_packets", |row| row.reverse_matched);
     columns.optional_int64("delay_floor_ns", |row| row.delay_floor_ns);
+    columns.optional_int64("delay_floor_low_by_at_most_ns", |row| {
+        row.floor_low_by_at_most_ns()
+    });
     columns.optional_int64("clock_offset_ns", |row| row.clock.offset_ns);
     columns.optional_float64("clock_drift_ppm", |row| row.clock.drift_ppm);
     columns.optional_float64("clock_residual_ns", |row| row.clock.residual_ns);

@@ -24,13 +24,15 @@ use crate::pair::pass::Pass;
 use crate::pair::row_order::RowOrder;
 use crate::pair::sighting::PairedPacket;
 use crate::pair::sums::{FlowSums, PairSums};
-use crate::pair::survey::{FlowSurvey, directions};
+use crate::pair::survey::{FlowSurvey, TimesSeen, directions};
 
 /// Choices of the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct PairOptions {
     /// Rate of the bottleneck in bit/s; at least 1.
     pub rate_bps: i64,
+    /// Bytes that the bottleneck lets pass at once, such as a token bucket does; `None` where it is not known.
+    pub burst_bytes: Option<u32>,
     /// Most rows in a batch; at least 1.
     pub batch_rows: usize,
     /// Most packets that wait for their counterpart; at least 1. The default holds 75 MB.
@@ -46,6 +48,7 @@ impl PairOptions {
         let bounds = Bounds::default();
         Self {
             rate_bps,
+            burst_bytes: None,
             batch_rows: 65_536,
             waiting: bounds.waiting,
             patience: bounds.patience,
@@ -95,6 +98,7 @@ impl PairDecoder {
     ) -> Result<Self, Fault> {
         let options = PairOptions {
             rate_bps: options.rate_bps.max(1),
+            burst_bytes: options.burst_bytes,
             batch_rows: options.batch_rows.max(1),
             waiting: options.waiting.max(1),
             patience: options.patience.max(1),
@@ -108,6 +112,7 @@ impl PairDecoder {
             flow_sums: Vec::new(),
             sums: PairSums {
                 rate_bps: options.rate_bps,
+                burst_bytes: options.burst_bytes,
                 ..PairSums::default()
             },
             summary: Summary::default(),
@@ -184,6 +189,7 @@ impl PairDecoder {
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
         let towards = directions(self.flows.flows(), &surveys);
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
+        let mut floor: Option<TimesSeen> = None;
         let mut sent = 0;
         for (survey, towards) in surveys.iter().zip(&towards) {
             let way = if *towards {
@@ -205,10 +211,12 @@ impl PairDecoder {
             };
             *way = Some(way.map_or(span, |other| other.and(span)));
             if *towards {
-                let floor_ns = &mut self.sums.delay_floor_ns;
-                *floor_ns = Some(floor_ns.map_or(seen.floor_ns, |least| least.min(seen.floor_ns)));
+                let known = floor.get_or_insert(seen);
+                known.lower_floor(seen.floor_ns, seen.floor_wire_bytes);
             }
         }
+        self.sums.delay_floor_ns = floor.map(|seen| seen.floor_ns);
+        self.sums.floor_wire_bytes = floor.map_or(0, |seen| seen.floor_wire_bytes);
         self.sums.before_packets = pass.before.packets;
         self.sums.after_packets = pass.after.packets;
         self.sums.after_end_ns = pass.after.last_ns;

@@ -64,21 +64,38 @@ impl FlowSums {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PairSums {
     pub(crate) rate_bps: i64,
+    /// Bytes that the bottleneck lets pass at once; `None` where that is not known, which counts as none.
+    pub(crate) burst_bytes: Option<u32>,
     pub(crate) before_packets: i64,
     pub(crate) after_packets: i64,
     pub(crate) all: FlowSums,
     pub(crate) reverse_matched: i64,
     pub(crate) delay_floor_ns: Option<i64>,
+    /// Wire length of the packet with the floor.
+    pub(crate) floor_wire_bytes: u32,
     pub(crate) after_end_ns: i64,
     pub(crate) clock: ClockEstimate,
 }
 
 impl PairSums {
+    /// The time that the bottleneck needs for a packet though none is before it. A token bucket lets a packet within
+    /// its burst pass at once; what it makes a packet wait for tokens is queuing.
+    fn serialisation_ns(&self, wire_bytes: u32) -> i64 {
+        let bytes = wire_bytes.saturating_sub(self.burst_bytes.unwrap_or_default());
+        let serialisation_ns = i128::from(bytes) * 8_000_000_000 / i128::from(self.rate_bps);
+        i64::try_from(serialisation_ns).unwrap_or(i64::MAX)
+    }
+
     /// Time from point to point less the serialisation at the bottleneck, in the two captures' clocks.
     pub(crate) fn delay_ns(&self, packet: &PairedPacket) -> Option<i64> {
-        let serialisation_ns = i128::from(packet.wire_bytes) * 8_000_000_000 / i128::from(self.rate_bps);
-        let serialisation_ns = i64::try_from(serialisation_ns).unwrap_or(i64::MAX);
-        Some((packet.after_ns? - packet.before_ns?).saturating_sub(serialisation_ns))
+        let passed_ns = packet.after_ns? - packet.before_ns?;
+        Some(passed_ns.saturating_sub(self.serialisation_ns(packet.wire_bytes)))
+    }
+
+    /// By how much the floor is too low if the bottleneck let the packet that has it pass at once.
+    pub(crate) fn floor_low_by_at_most_ns(&self) -> Option<i64> {
+        self.delay_floor_ns
+            .map(|_| self.serialisation_ns(self.floor_wire_bytes))
     }
 
     /// The same less the smallest of the whole recording, in which the clocks' offset falls out.
@@ -112,6 +129,34 @@ mod tests {
     use crate::pair::sighting::test_packet as packet;
 
     const MS: i64 = 1_000_000;
+
+    /// A token bucket of 1 Mbit/s: packets of 1514 bytes and of 200 that find it full pass in 25 ms, others wait for
+    /// their tokens.
+    #[test]
+    fn a_bucket_that_lets_packets_pass_at_once_does_not_lower_the_floor() {
+        let packets = [(1514, 25), (200, 25), (1514, 37), (200, 30)];
+        for (burst_bytes, floor_bytes, delays, low_by_at_most_ns) in [
+            // 1514 bytes take 12.112 ms, 200 bytes 1.6 ms.
+            (None, 1514, [0, 10_512_000, 12_000_000, 15_512_000], 12_112_000),
+            (Some(1514), 0, [0, 0, 12_000_000, 5_000_000], 0),
+            (Some(1000), 514, [0, 4_112_000, 12_000_000, 9_112_000], 4_112_000),
+        ] {
+            let mut sums = PairSums {
+                rate_bps: 1_000_000,
+                burst_bytes,
+                ..PairSums::default()
+            };
+            let packets = packets.map(|(bytes, ms)| packet(0, Some(0), Some(ms * MS), bytes));
+            sums.delay_floor_ns = packets.iter().filter_map(|packet| sums.delay_ns(packet)).min();
+            assert_eq!(sums.delay_floor_ns, Some(25 * MS - floor_bytes * 8000));
+            sums.floor_wire_bytes = 1514;
+            assert_eq!(sums.floor_low_by_at_most_ns(), Some(low_by_at_most_ns));
+            assert_eq!(
+                packets.map(|packet| sums.queuing_delay_ns(&packet).unwrap()),
+                delays
+            );
+        }
+    }
 
     #[test]
     fn queuing_delay_is_that_of_the_definition() {

@@ -1,5 +1,6 @@
 //! The first pass over a pair of captures: which way each flow goes, and the span of its times.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
@@ -20,15 +21,24 @@ pub(crate) struct FlowSurvey {
 }
 
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "names carry units")]
 pub(crate) struct TimesSeen {
     pub(crate) first_ns: i64,
     pub(crate) last_ns: i64,
     /// Second point's time minus the first's.
     pub(crate) least_difference_ns: i64,
     pub(crate) greatest_difference_ns: i64,
-    /// Minimum difference less serialisation.
+    /// Minimum difference less serialisation, and the wire length of the packet that has it, of the largest if several do.
     pub(crate) floor_ns: i64,
+    pub(crate) floor_wire_bytes: u32,
+}
+
+impl TimesSeen {
+    pub(crate) fn lower_floor(&mut self, floor_ns: i64, wire_bytes: u32) {
+        if (floor_ns, Reverse(wire_bytes)) < (self.floor_ns, Reverse(self.floor_wire_bytes)) {
+            self.floor_ns = floor_ns;
+            self.floor_wire_bytes = wire_bytes;
+        }
+    }
 }
 
 impl FlowSurvey {
@@ -48,12 +58,13 @@ impl FlowSurvey {
             least_difference_ns: difference_ns,
             greatest_difference_ns: difference_ns,
             floor_ns: delay_ns,
+            floor_wire_bytes: packet.wire_bytes,
         });
         seen.first_ns = seen.first_ns.min(before_ns);
         seen.last_ns = seen.last_ns.max(before_ns);
         seen.least_difference_ns = seen.least_difference_ns.min(difference_ns);
         seen.greatest_difference_ns = seen.greatest_difference_ns.max(difference_ns);
-        seen.floor_ns = seen.floor_ns.min(delay_ns);
+        seen.lower_floor(delay_ns, packet.wire_bytes);
     }
 }
 

@@ -104,16 +104,15 @@ impl Jitter {
         let apart_s = (time_ns - previous_ns) as f64 / 1e9;
         let apart_units = f64::from(timestamp.wrapping_sub(previous_timestamp).cast_signed());
         let differences = CLOCK_RATES_HZ.map(|rate| (apart_s * f64::from(rate) - apart_units).abs());
-        let restarts = differences
-            .iter()
-            .zip(CLOCK_RATES_HZ)
-            .fold(0, |sum, (difference, rate)| {
-                sum + usize::from(*difference > RESTART_S * f64::from(rate))
-            });
+        let restarts = || {
+            let differences = differences.iter().zip(CLOCK_RATES_HZ);
+            differences.map(|(difference, rate)| *difference > RESTART_S * f64::from(rate))
+        };
         self.differences += 1;
-        if restarts > 0 {
+        // Without a way out of the loop it is a few wide comparisons.
+        if restarts().fold(false, |some, one| some | one) {
             self.restart(&differences);
-            return restarts == CLOCK_RATES_HZ.len();
+            return restarts().all(|one| one);
         }
         let states = self.units.iter_mut().zip(&mut self.sums).zip(&mut self.largest);
         for (((jitter, sum), largest), difference) in states.zip(differences) {
@@ -186,6 +185,7 @@ pub(crate) struct RtpStream {
     payload_types: u128,
     jitter: Jitter,
     clock: ClockEstimator,
+    /// A ring; the newest is at the number of frames less one.
     recent_timestamps: [u32; RECENT_FRAMES],
 }
 
@@ -252,21 +252,17 @@ impl RtpStream {
     }
 
     fn frame(&mut self, timestamp: u32) {
-        let known = self
-            .recent_timestamps
-            .len()
-            .min(usize::try_from(self.frames).unwrap_or(usize::MAX));
-        if self
-            .recent_timestamps
-            .iter()
-            .take(known)
-            .any(|recent| *recent == timestamp)
-        {
+        let frames = usize::try_from(self.frames).unwrap_or(usize::MAX);
+        if frames > 0 && self.recent_timestamps.get((frames - 1) % RECENT_FRAMES) == Some(&timestamp) {
             return;
         }
-        self.recent_timestamps.rotate_right(1);
-        if let Some(newest) = self.recent_timestamps.first_mut() {
-            *newest = timestamp;
+        let known = self.recent_timestamps.iter().take(frames.min(RECENT_FRAMES));
+        // Without a way out of the loop it is a few wide comparisons.
+        if known.fold(0, |found, recent| found | u32::from(*recent == timestamp)) > 0 {
+            return;
+        }
+        if let Some(oldest) = self.recent_timestamps.get_mut(frames % RECENT_FRAMES) {
+            *oldest = timestamp;
         }
         self.frames += 1;
         self.intervals.frame();

@@ -24,11 +24,12 @@ SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 #: Folder of the staging models over each table: the subject, named as in the other layers.
 SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "study": ("study", "demand_rule", "bandwidth_step"),
-    "run": ("run", "run_exclusion", "run_flow", "run_source", "run_measurement"),
+    "run": ("run", "run_exclusion", "run_shaper", "run_flow", "run_source", "run_measurement"),
     "quality": ("qoe_score", "tool_score", "network_percentile"),
     "rating": ("rating", "rating_answer"),
     "call": ("call_poll",),
     "rate": ("rate_profile",),
+    "capture": ("capture_link",),
     "flow": (
         *("flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge"),
         *("packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
@@ -64,10 +65,10 @@ GIVEN_ONCE: Final = ("run_measurement",)
 
 #: Tables whose rows about one run belong together: staging keeps those of every source apart, and
 #: ``int_run_description_choice`` chooses the source, once for all of them.
-GIVEN_BY_SOURCE: Final = ("run", "run_exclusion", "run_flow", "run_source")
+GIVEN_BY_SOURCE: Final = ("run", "run_exclusion", "run_shaper", "run_flow", "run_source")
 
 #: Tables whose every row belongs to a run.
-OF_A_RUN: Final = ("run_exclusion", "run_flow", "run_source", "run_measurement", "qoe_score")
+OF_A_RUN: Final = ("run_exclusion", "run_shaper", "run_flow", "run_source", "run_measurement", "qoe_score")
 
 _TYPES: Final[dict[pa.DataType, str]] = {
     pa.string(): "string",

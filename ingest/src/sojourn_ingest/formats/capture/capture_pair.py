@@ -1,7 +1,7 @@
 """Two captures of one run, before and after the bottleneck: capture_pair, flow_pair, packet_pair.
 
 A pair is a fact of two sources, so no file's reader can give it: the session pairs the captures next
-to a run's manifest once all three were tried, under a hash over both contents and the rate.
+to a run's manifest once all three were tried, under a hash over both contents, the rate and the burst.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from sojourn_ingest.formats.interface import Context, Facts, InputError, Pair, R
 
 @dataclass(frozen=True)
 class CapturePair(Pair):
-    """The two captures of one run, each in one file or several, and the rate of the bottleneck between them."""
+    """The two captures of one run, each in one file or several; rate and burst of the bottleneck between them."""
 
     study_id: str
     run_id: str
     before: tuple[Path, ...]
     after: tuple[Path, ...]
     rate_bps: int
+    #: What the bottleneck lets pass at once, such as a token bucket does; None where it is not known.
+    burst_bytes: int | None
     before_hash: str
     after_hash: str
 
@@ -52,6 +54,8 @@ class CapturePair(Pair):
     def content_hash(self) -> str:
         """Identity of the pair's facts."""
         text = f"capture pair\0{self.study_id}\0{self.run_id}\0{self.before_hash}\0{self.after_hash}\0{self.rate_bps}"
+        if self.burst_bytes is not None:
+            text += f"\0{self.burst_bytes}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
@@ -61,6 +65,7 @@ class CapturePair(Pair):
                 str(self.before[0]),
                 str(self.after[0]),
                 rate_bps=self.rate_bps,
+                burst_bytes=self.burst_bytes,
                 before_continued=[str(path) for path in self.before[1:]],
                 after_continued=[str(path) for path in self.after[1:]],
             )

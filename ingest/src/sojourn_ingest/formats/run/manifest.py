@@ -30,6 +30,13 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
+class _Shaper(_Model):
+    #: Kernel name: tbf, htb, cake.
+    kind: str | None = None
+    #: What a full token bucket lets pass at once; of another shaper, and where it is not known, null.
+    burst_bytes: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+
+
 class _Queue(_Model):
     discipline: str
     size_bdp: float | None = None
@@ -38,6 +45,8 @@ class _Queue(_Model):
     aqm_parameters: dict[str, Any] | None = None
     #: What the study calls the size: tiny, BDP, largest.
     scheme: str | None = None
+    #: What sets the rate above the discipline.
+    shaper: _Shaper | None = None
     #: Which queue of the log is the bottleneck's, where the log holds several.
     interface: str | None = None
     handle: str | None = None
@@ -128,6 +137,11 @@ class Manifest(_Model):
     clock: _Clock | None = None
     files: dict[str, _File] = {}
     exclusion_reason: str | None = None
+
+    @property
+    def burst_bytes(self) -> int | None:
+        """What the bottleneck lets pass at once; None where the manifest does not say."""
+        return None if self.queue.shaper is None else self.queue.shaper.burst_bytes
 
     @model_validator(mode="after")
     def _has_a_rate(self) -> Manifest:

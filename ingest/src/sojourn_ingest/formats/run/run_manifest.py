@@ -1,4 +1,4 @@
-"""Run manifests (JSON or YAML, schema testbed-manifest/1): run, run_flow, run_source."""
+"""Run manifests (JSON or YAML, schema testbed-manifest/1): run, run_shaper, run_flow, run_source."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RunManifest(Format):
     describes_neighbours = True
     describes_runs = True
     pair_format = CapturePair
-    version = "run-manifest-7"
+    version = "run-manifest-8"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -60,6 +60,10 @@ class RunManifest(Format):
         yield _batch("run", [run_key | self._run(manifest)])
         if manifest.exclusion_reason:
             yield _batch("run_exclusion", [run_key | {"exclusion_reason": manifest.exclusion_reason}])
+        shaper = manifest.queue.shaper
+        if shaper is not None:
+            row = {"shaper": shaper.kind, "shaper_burst_bytes": shaper.burst_bytes}
+            yield _batch("run_shaper", [run_key | row])
         if manifest.flows:
             yield _batch("run_flow", [run_key | row for row in self._flows(manifest, context)])
         measured = self._measurements(manifest, source.path.parent, context)
@@ -130,6 +134,7 @@ class RunManifest(Format):
             before=before,
             after=after,
             rate_bps=manifest.bandwidth_bps,
+            burst_bytes=manifest.burst_bytes,
             before_hash=before_hash,
             after_hash=after_hash,
         )

@@ -34,7 +34,7 @@ fn table(idle_ns: i64, flows: usize) -> FlowTable {
 
 fn flows(mut table: FlowTable) -> Vec<Flow> {
     table.finish();
-    table.take_ended()
+    table.take_ended().into_iter().map(|flow| *flow).collect()
 }
 
 fn from_port(port: u16, flags: u16) -> Packet<'static> {

@@ -66,6 +66,7 @@ def _recordings(recordings: Sequence[Mapping[str, Any]]) -> Table:
         "Recordings",
         (
             Column("recording_name", "recording"),
+            Column("link_type_name", "link type"),
             Column("duration_ms", "duration", "ms", 0),
             Column("packets", "packets"),
             Column("bytes", "bytes"),
