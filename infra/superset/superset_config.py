@@ -15,7 +15,9 @@ from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
 from sojourn_superset.instance import IMPORTED
+from sojourn_superset.look import read_look
 from sojourn_superset.pushdown import rewrite
+from sojourn_superset.settings import ASSETS
 
 # -- where things are --------------------------------------------------------------------------------------------
 
@@ -141,6 +143,17 @@ _THEME_SOJOURN["echartsOptionsOverridesByChartType"] = {
 THEME_DEFAULT = _THEME_SOJOURN
 # one look, so that the colours of the queue labels are on the background they were chosen for
 THEME_DARK = None
+
+# Shares on a map, from the smallest to the largest; the table beside the map has the same shades in squares.
+EXTRA_SEQUENTIAL_COLOR_SCHEMES = [
+    {
+        "id": "sojournShare",
+        "label": "Sojourn: shares",
+        "description": "",
+        "isDiverging": False,
+        "colors": read_look(ASSETS).shares,
+    }
+]
 
 # -- logs --------------------------------------------------------------------------------------------------------
 

@@ -137,7 +137,7 @@ def render(folder: Path, client: Client) -> Bundle:
         _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
-        if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
+        if not _is_enough(client, table, conditions, catalogue[table], ours.get("at_least", {})):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
             notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
@@ -191,12 +191,26 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.spans(**described))
             elif kind == "effect":
                 params.setdefault("metrics", []).append(cells.effect(each["label"], look))
+            elif kind == "share":
+                params.setdefault("metrics", []).append(cells.share(**described, look=look))
             elif kind == "expression":
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
-                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, spans, effect or expression")
+                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, share or expression")
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
+
+
+def _is_enough(
+    client: Client, table: str, conditions: list[tuple[str, str]], entry: Dataset, at_least: dict[str, int]
+) -> bool:
+    """Whether the build has a row for a chart, and of each column in `at_least` so many values: one day is no trend."""
+    if not client.records(table, conditions, select=entry.key[:1], limit=1):
+        return False
+    return all(
+        len(client.records(table, [*conditions, ("group", column)], limit=wanted)) >= wanted
+        for column, wanted in at_least.items()
+    )
 
 
 def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
@@ -293,7 +307,9 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
         free = layout.COLUMNS - sum(placed[child]["meta"]["width"] for child in node["children"])
         for number, child in enumerate(node["children"]):
             share = free // len(node["children"]) + (number < free % len(node["children"]))
-            placed[child]["meta"]["width"] += share
+            meta = placed[child]["meta"]
+            meta["width"] += share
+            meta["height"] = meta.get("alone", meta["height"])
     for name in missing:
         del placed[name]
     if "GRID_ID" in placed:

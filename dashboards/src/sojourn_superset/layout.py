@@ -1,7 +1,7 @@
 """A dashboard's `layout` and `filters`, written out as Superset's `position` and filter configuration.
 
 A layout is a list of headers and rows; a row is a list of charts (by file name) and texts with their width of 12
-columns and height in units of 8 pixels. A filter names a dataset and a column.
+columns and height in units of 8 pixels; `alone` is the height of a chart whose neighbour has no data. A filter names a dataset and a column.
 """
 
 from __future__ import annotations
@@ -128,6 +128,8 @@ def _item(item: dict[str, Any], name: str, folder: str, charts: dict[str, dict[s
         return _node(f"MARKDOWN-{name}", "MARKDOWN", [], {"code": item["text"], **size})
     chart = _chart(folder, item["chart"], charts)
     meta = {"uuid": chart["uuid"], "chartId": _chart_number(chart), "sliceName": chart["slice_name"], **size}
+    if "alone" in item:
+        meta["alone"] = item["alone"]
     return _node(f"CHART-{item['chart']}", "CHART", [], meta)
 
 
