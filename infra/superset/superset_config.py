@@ -15,7 +15,7 @@ from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
 from sojourn_superset.instance import IMPORTED
-from sojourn_superset.look import read_look
+from sojourn_superset.look import mixed, read_look
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.settings import ASSETS
 
@@ -144,14 +144,15 @@ THEME_DEFAULT = _THEME_SOJOURN
 # one look, so that the colours of the queue labels are on the background they were chosen for
 THEME_DARK = None
 
-# Shares on a map, from the smallest to the largest; the table beside the map has the same shades in squares.
+# Shares on a map, from the smallest to the largest; the table beside the map has the same shades in squares. Superset
+# mixes two colours by hue: eleven in equal steps of red, green and blue leave it nothing to mix.
 EXTRA_SEQUENTIAL_COLOR_SCHEMES = [
     {
         "id": "sojournShare",
         "label": "Sojourn: shares",
         "description": "",
         "isDiverging": False,
-        "colors": read_look(ASSETS).shares,
+        "colors": [mixed(*read_look(ASSETS).shares, step / 10) for step in range(11)],
     }
 ]
 

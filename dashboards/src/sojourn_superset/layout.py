@@ -1,7 +1,8 @@
 """A dashboard's `layout` and `filters`, written out as Superset's `position` and filter configuration.
 
 A layout is a list of headers and rows; a row is a list of charts (by file name) and texts with their width of 12
-columns and height in units of 8 pixels; `alone` is the height of a chart whose neighbour has no data. A filter names a dataset and a column.
+columns and height in units of 8 pixels; `alone` is the height of a chart whose neighbour has no data. A filter names
+a dataset and a column.
 """
 
 from __future__ import annotations
