@@ -284,7 +284,7 @@ def _served_column(column: Column) -> dict[str, Any]:
 def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """Remove the charts that have no data.
 
-    Their neighbours take their place, and one text at the end of the page says what to supply.
+    Their neighbours take their place, texts about them go too, and one text at the end of the page says what to supply.
     """
     placed = copy.deepcopy(position)
     nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
@@ -293,12 +293,15 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
         for name, node in nodes.items()
         if node.get("type") == "CHART" and node["meta"]["uuid"] in notes
     }
+    alone = {name: node["meta"].pop("alone") for name, node in nodes.items() if "alone" in node.get("meta", {})}
+    about = {name: node["meta"].pop("about") for name, node in nodes.items() if "about" in node.get("meta", {})}
     if not missing:
         return placed
+    gone = missing.keys() | {text for text, chart in about.items() if chart in missing}
     for name, node in nodes.items():
-        if node.get("type") != "ROW" or not missing.keys() & set(node["children"]):
+        if node.get("type") != "ROW" or not gone & set(node["children"]):
             continue
-        node["children"] = [child for child in node["children"] if child not in missing]
+        node["children"] = [child for child in node["children"] if child not in gone]
         if not node["children"]:
             for parent in nodes.values():
                 if name in parent.get("children", ()):
@@ -310,8 +313,8 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
             share = free // len(node["children"]) + (number < free % len(node["children"]))
             meta = placed[child]["meta"]
             meta["width"] += share
-            meta["height"] = meta.get("alone", meta["height"])
-    for name in missing:
+            meta["height"] = alone.get(child, meta["height"])
+    for name in gone:
         del placed[name]
     if "GRID_ID" in placed:
         _remove_headers_without_rows(placed)
