@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 
 NAMES = sorted(Path(path).stem for path in assets.read(ASSETS) if path.startswith("dashboards/"))
 READ = "What was read"
-MAP = "Measured connections above 100 ms, on the map"
+MAP = "Measured connections: % above 100 ms, on the map (grey: none, or withheld)"
 COUNTRIES = "Measured connections above 100 ms, by country"
 WILD = "buffering_in_the_wild"
 

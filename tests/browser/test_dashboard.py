@@ -414,7 +414,7 @@ def test_measured_and_synthetic_connections_are_counted_apart(wild: Dashboard) -
     )["rows"]
     columns = ("served", "withheld: too few hosts", "fewer than 10 samples", "no RTT")
     shown = {
-        row["dataset"]: (row["kind"], sum(row[column] for column in columns))
+        row["data set"].partition(" (")[0]: (row["kind"], sum(row[column] for column in columns))
         for row in wild.answer("What is in this build").rows
     }
     assert {dataset: (kind.startswith("synthetic"), n) for dataset, (kind, n) in shown.items()} == {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from sojourn_client import ApiError, Client
 ANSWERED_WITHIN_S = 5.0
 
 
-class BuildCache(SimpleCache):  # type: ignore[misc]
+class BuildCache(SimpleCache):
     """A cache in memory that forgets everything when the API serves another build.
 
     Without an answer of the API nothing is found and nothing is kept: the chart then asks the API itself, and says
@@ -36,7 +37,9 @@ class BuildCache(SimpleCache):  # type: ignore[misc]
     def __init__(
         self, imported: str, threshold: int = 500, default_timeout: int = 300, ignore_errors: bool = False
     ) -> None:
-        super().__init__(threshold=threshold, default_timeout=default_timeout, ignore_errors=ignore_errors)
+        super().__init__(  # type: ignore[no-untyped-call]
+            threshold=threshold, default_timeout=default_timeout, ignore_errors=ignore_errors
+        )
         self._imported = Path(imported)
         self._build: tuple[str, str] | None = None
         self._missed = threading.local()
@@ -49,7 +52,7 @@ class BuildCache(SimpleCache):  # type: ignore[misc]
             self._missed_keys()[key] = build
         return value
 
-    def set(self, key: str, value: Any, timeout: int | None = None) -> bool | None:
+    def set(self, key: str, value: Any, timeout: int | timedelta | None = None) -> bool | None:
         """Keep a value if one build was served from the look-up of its key in this thread until now.
 
         A value that was computed while a build was published may be of either.
