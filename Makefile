@@ -44,7 +44,9 @@ TARGETS ?= x86_64-unknown-linux-gnu
 WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
-# A small synthetic data set of connections, because the sample has none; every row carries the flag synthetic.
+# Connections that M-Lab measured, 56 of them; a synthetic data set beside shows what a page does with many.
+MEASURED := ingest/sample/connections
+# Every row of it carries the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
 UV = $(shell infra/setup/uv.sh path)
@@ -88,7 +90,7 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 build: setup ## The same without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
-	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(SYNTHETIC) $(DATA)
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(MEASURED) $(SYNTHETIC) $(DATA)
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from conftest import runs
 from contract_server import Contract
 
 from sojourn_client import Client
@@ -356,6 +357,39 @@ def test_a_row_and_a_header_without_charts_go_too(folder: Path, contract: Contra
     position = files["dashboards/one.yaml"]["position"]
     assert position["GRID_ID"]["children"] == ["ROW-1", "ROW-missing"]
     assert not {"HEADER-2", "ROW-3", "absent"} & set(position)
+
+
+def test_a_chart_that_is_alone_has_its_own_height_and_a_text_goes_with_its_chart(
+    folder: Path, contract: Contract
+) -> None:
+    path = folder / "dashboards/one.yaml"
+    content = yaml.safe_load(path.read_text())
+    position = content["position"]
+    position["there"]["meta"]["alone"] = 18
+    for name, chart in (("of-there", "there"), ("of-absent", "absent")):
+        position[name] = {"type": "MARKDOWN", "meta": {"code": name, "width": 12, "height": 4, "about": chart}}
+        position[f"ROW-{name}"] = {"type": "ROW", "children": [name]}
+        position["GRID_ID"]["children"].append(f"ROW-{name}")
+    path.write_text(yaml.safe_dump(content))
+    files, _ = rendered(folder, contract)
+    position = files["dashboards/one.yaml"]["position"]
+    assert position["there"]["meta"]["height"] == 18
+    assert position["GRID_ID"]["children"] == ["ROW-1", "ROW-of-there", "ROW-missing"]
+    assert not {"of-absent", "ROW-of-absent"} & set(position)
+    # Superset gets no key that it does not know.
+    kept = [node["meta"] for node in position.values() if isinstance(node, dict) and "meta" in node]
+    assert not [meta for meta in kept if {"alone", "about"} & set(meta)]
+
+
+def test_a_chart_of_too_few_values_is_not_drawn(folder: Path, contract: Contract) -> None:
+    path = folder / "charts/there.yaml"
+    content = yaml.safe_load(path.read_text())
+    disciplines = {row["aqm"] for row in runs() if row["study_id"] == "s1" and row["harm_ratio"] is not None}
+    for least, missing in ((len(disciplines), ["absent"]), (len(disciplines) + 1, ["absent", "there"])):
+        content["sojourn"]["at_least"] = {"aqm": least}
+        path.write_text(yaml.safe_dump(content))
+        _, bundle = rendered(folder, contract)
+        assert sorted(bundle.without_data) == missing
 
 
 def test_the_address_of_the_api_is_filled_in(folder: Path, contract: Contract) -> None:

@@ -55,13 +55,18 @@ def filters(**changes: Any) -> list[dict[str, Any]]:
 
 def started(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return what each filter begins with over these rows."""
+    return {each["name"]: each["defaultDataMask"] for each in fitted(rows, short)}
+
+
+def fitted(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the configuration of the filters over these rows."""
     forget_catalogue()
     contract = Contract()
     contract.add("run_metric", COLUMNS, ["study_id"], [dict(zip(COLUMNS, row, strict=True)) for row in rows])
     configured = native_filters("one", short, DATASETS, {})
     with serving(contract), Client(contract.url) as client:
         fill_in_starts(configured, {UUID: DATASETS["one"]}, client)
-    return {each["name"]: each["defaultDataMask"] for each in configured}
+    return configured
 
 
 def test_each_filter_begins_within_those_before_it() -> None:
@@ -79,8 +84,17 @@ def test_the_last_is_the_first_of_a_descending_filter() -> None:
     assert started(ROWS, filters(ascending=False))["Rate"]["filterState"] == {"value": [2.5], "label": "2.5"}
 
 
-def test_without_rows_superset_is_left_to_say_so() -> None:
-    assert started([], filters())["Study"] == {"extraFormData": {}, "filterState": {}, "ownState": {}}
+def test_without_rows_no_filter_keeps_the_page_from_opening() -> None:
+    configured = fitted([], filters())
+    for each in configured:
+        assert each["defaultDataMask"] == {"extraFormData": {}, "filterState": {}, "ownState": {}}
+        assert not each["requiredFirst"]
+        assert not each["controlValues"]["enableEmptyFilter"]
+        assert not each["controlValues"]["defaultToFirstItem"]
+
+
+def test_a_filter_with_a_value_must_have_one() -> None:
+    assert [each["requiredFirst"] for each in fitted(ROWS, filters())] == [True, True, True, False]
 
 
 def test_a_condition_that_is_not_understood_is_named() -> None:

@@ -14,7 +14,10 @@ from superset.config import TALISMAN_CONFIG as _TALISMAN
 from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
+from sojourn_superset.instance import IMPORTED
+from sojourn_superset.look import mixed, read_look
 from sojourn_superset.pushdown import rewrite
+from sojourn_superset.settings import ASSETS
 
 # -- where things are --------------------------------------------------------------------------------------------
 
@@ -74,17 +77,18 @@ FEATURE_FLAGS = {
 
 # -- caches ------------------------------------------------------------------------------------------------------
 
-# The data cache is short because it does not know of builds: half a minute after a new one is published every
-# chart shows it. That still spares the API when a dashboard is reloaded or opened by several people.
 CACHE_CONFIG = {
     "CACHE_TYPE": "SimpleCache",
     "CACHE_DEFAULT_TIMEOUT": 300,
     "CACHE_KEY_PREFIX": "sojourn_meta_",
 }
+# Chart data of the API is kept until another build is served (assets/databases/sojourn_api.yaml has the day that it
+# may live). The half minute is for databases that someone adds, of whose changes this cache does not know.
 DATA_CACHE_CONFIG = {
-    "CACHE_TYPE": "SimpleCache",
+    "CACHE_TYPE": "sojourn_superset.build_cache.BuildCache",
     "CACHE_DEFAULT_TIMEOUT": 30,
     "CACHE_KEY_PREFIX": "sojourn_data_",
+    "CACHE_OPTIONS": {"imported": str(_HOME / IMPORTED)},
 }
 
 # -- queries -----------------------------------------------------------------------------------------------------
@@ -139,6 +143,18 @@ _THEME_SOJOURN["echartsOptionsOverridesByChartType"] = {
 THEME_DEFAULT = _THEME_SOJOURN
 # one look, so that the colours of the queue labels are on the background they were chosen for
 THEME_DARK = None
+
+# Shares on a map, from the smallest to the largest; the table beside the map has the same shades in squares. Superset
+# mixes two colours by hue: eleven in equal steps of red, green and blue leave it nothing to mix.
+EXTRA_SEQUENTIAL_COLOR_SCHEMES = [
+    {
+        "id": "sojournShare",
+        "label": "Sojourn: shares",
+        "description": "",
+        "isDiverging": False,
+        "colors": [mixed(*read_look(ASSETS).shares, step / 10) for step in range(11)],
+    }
+]
 
 # -- logs --------------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,11 @@ EXTRAS = {
     ("api/client", "polars"): "client-polars",
 }
 #: Data beside the packages: folder in the repository, and where the installed packages look for it.
-DATA = {"models": "sojourn_transforms/project", "ingest/sample/runs": "sojourn_ingest/sample/runs"}
+DATA = {
+    "models": "sojourn_transforms/project",
+    "ingest/sample/runs": "sojourn_ingest/sample/runs",
+    "ingest/sample/connections": "sojourn_ingest/sample/connections",
+}
 NOT_DATA = {"target", "logs", "dbt_packages", "__pycache__"}
 _OURS = re.compile(r"^sojourn-(?P<name>[a-z]+)(\[(?P<extra>[a-z-]+)\])?$")
 

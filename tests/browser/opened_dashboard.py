@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import BrowserContext, Page, Request, Response
+from playwright.sync_api import BrowserContext, Page, Request, Response, sync_playwright
 
 from sojourn_client import Client
 from sojourn_superset import assets
@@ -21,9 +23,20 @@ CHART = '[data-test="chart-grid-component"]'
 GRID = ".grid-container, .dashboard-grid"
 EMPTY = '[data-test="slice-container"] [aria-label="empty"]'
 """What Superset draws in a card without rows."""
+DRAWN = "canvas, table tbody tr, .header-line, svg.datamap path"
 WIDTH = 1280
 FIRST_SCREEN = 900
 DRAWN_WITHIN_S = 240
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 FEWEST_COLOURS = 20
 """Of a painted card: smoothed text alone has more shades; one that is not painted has one."""
 NOT_DRAWN = "Not drawn, because this build has no data for it"
@@ -157,6 +170,34 @@ class Browser:
         return opened
 
 
+@contextmanager
+def logged_in(profile: Path) -> Iterator[Browser]:
+    """Log in to Superset through the form, in a browser with a folder of its own."""
+    api_url, superset = setting("SOJOURN_API_URL"), setting("SOJOURN_SUPERSET_URL").rstrip("/")
+    user, password = setting("SUPERSET_ADMIN_USER"), setting("SUPERSET_ADMIN_PASSWORD")
+    chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    if not Path(chromium).is_file():
+        pytest.fail(f"no browser at {chromium}: install Debian's chromium, or set SOJOURN_CHROMIUM")
+    api = Client(api_url)
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(profile),
+            executable_path=chromium,
+            headless=True,
+            args=FLAGS,
+            viewport={"width": WIDTH, "height": FIRST_SCREEN},
+        )
+        context.set_default_timeout(DRAWN_WITHIN_S * 1000)
+        page = context.new_page()
+        page.goto(f"{superset}/login/")
+        page.fill("#username", user)
+        page.fill("#password", password)
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "/login" not in url, timeout=DRAWN_WITHIN_S * 1000)
+        yield Browser(context, superset, api, set(assets.render(ASSETS, api).without_data))
+        context.close()
+
+
 def _draw_everything(opened: Dashboard) -> None:
     """Wait for all charts, then make the window as tall as the dashboard so that nothing is out of sight."""
     page = opened.page
@@ -167,9 +208,7 @@ def _draw_everything(opened: Dashboard) -> None:
             for chart in page.locator(CHART).all()
             if not chart.locator(".loading").count()
         }
-        drawn = {
-            title for title, chart in answered.items() if chart.locator("canvas, table tbody tr, .header-line").count()
-        }
+        drawn = {title for title, chart in answered.items() if chart.locator(DRAWN).count()}
         empty = {title for title, chart in answered.items() if chart.locator(EMPTY).count()}
         missing = sorted(f"“{title}” drawn" for title in opened.expected - drawn)
         missing += sorted(f"“{title}” without rows" for title in opened.empty - empty)

@@ -8,9 +8,7 @@ SOJOURN_SCREENSHOT (where the picture of the whole dashboard goes), SOJOURN_CHRO
 from __future__ import annotations
 
 import io
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,15 +16,13 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image, ImageChops
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page
 
-from sojourn_client import Client
 from sojourn_superset import assets
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
 from .opened_dashboard import (
     CHART,
-    DRAWN_WITHIN_S,
     EMPTY,
     FIRST_SCREEN,
     GRID,
@@ -35,7 +31,7 @@ from .opened_dashboard import (
     WIDTH,
     Browser,
     Dashboard,
-    setting,
+    logged_in,
     titles_on,
     wait_until_nothing,
 )
@@ -43,16 +39,6 @@ from .opened_dashboard import (
 pytestmark = pytest.mark.browser
 
 FILTERS = '[data-test="dashboard-filters-panel"]'
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 OF_SUPERSET_ON_NO_ROWS = ["No results", "no information to display"]
 TROUBLE = ["Unexpected error", "Data error", "Error:", "An error occurred"]
 
@@ -96,29 +82,8 @@ COLOURED_PIXELS = """canvas => {
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Log in through the form."""
-    api_url, superset = setting("SOJOURN_API_URL"), setting("SOJOURN_SUPERSET_URL").rstrip("/")
-    user, password = setting("SUPERSET_ADMIN_USER"), setting("SUPERSET_ADMIN_PASSWORD")
-    chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-    if not Path(chromium).is_file():
-        pytest.fail(f"no browser at {chromium}: install Debian's chromium, or set SOJOURN_CHROMIUM")
-    api = Client(api_url)
-    with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            str(tmp_path_factory.mktemp("profile")),
-            executable_path=chromium,
-            headless=True,
-            args=FLAGS,
-            viewport={"width": WIDTH, "height": FIRST_SCREEN},
-        )
-        context.set_default_timeout(DRAWN_WITHIN_S * 1000)
-        page = context.new_page()
-        page.goto(f"{superset}/login/")
-        page.fill("#username", user)
-        page.fill("#password", password)
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "/login" not in url, timeout=DRAWN_WITHIN_S * 1000)
-        yield Browser(context, superset, api, set(assets.render(ASSETS, api).without_data))
-        context.close()
+    with logged_in(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -449,7 +414,7 @@ def test_measured_and_synthetic_connections_are_counted_apart(wild: Dashboard) -
     )["rows"]
     columns = ("served", "withheld: too few hosts", "fewer than 10 samples", "no RTT")
     shown = {
-        row["dataset"]: (row["kind"], sum(row[column] for column in columns))
+        row["data set"].partition(" (")[0]: (row["kind"], sum(row[column] for column in columns))
         for row in wild.answer("What is in this build").rows
     }
     assert {dataset: (kind.startswith("synthetic"), n) for dataset, (kind, n) in shown.items()} == {

@@ -1,12 +1,13 @@
-"""Run the browser test against real servers over the warehouse that the integration tests built.
+"""Run the browser tests against real servers: over the warehouse of the integration tests, and over an empty one.
 
-`make test-browser` calls this. The servers listen on free ports, so that a running `make run` is not in
-the way, and are stopped in any case.
+`make test-browser` calls this; the arguments `sample` and `growing` choose one of the two. The servers listen on free
+ports, so that a running `make run` is not in the way, and are stopped in any case.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +18,8 @@ sys.path.insert(0, str(ROOT / "infra"))
 
 from launch import Servers, launch, say  # noqa: E402 - found through the line above
 
+GROWING = "tests/browser/test_builds.py"
+
 
 def free_port() -> int:
     """Return a loopback port that nothing listens on."""
@@ -26,27 +29,57 @@ def free_port() -> int:
         return port
 
 
-def run_browser_test(servers: Servers) -> int:
-    """Run the test with Superset's environment, which has the browser driver; return its exit status."""
-    say("driving the browser")
-    screenshot = ROOT / "var" / "screenshots" / "aqm-comparison.png"
-    screenshot.parent.mkdir(parents=True, exist_ok=True)
-    environment = {
-        **servers.environment,
-        "SOJOURN_SUPERSET_URL": servers.superset_url,
-        "SOJOURN_SCREENSHOT": str(screenshot),
-    }
-    command = [str(ROOT / "dashboards/.venv/bin/pytest"), "-q", "-p", "no:cacheprovider", "tests/browser"]
+def run_browser_test(servers: Servers, tests: list[str], **settings: str) -> int:
+    """Run tests with Superset's environment, which has the browser driver; return the exit status."""
+    say(f"driving the browser: {' '.join(tests)}")
+    environment = {**servers.environment, "SOJOURN_SUPERSET_URL": servers.superset_url, **settings}
+    command = [str(ROOT / "dashboards/.venv/bin/pytest"), "-q", "-p", "no:cacheprovider", *tests]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
+def over_the_sample(var: Path) -> int:
+    """Test the pages over the build of the integration tests; return the exit status."""
+    screenshot = ROOT / "var" / "screenshots" / "aqm-comparison.png"
+    screenshot.parent.mkdir(parents=True, exist_ok=True)
+    tests = ["tests/browser", f"--ignore={GROWING}"]
+    return launch(
+        Servers(var, free_port(), free_port()),
+        lambda servers: run_browser_test(servers, tests, SOJOURN_SCREENSHOT=str(screenshot)),
+    )
+
+
+def over_a_growing_build(var: Path) -> int:
+    """Test the pages over a build in which nothing fits, to which the tests then add; return the exit status."""
+    shutil.rmtree(var, ignore_errors=True)
+    offered = var.with_name(f"{var.name}-offered")
+    offered.mkdir(parents=True, exist_ok=True)
+    (offered / "nothing.pcap").write_bytes(b"")
+    sojourn, where = str(ROOT / ".venv/bin/sojourn"), ["--var", str(var)]
+    # It ends with a status of its own, because the only file is refused.
+    subprocess.run([sojourn, "ingest", str(offered), *where], check=False, stdout=subprocess.DEVNULL)
+    subprocess.run([sojourn, "build", *where], check=True, stdout=subprocess.DEVNULL)
+    screenshot = str(var / "screenshots" / "empty.png")
+    return launch(
+        Servers(var, free_port(), free_port()),
+        lambda servers: run_browser_test(
+            servers, [GROWING], SOJOURN_GROWING_VAR=str(var), SOJOURN_SCREENSHOT=screenshot
+        ),
+    )
+
+
 def main() -> int:
-    """Start the servers, run the test, stop the servers."""
+    """Run both; return the first exit status that is not zero."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or ROOT / "var" / "test").resolve()
-    if not (var / "snapshots" / "CURRENT").exists():
+    wanted = sys.argv[1:] or ["sample", "growing"]
+    if "sample" in wanted and not (var / "snapshots" / "CURRENT").exists():
         print(f"error: no build below {var}; run make test-integration first", file=sys.stderr)
         return 1
-    return launch(Servers(var, free_port(), free_port()), run_browser_test)
+    statuses: list[int] = []
+    if "sample" in wanted:
+        statuses.append(over_the_sample(var))
+    if "growing" in wanted:
+        statuses.append(over_a_growing_build(var.with_name(f"{var.name}-growing")))
+    return next((status for status in statuses if status), 0)
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def service(repository: Path, sample: Path, tma23: Path, tmp_path_factory: pytes
     def build() -> None:
         for arguments in (
             ["generate", "connections", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
-            ["ingest", str(sample), str(tma23), str(world), "--var", str(var)],
+            ["ingest", str(sample), str(sample.with_name("connections")), str(tma23), str(world), "--var", str(var)],
             ["build", "--var", str(var)],
         ):
             done = subprocess.run([str(SOJOURN), *arguments], capture_output=True, text=True, check=False)

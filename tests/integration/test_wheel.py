@@ -20,7 +20,11 @@ import pytest
 
 pytestmark = pytest.mark.integration
 READY_S = 1800
-DATA = {"models": "sojourn_transforms/project", "ingest/sample/runs": "sojourn_ingest/sample/runs"}
+DATA = {
+    "models": "sojourn_transforms/project",
+    "ingest/sample/runs": "sojourn_ingest/sample/runs",
+    "ingest/sample/connections": "sojourn_ingest/sample/connections",
+}
 
 
 @pytest.fixture(scope="module")

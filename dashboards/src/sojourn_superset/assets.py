@@ -137,7 +137,7 @@ def render(folder: Path, client: Client) -> Bundle:
         _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
         known = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
-        if not client.records(table, conditions, select=catalogue[table].key[:1], limit=1):
+        if not _is_enough(client, table, conditions, catalogue[table], ours.get("at_least", {})):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
             notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
@@ -191,12 +191,27 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.spans(**described))
             elif kind == "effect":
                 params.setdefault("metrics", []).append(cells.effect(each["label"], look))
+            elif kind == "share":
+                params.setdefault("metrics", []).append(cells.share(**described, look=look))
             elif kind == "expression":
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
-                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, spans, effect or expression")
+                kinds = "queue, figure, spans, effect, share or expression"
+                raise AssetError(f"{name}: column kind {kind!r}; expected {kinds}")
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
+
+
+def _is_enough(
+    client: Client, table: str, conditions: list[tuple[str, str]], entry: Dataset, at_least: dict[str, int]
+) -> bool:
+    """Whether the build has a row for a chart, and of each column in `at_least` so many values: one day is no trend."""
+    if not client.records(table, conditions, select=entry.key[:1], limit=1):
+        return False
+    return all(
+        len(client.records(table, [*conditions, ("group", column)], limit=wanted)) >= wanted
+        for column, wanted in at_least.items()
+    )
 
 
 def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
@@ -269,7 +284,7 @@ def _served_column(column: Column) -> dict[str, Any]:
 def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """Remove the charts that have no data.
 
-    Their neighbours take their place, and one text at the end of the page says what to supply.
+    Their neighbours take their place, texts about them go too, and one text at the end of the page says what to supply.
     """
     placed = copy.deepcopy(position)
     nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
@@ -278,12 +293,15 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
         for name, node in nodes.items()
         if node.get("type") == "CHART" and node["meta"]["uuid"] in notes
     }
+    alone = {name: node["meta"].pop("alone") for name, node in nodes.items() if "alone" in node.get("meta", {})}
+    about = {name: node["meta"].pop("about") for name, node in nodes.items() if "about" in node.get("meta", {})}
     if not missing:
         return placed
+    gone = missing.keys() | {text for text, chart in about.items() if chart in missing}
     for name, node in nodes.items():
-        if node.get("type") != "ROW" or not missing.keys() & set(node["children"]):
+        if node.get("type") != "ROW" or not gone & set(node["children"]):
             continue
-        node["children"] = [child for child in node["children"] if child not in missing]
+        node["children"] = [child for child in node["children"] if child not in gone]
         if not node["children"]:
             for parent in nodes.values():
                 if name in parent.get("children", ()):
@@ -293,8 +311,10 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
         free = layout.COLUMNS - sum(placed[child]["meta"]["width"] for child in node["children"])
         for number, child in enumerate(node["children"]):
             share = free // len(node["children"]) + (number < free % len(node["children"]))
-            placed[child]["meta"]["width"] += share
-    for name in missing:
+            meta = placed[child]["meta"]
+            meta["width"] += share
+            meta["height"] = alone.get(child, meta["height"])
+    for name in gone:
         del placed[name]
     if "GRID_ID" in placed:
         _remove_headers_without_rows(placed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sojourn_superset.look import Look
+from sojourn_superset.look import Look, parts
 
 MOS_CLASSES = [
     (4.34, "very satisfied"),
@@ -176,6 +176,34 @@ def effect(label: str, look: Look) -> dict[str, Any]:
         f"CASE WHEN MAX(effect) IS NULL THEN 'no data' ELSE "
         f"'<div style=\"position:relative;height:20px;min-width:200px\">{zero}' || {line} || {dot} || '</div>' END",
     )
+
+
+def share(label: str, percent: str, is_on_map: str, look: Look) -> dict[str, Any]:
+    """Return a percentage behind a square of the shade that its row has on a map of the same rows.
+
+    The map's shades go in equal steps of red, green and blue from its smallest share to its largest, as d3's linear
+    scale does. A row that is not on the map has an empty square.
+
+    Parameters
+    ----------
+    percent
+        SQL of the share in percent.
+    is_on_map
+        SQL condition of the rows that the map draws.
+    """
+    drawn = f"CASE WHEN {is_on_map} THEN {percent} END"
+    least, most = f"MIN({drawn}) OVER ()", f"MAX({drawn}) OVER ()"
+    place = f"COALESCE(({drawn} - {least}) / NULLIF({most} - {least}, 0), 0)"
+    light, dark = (parts(colour) for colour in look.shares)
+    mixed = ", ".join(
+        f"CAST(ROUND({start} + {end - start} * {place}) AS INTEGER)" for start, end in zip(light, dark, strict=True)
+    )
+    shade = f"CASE WHEN {is_on_map} THEN printf('#%02x%02x%02x', {mixed}) ELSE '#ffffff' END"
+    square = (
+        "'<span style=\"display:inline-block;width:12px;height:12px;margin-right:6px;border:1px solid #8a867d;"
+        f"background:' || {shade} || '\"></span>'"
+    )
+    return metric(label, f"{square} || {_number(percent, 1)} || ' %'")
 
 
 def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, look: Look) -> tuple[str, str]:

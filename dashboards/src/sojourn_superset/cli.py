@@ -36,10 +36,10 @@ def prepare(
     """
     chosen = settings.load()
     # before the slow part, so that a missing API is known in a second
-    contents = _render(api) if api else None
+    rendered = _render(api) if api else None
     instance.prepare(chosen, say)
-    if contents is not None:
-        instance.load_assets(chosen, contents, say)
+    if rendered is not None:
+        instance.load_assets(chosen, *rendered, say)
 
 
 @app.command()
@@ -53,7 +53,7 @@ def import_assets(
     command once imported is replaced or removed; dashboards made by hand stay.
     """
     chosen = settings.load()
-    instance.load_assets(chosen, _render(api), say, force=force)
+    instance.load_assets(chosen, *_render(api), say, force=force)
 
 
 @app.command()
@@ -85,14 +85,15 @@ def say(message: str) -> None:
     typer.echo(f"[{time.monotonic() - STARTED:5.1f} s] {message}", err=True)
 
 
-def _render(api: str) -> dict[str, str]:
+def _render(api: str) -> tuple[dict[str, str], str]:
+    """Return the assets as they fit the build that is served, and the address of the API."""
     with Client(api) as client:
         build = client.health()
         bundle = assets.render(settings.ASSETS, client)
     say(f"API {client.url} serves build {build}")
     for title in bundle.without_data:
         say(f"no data in this build for the chart “{title}”: a note takes its place")
-    return bundle.contents
+    return bundle.contents, client.url
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ class FilterError(Exception):
 
 
 def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], client: Client) -> None:
-    """Give each filter that begins with its first value that value; one without any row is left as it is.
+    """Give each filter that begins with its first value that value; one without any row need not have a value.
 
     Parameters
     ----------
@@ -48,6 +48,9 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
             dataset, column = datasets[target["datasetUuid"]], target["column"]["name"]
             value = _first(connection, dataset, column, each, chosen)
             if value is None:
+                # Superset draws nothing of a page until each filter that must have a value has one.
+                each["controlValues"].update(defaultToFirstItem=False, enableEmptyFilter=False)
+                each["requiredFirst"] = False
                 continue
             chosen[each["id"]] = (column, value)
             each["defaultDataMask"] = {

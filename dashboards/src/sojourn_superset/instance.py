@@ -64,17 +64,19 @@ def prepare(settings: Settings, say: Say) -> None:
     _write(settings.home / PREPARED, stamp)
 
 
-def load_assets(settings: Settings, contents: dict[str, str], say: Say, force: bool = False) -> bool:
+def load_assets(settings: Settings, contents: dict[str, str], api: str, say: Say, force: bool = False) -> bool:
     """Make Superset hold exactly these assets of ours; return whether anything had to be done.
 
     Parameters
     ----------
     contents
         File name to YAML, in Superset's export format.
+    api
+        Address of the API that these assets ask, by whose builds Superset's cache goes.
     force
         Import although these very assets have been imported before.
     """
-    stamp = {"superset": version("apache-superset"), "assets": digest(contents)}
+    stamp = {"superset": version("apache-superset"), "assets": digest(contents), "api": api}
     if not force and settings.database.is_file() and _read(settings.home / IMPORTED) == stamp:
         say("Superset: the dashboard is up to date")
         return False

@@ -1,7 +1,8 @@
 """A dashboard's `layout` and `filters`, written out as Superset's `position` and filter configuration.
 
 A layout is a list of headers and rows; a row is a list of charts (by file name) and texts with their width of 12
-columns and height in units of 8 pixels. A filter names a dataset and a column.
+columns and height in units of 8 pixels; `alone` is the height of a chart whose neighbour has no data, and a text
+`about` a chart goes with it. A filter names a dataset and a column.
 """
 
 from __future__ import annotations
@@ -125,9 +126,15 @@ def filter_id(name: str) -> str:
 def _item(item: dict[str, Any], name: str, folder: str, charts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     size = {"width": item["width"], "height": item["height"]}
     if "text" in item:
-        return _node(f"MARKDOWN-{name}", "MARKDOWN", [], {"code": item["text"], **size})
+        meta = {"code": item["text"], **size}
+        if "about" in item:
+            _chart(folder, item["about"], charts)
+            meta["about"] = f"CHART-{item['about']}"
+        return _node(f"MARKDOWN-{name}", "MARKDOWN", [], meta)
     chart = _chart(folder, item["chart"], charts)
     meta = {"uuid": chart["uuid"], "chartId": _chart_number(chart), "sliceName": chart["slice_name"], **size}
+    if "alone" in item:
+        meta["alone"] = item["alone"]
     return _node(f"CHART-{item['chart']}", "CHART", [], meta)
 
 

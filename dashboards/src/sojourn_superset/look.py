@@ -28,6 +28,7 @@ class Look:
     congestion_control: dict[str, float]
     labels: dict[str, str]
     cells: dict[str, str]
+    shares: list[str]
     css: str
     charts: dict[str, dict[str, Any]]
     filters: dict[str, list[dict[str, Any]]]
@@ -80,6 +81,7 @@ def read_look(folder: Path) -> Look:
         congestion_control=content.get("congestion_control", {}),
         labels=content.get("labels", {}),
         cells=content.get("cells", {}),
+        shares=content.get("shares", ["#ffffff", "#000000"]),
         css=content.get("css", ""),
         charts=content.get("charts", {}),
         filters=content.get("filters", {}),
@@ -100,9 +102,10 @@ def size_of(label: str) -> float:
 
 def mixed(colour: str, other: str, share: float) -> str:
     """Return a colour mixed with a share of another, both `#rrggbb`."""
-    pairs = zip(_parts(colour), _parts(other), strict=True)
+    pairs = zip(parts(colour), parts(other), strict=True)
     return "#" + "".join(f"{round(one + (two - one) * share):02x}" for one, two in pairs)
 
 
-def _parts(colour: str) -> list[int]:
+def parts(colour: str) -> list[int]:
+    """Return red, green and blue of `#rrggbb`, 0 to 255."""
     return [int(colour[place : place + 2], 16) for place in (1, 3, 5)]

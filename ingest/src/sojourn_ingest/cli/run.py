@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 #: A wheel has the sample beside this package; a checkout has it in the folder of the project.
-_PLACES_OF_SAMPLE = (Path(__file__).parents[1] / "sample" / "runs", Path(__file__).parents[3] / "sample" / "runs")
+_PLACES_OF_SAMPLE = (Path(__file__).parents[1] / "sample", Path(__file__).parents[3] / "sample")
+_PARTS_OF_SAMPLE = ("runs", "connections")
 
 
 def register(app: typer.Typer) -> None:
@@ -22,18 +23,19 @@ def register(app: typer.Typer) -> None:
     app.command("run", short_help="Ingest, build and serve; the bundled sample if no path is given.")(run)
 
 
-def sample_runs() -> Path:
-    """Return the folder of the bundled sample.
+def sample() -> list[Path]:
+    """Return the folders of the bundled sample: runs of the testbed, and measured connections.
 
     Raises
     ------
     typer.BadParameter
         If this installation has none.
     """
-    found = next((place for place in _PLACES_OF_SAMPLE if place.is_dir()), None)
-    if found is None:
-        raise typer.BadParameter("this installation has no sample; give files or folders", param_hint="PATH")
-    return found
+    for place in _PLACES_OF_SAMPLE:
+        found = [place / part for part in _PARTS_OF_SAMPLE if (place / part).is_dir()]
+        if found:
+            return found
+    raise typer.BadParameter("this installation has no sample; give files or folders", param_hint="PATH")
 
 
 def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -81,7 +83,8 @@ def run(
 ) -> None:
     """Ingest, build and serve: the same as the three commands one after another.
 
-    Without a path the bundled sample is read: runs of real Linux queue disciplines. What was ingested or built before
+    Without a path the bundled sample is read: runs of real Linux queue disciplines, and a few connections that M-Lab
+    measured. What was ingested or built before
     is not done again.
 
     For example:
@@ -97,7 +100,7 @@ def run(
     environment = {**os.environ, "SOJOURN_VAR": str(chosen.expanduser().resolve())}
     # Processes of their own, so that each gives its memory back before the next begins.
     command = [sys.executable, "-m", "sojourn_ingest.cli"]
-    for step in (["ingest", *map(str, sources or [sample_runs()])], ["build"]):
+    for step in (["ingest", *map(str, sources or sample())], ["build"]):
         status = run_step([*command, *step], environment)
         if status:
             raise typer.Exit(status)
