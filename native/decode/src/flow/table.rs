@@ -182,11 +182,12 @@ impl FlowTable {
                 .naming
                 .packet(packet, &mut slot.flow, placement.direction, place);
         }
-        if let Some((place, flow_id)) = given_up
-            && let Some(slot) = self.slot_mut(place)
-            && slot.flow.id == flow_id
-        {
-            slot.flow.search.finish(&mut slot.flow.server);
+        if let Some((place, flow_id)) = given_up {
+            if let Some(slot) = self.slot_mut(place) {
+                if slot.flow.id == flow_id {
+                    slot.flow.search.finish(&mut slot.flow.server);
+                }
+            }
         }
         if moves {
             self.move_to_end(place);
@@ -245,10 +246,11 @@ impl FlowTable {
             (0, self.bounds.idle_ns),
             (1, self.bounds.idle_ns.min(CLOSED_IDLE_NS)),
         ] {
-            while let Some(oldest) = self.lists.get(list).map(|list| list.oldest)
-                && let Some(slot) = self.slot(oldest)
-                && self.newest_ns.saturating_sub(slot.touched_ns) > idle_ns
-            {
+            while let Some(oldest) = self.lists.get(list).map(|list| list.oldest) {
+                let is_idle = |slot: &Slot| self.newest_ns.saturating_sub(slot.touched_ns) > idle_ns;
+                if !self.slot(oldest).is_some_and(is_idle) {
+                    break;
+                }
                 self.end(oldest, EndReason::Idle);
             }
         }
