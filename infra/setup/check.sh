@@ -3,7 +3,6 @@
 set -euo pipefail
 
 packages=()
-after=""
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # The only place that states the minimum version of Rust.
 rust=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/native/Cargo.toml")
@@ -27,9 +26,8 @@ too_old=0
 need python3 "Python 3.11 to 3.13" "python3 python3-venv"
 need cc "a C compiler, which Rust links with" "gcc libc6-dev"
 if ! command -v cargo >/dev/null 2>&1 || ! cargo --version >/dev/null 2>&1; then
-  echo "missing: cargo — Rust $rust or newer, from rustup (Debian's own Rust is older)" >&2
-  packages+=(rustup)
-  after=" && rustup default stable"
+  echo "missing: cargo — Rust $rust or newer" >&2
+  packages+=(cargo)
 else
   at_least Rust "$rust" "$(cargo --version | cut -d' ' -f2)"
 fi
@@ -41,7 +39,7 @@ if command -v python3 >/dev/null 2>&1; then
   fi
 fi
 if [ ${#packages[@]} -gt 0 ]; then
-  echo "Debian 13: apt-get install --yes ca-certificates ${packages[*]}$after" >&2
+  echo "Debian 13: apt-get install --yes ca-certificates ${packages[*]}" >&2
   exit 1
 fi
 exit "$too_old"

@@ -31,6 +31,7 @@ mod rtp;
 mod server;
 #[cfg(test)]
 mod test_capture;
+mod twos_complement;
 
 pub use capture::decoder::{CaptureDecoder, CaptureOptions};
 pub use capture::recording::{CaptureInput, CaptureSpan, capture_span};

@@ -21,10 +21,8 @@ impl Texts {
     pub(crate) fn new(py: Python<'_>, offsets: &PyBuffer<u8>, data: &PyBuffer<u8>) -> PyResult<Self> {
         let offsets = offsets
             .to_vec(py)?
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|bytes| i32::from_ne_bytes(*bytes))
+            .chunks_exact(4)
+            .filter_map(|bytes| Some(i32::from_ne_bytes(bytes.try_into().ok()?)))
             .collect();
         Ok(Self {
             offsets,

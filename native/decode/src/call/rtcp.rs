@@ -1,6 +1,7 @@
 //! RTCP by its shape: compound packets (RFC 3550, section 6.1; RFC 5506 for reduced ones), and SRTCP (RFC 3711).
 
 use crate::input::bytes::{be_u16, be_u32};
+use crate::twos_complement::TwosComplement;
 
 const HEADER_BYTES: usize = 4;
 pub(crate) const SENDER_REPORT: u8 = 200;
@@ -96,9 +97,10 @@ impl Rtcp<'_> {
     /// Pass on what its sender and receiver reports say, as far as they were captured; nothing if it is encrypted.
     pub(crate) fn each(&self, mut take: impl FnMut(Statement)) {
         let mut offset = 0;
-        while self.form != Form::Secure
-            && let Some(end) = packet_end(self.bytes, offset)
-        {
+        if self.form == Form::Secure {
+            return;
+        }
+        while let Some(end) = packet_end(self.bytes, offset) {
             self.packet(offset, end, &mut take);
             offset = end;
         }
@@ -147,7 +149,7 @@ impl Rtcp<'_> {
                 source,
                 fraction_lost,
                 // The lower 24 bits, with their sign.
-                lost_packets: (loss << 8).cast_signed() >> 8,
+                lost_packets: (loss << 8).signed() >> 8,
                 jitter_units,
                 last_report,
                 delay_since,

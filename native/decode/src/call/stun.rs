@@ -68,7 +68,7 @@ fn message(captured: &[u8]) -> Option<StunMessage<'_>> {
     let length = usize::from(be_u16(captured, 2)?);
     let classic = be_u32(captured, 4)? != MAGIC_COOKIE;
     // Applications leave out padding at the end, but where the cookie is missing every sign of STUN counts.
-    if kind >> 14 != 0 || (classic && !length.is_multiple_of(PADDING_BYTES)) {
+    if kind >> 14 != 0 || (classic && length % PADDING_BYTES != 0) {
         return None;
     }
     let class = match kind & 0x0110 {

@@ -6,6 +6,7 @@ use crate::flow::table::Placement;
 use crate::output::columns::Columns;
 use crate::output::fault::Fault;
 use crate::packet::types::{Packet, TcpSegment, Transport};
+use crate::twos_complement::TwosComplement;
 
 /// A row of `packet`.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,7 @@ pub(crate) fn packets(rows: &[PacketRow]) -> Result<RecordBatch, Fault> {
     columns.string("direction", |row| row.placement.direction.name());
     columns.int64("packet_ns", |row| row.time_ns);
     // A record of more than LARGEST_PACKET_BYTES is refused.
-    columns.int32("packet_bytes", |row| row.wire_bytes.cast_signed());
+    columns.int32("packet_bytes", |row| row.wire_bytes.signed());
     columns.int64("payload_bytes", |row| i64::from(row.payload_bytes));
     columns.int16("hop_limit", |row| i16::from(row.hop_limit));
     columns.int64("ip_identification", |row| i64::from(row.ip_id));
@@ -65,7 +66,7 @@ pub(crate) fn packets(rows: &[PacketRow]) -> Result<RecordBatch, Fault> {
         row.segment.map(|segment| i64::from(segment.acknowledgement))
     });
     columns.optional_int16("tcp_flags", |row| {
-        row.segment.map(|segment| segment.flags.cast_signed())
+        row.segment.map(|segment| segment.flags.signed())
     });
     columns.optional_int32("tcp_window", |row| {
         row.segment.map(|segment| i32::from(segment.window))

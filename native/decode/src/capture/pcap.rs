@@ -44,7 +44,7 @@ impl PcapReader {
                 ));
             }
         };
-        let link_number = header.network.0.cast_unsigned() & LINK_TYPE_MASK;
+        let link_number = u32::from_ne_bytes(header.network.0.to_ne_bytes()) & LINK_TYPE_MASK;
         let reader = Self {
             link: LinkType::from_number(link_number),
             link_number,

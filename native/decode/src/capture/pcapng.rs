@@ -267,11 +267,15 @@ impl PcapngReader {
         };
         let mut place = 16;
         let end = block_bytes - 4;
-        while place + 4 <= end
-            && let (Some(code), Some(length)) =
+        while place + 4 <= end {
+            let (Some(code), Some(length)) =
                 (self.short_field(block, place), self.short_field(block, place + 2))
-            && code != 0
-        {
+            else {
+                break;
+            };
+            if code == 0 {
+                break;
+            }
             let start = place + 4;
             place = (start + usize::from(length)).next_multiple_of(4);
             match (code, block.get(start..(start + usize::from(length)).min(end))) {

@@ -63,11 +63,12 @@ impl RecordingReader {
             if let Some(fault) = fault {
                 summary.fail(fault);
             }
-            if let Some(reader) = &self.file
-                && summary.records_read == 0
-                && let Some(fault) = unsupported(reader)
-            {
-                summary.fail(fault);
+            if let Some(reader) = &self.file {
+                if summary.records_read == 0 {
+                    if let Some(fault) = unsupported(reader) {
+                        summary.fail(fault);
+                    }
+                }
             }
         }
         for (number, records) in self.file.iter().flat_map(CaptureReader::link_records) {

@@ -16,6 +16,7 @@ use crate::packet::types::Endpoint;
 use crate::rtp::carrier::{Encapsulation, Media};
 use crate::rtp::stream::RtpStream;
 use crate::server::found::{HelloOutcome, NameSource, Server};
+use crate::twos_complement::TwosComplement;
 
 /// A row of `flow_interval`.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +106,7 @@ fn direction_columns(columns: &mut Columns<'_, Box<Flow>>, direction: Direction)
         tcp(flow, direction).map(|tcp| tcp.duplicate_packets)
     });
     columns.optional_int16(name("tcp_flags"), |flow| {
-        tcp(flow, direction).map(|tcp| tcp.flags.cast_signed())
+        tcp(flow, direction).map(|tcp| tcp.flags.signed())
     });
     columns.optional_int64(name("retransmitted_packets"), |flow| {
         tcp(flow, direction).map(|tcp| tcp.retransmitted_packets)

@@ -23,13 +23,12 @@ impl IntervalSeries {
     /// Count a packet; whether it was the first of its interval.
     pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) -> bool {
         // Most packets are of the latest interval; no division tells so.
-        if let Some(last) = self.kept.last_mut()
-            && time_ns >= last.start_ns
-            && time_ns.saturating_sub(last.start_ns) < interval_ns
-        {
-            last.packets += 1;
-            last.bytes += bytes;
-            return false;
+        if let Some(last) = self.kept.last_mut() {
+            if time_ns >= last.start_ns && time_ns.saturating_sub(last.start_ns) < interval_ns {
+                last.packets += 1;
+                last.bytes += bytes;
+                return false;
+            }
         }
         let start_ns = time_ns.div_euclid(interval_ns).saturating_mul(interval_ns);
         let start_ns = self

@@ -45,12 +45,13 @@ impl Naming {
             Transport::Udp(_) => true,
             Transport::Fragment | Transport::Other => false,
         };
-        if begins
-            && let Some(name) = self
+        if begins {
+            if let Some(name) = self
                 .answers
                 .name(packet.source.address, packet.destination.address)
-        {
-            flow.server = Some(Box::new(Server::of_answer(name.clone())));
+            {
+                flow.server = Some(Box::new(Server::of_answer(name.clone())));
+            }
         }
     }
 

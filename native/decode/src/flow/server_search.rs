@@ -9,6 +9,7 @@ use crate::server::found::{HelloOutcome, NameSource, Server};
 use crate::server::name::ServerNames;
 use crate::server::quic::{Brought, ClientCrypto, next_initial};
 use crate::server::tls;
+use crate::twos_complement::TwosComplement;
 
 /// Packets with a payload that are looked at. Mail and XMPP speak in plain before the handshake, and a client hello
 /// may come in many small segments.
@@ -108,16 +109,17 @@ impl ServerSearch {
                 message: Message::Tls(start, Assembly::new(tls::STREAM_BYTES)),
             }));
         }
-        if let Some(reading) = &mut self.reading
-            && reading.direction == direction
-            && let Message::Tls(start, assembly) = &mut reading.message
-        {
-            let offset = sequence.wrapping_sub(*start).cast_signed();
-            // A repeated segment may begin before the message.
-            let before = usize::try_from(-i64::from(offset.min(0))).unwrap_or(usize::MAX);
-            let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX);
-            assembly.add(offset, payload.get(before..).unwrap_or_default());
-            self.judge(server, false);
+        if let Some(reading) = &mut self.reading {
+            if reading.direction == direction {
+                if let Message::Tls(start, assembly) = &mut reading.message {
+                    let offset = sequence.wrapping_sub(*start).signed();
+                    // A repeated segment may begin before the message.
+                    let before = usize::try_from(-i64::from(offset.min(0))).unwrap_or(usize::MAX);
+                    let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX);
+                    assembly.add(offset, payload.get(before..).unwrap_or_default());
+                    self.judge(server, false);
+                }
+            }
         }
         self.finish_if_over(server);
     }
@@ -209,10 +211,10 @@ impl ServerSearch {
             Message::Quic(crypto) => {
                 let messages = crypto.messages();
                 let told = tell(ClientHello::read(messages), NameSource::Quic);
-                if told == Some(true)
-                    && let Some(server) = server
-                {
-                    server.quic_version = Some(crypto.version.name);
+                if told == Some(true) {
+                    if let Some(server) = server {
+                        server.quic_version = Some(crypto.version.name);
+                    }
                 }
                 told
             }

@@ -195,11 +195,12 @@ impl FlowTable {
                 .naming
                 .packet(packet, &mut slot.flow, placement.direction, place);
         }
-        if let Some((place, flow_id)) = given_up
-            && let Some(slot) = self.slot_mut(place)
-            && slot.flow.id == flow_id
-        {
-            slot.flow.search.finish(&mut slot.flow.server);
+        if let Some((place, flow_id)) = given_up {
+            if let Some(slot) = self.slot_mut(place) {
+                if slot.flow.id == flow_id {
+                    slot.flow.search.finish(&mut slot.flow.server);
+                }
+            }
         }
         if moves {
             self.move_to_end(place);
@@ -266,9 +267,10 @@ impl FlowTable {
         self.due_ns = i64::MAX;
         for over in [false, true] {
             let idle_ns = self.idle_ns(over);
-            while let Some(oldest) = self.lists.get(usize::from(over)).map(|list| list.oldest)
-                && let Some(touched_ns) = self.slot(oldest).map(|slot| slot.touched_ns)
-            {
+            while let Some(oldest) = self.lists.get(usize::from(over)).map(|list| list.oldest) {
+                let Some(touched_ns) = self.slot(oldest).map(|slot| slot.touched_ns) else {
+                    break;
+                };
                 if self.newest_ns.saturating_sub(touched_ns) <= idle_ns {
                     // The others of the list were touched later.
                     self.due_ns = self.due_ns.min(touched_ns.saturating_add(idle_ns));

@@ -149,14 +149,14 @@ impl PlainReader {
         self.finished = true;
         let kind = fault_kind(error);
         let zstd_checksum = kind == FaultKind::Checksum && self.compression == Compression::Zstd;
-        if (kind == FaultKind::Compression || zstd_checksum)
-            && let Some(stored) = self.reopen.as_ref().and_then(|reopen| reopen().ok())
-        {
-            let read = self.offset + (self.end - self.start) as u64;
-            let rest = before_damage(stored, self.compression, read, error.kind());
-            self.buffer.truncate(self.end);
-            self.buffer.extend(rest);
-            self.end = self.buffer.len();
+        if kind == FaultKind::Compression || zstd_checksum {
+            if let Some(stored) = self.reopen.as_ref().and_then(|reopen| reopen().ok()) {
+                let read = self.offset + (self.end - self.start) as u64;
+                let rest = before_damage(stored, self.compression, read, error.kind());
+                self.buffer.truncate(self.end);
+                self.buffer.extend(rest);
+                self.end = self.buffer.len();
+            }
         }
         let offset = self.offset + (self.end - self.start) as u64;
         self.fault = Some(read_fault(error, kind, self.compression, offset));

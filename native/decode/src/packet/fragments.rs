@@ -29,10 +29,10 @@ impl FragmentTable {
         if self.ports.insert(key, ports).is_some() {
             return;
         }
-        if self.oldest_first.len() == PENDING
-            && let Some(oldest) = self.oldest_first.pop_front()
-        {
-            self.ports.remove(&oldest);
+        if self.oldest_first.len() == PENDING {
+            if let Some(oldest) = self.oldest_first.pop_front() {
+                self.ports.remove(&oldest);
+            }
         }
         self.oldest_first.push_back(key);
     }

@@ -76,14 +76,13 @@ impl LayerDecoder {
             return self.later_fragment(&network);
         }
         let result = transport(&network);
-        if network.fragmented
-            && has_ports(network.protocol)
-            && let Ok(packet) = &result
-        {
-            self.fragments.remember(
-                network.fragment_key(),
-                (packet.source.port, packet.destination.port),
-            );
+        if network.fragmented && has_ports(network.protocol) {
+            if let Ok(packet) = &result {
+                self.fragments.remember(
+                    network.fragment_key(),
+                    (packet.source.port, packet.destination.port),
+                );
+            }
         }
         result
     }

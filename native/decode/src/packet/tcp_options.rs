@@ -2,6 +2,7 @@
 
 use crate::input::bytes::be_u32;
 use crate::packet::accurate_ecn::{AccurateEcn, KIND_ECT0_FIRST, KIND_ECT1_FIRST, KIND_EXPERIMENT};
+use crate::twos_complement::TwosComplement;
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
@@ -32,13 +33,13 @@ impl TcpOptions {
     /// Read the captured part of the options of a segment with the given acknowledgement number.
     pub(crate) fn read(acknowledgement: u32, options: &[u8]) -> Self {
         // What nearly every segment of a connection with timestamps has, and nothing else.
-        if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, rest @ ..] = options
-            && rest.len() == 8
-        {
-            return Self {
-                timestamps: timestamps(rest),
-                ..Self::default()
-            };
+        if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, rest @ ..] = options {
+            if rest.len() == 8 {
+                return Self {
+                    timestamps: timestamps(rest),
+                    ..Self::default()
+                };
+            }
         }
         let mut found = Self::default();
         let mut rest = options;
@@ -84,7 +85,7 @@ fn timestamps(value: &[u8]) -> Option<Timestamps> {
 fn highest_end(acknowledgement: u32, blocks: &[u8]) -> u32 {
     let ends = (0..4).filter_map(|block| be_u32(blocks, block * 8 + 4));
     ends.fold(acknowledgement, |highest, end| {
-        if end.wrapping_sub(highest).cast_signed() > 0 {
+        if end.wrapping_sub(highest).signed() > 0 {
             end
         } else {
             highest
@@ -95,7 +96,7 @@ fn highest_end(acknowledgement: u32, blocks: &[u8]) -> u32 {
 /// RFC 2883, 4: the first block is below the acknowledgement, or within the second block.
 fn is_duplicate(acknowledgement: u32, blocks: &[u8]) -> bool {
     let block = |place: usize| Some((be_u32(blocks, place)?, be_u32(blocks, place + 4)?));
-    let not_after = |first: u32, second: u32| second.wrapping_sub(first).cast_signed() >= 0;
+    let not_after = |first: u32, second: u32| second.wrapping_sub(first).signed() >= 0;
     let Some((start, end)) = block(0) else {
         return false;
     };

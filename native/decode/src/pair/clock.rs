@@ -68,9 +68,10 @@ impl LowerEdge {
         if let Some(part) = usize::try_from(part)
             .ok()
             .and_then(|part| self.least.get_mut(part))
-            && part.is_none_or(|known| difference_ns < known.1)
         {
-            *part = Some((time_ns, difference_ns));
+            if part.is_none_or(|known| difference_ns < known.1) {
+                *part = Some((time_ns, difference_ns));
+            }
         }
     }
 
@@ -123,11 +124,17 @@ impl ClockEstimate {
             .flatten()
             .min_by(|one, other| one.residual_ns.total_cmp(&other.residual_ns));
         Self {
-            offset_ns: least.zip(quickest_back).map(|(out, back)| out.midpoint(back)),
+            offset_ns: least.zip(quickest_back).map(|(out, back)| midpoint(out, back)),
             drift_ppm: straighter.as_ref().map(|line| line.slope * 1e6),
             residual_ns: straighter.as_ref().map(|line| line.residual_ns),
         }
     }
+}
+
+/// Half of the sum, towards zero; the sum of two times may not fit.
+fn midpoint(one: i64, other: i64) -> i64 {
+    let half = (i128::from(one) + i128::from(other)) / 2;
+    i64::try_from(half).unwrap_or_default()
 }
 
 #[cfg(test)]

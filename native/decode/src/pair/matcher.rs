@@ -93,9 +93,10 @@ impl Matcher {
             }
             _ => self.wait(key, sighting),
         }
-        while let Some(oldest) = self.places.get(self.oldest as usize)
-            && (self.waiting > self.bounds.waiting || self.sightings - oldest.since > self.bounds.patience)
-        {
+        while let Some(oldest) = self.places.get(self.oldest as usize) {
+            if !(self.waiting > self.bounds.waiting || self.sightings - oldest.since > self.bounds.patience) {
+                break;
+            }
             self.give_up_oldest(found);
         }
     }

@@ -152,10 +152,10 @@ impl Intake {
         if event.kind == EventKind::Free {
             return Some(self.last_queue.map_or(0, |(_, number)| number));
         }
-        if let Some((last, number)) = self.last_queue
-            && last == queue
-        {
-            return Some(number);
+        if let Some((last, number)) = self.last_queue {
+            if last == queue {
+                return Some(number);
+            }
         }
         let number = match self.numbers.get(&queue) {
             Some(number) => *number,
@@ -178,16 +178,15 @@ impl Intake {
         self.pairing.close();
         let open = self.pairing.left_open();
         self.log.open = open;
-        if let (Some((dequeues, enqueues, offset)), Some(found)) = (self.log.stated_open, open)
-            && (dequeues, enqueues) != found
-            && self.log.lost_events == 0
-        {
-            let message = format!(
-                "queue log: the probe says it held {dequeues} dequeues and {enqueues} enqueues open, but the log has {} and {}: records are missing that no loss report counts",
-                found.0, found.1
-            );
-            self.summary
-                .fail(Fault::new(FaultKind::CorruptRecord, message, Some(offset)));
+        if let (Some((dequeues, enqueues, offset)), Some(found)) = (self.log.stated_open, open) {
+            if (dequeues, enqueues) != found && self.log.lost_events == 0 {
+                let message = format!(
+                    "queue log: the probe says it held {dequeues} dequeues and {enqueues} enqueues open, but the log has {} and {}: records are missing that no loss report counts",
+                    found.0, found.1
+                );
+                self.summary
+                    .fail(Fault::new(FaultKind::CorruptRecord, message, Some(offset)));
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Clock rate of RTP timestamps.
 
+use crate::twos_complement::TwosComplement;
+
 /// Every clock rate that RFC 3551 assigns, and those of the common dynamic payload types; text and data run at 1 kHz
 /// (RFC 4103).
 pub(crate) const CLOCK_RATES_HZ: [i32; 10] = [
@@ -55,7 +57,7 @@ impl ClockEstimator {
             self.mean_time_s = 0.0;
             self.mean_units = 0.0;
         }
-        self.elapsed_units += i64::from(timestamp.wrapping_sub(self.last_timestamp).cast_signed());
+        self.elapsed_units += i64::from(timestamp.wrapping_sub(self.last_timestamp).signed());
         self.last_timestamp = timestamp;
         self.packets += 1;
         self.packets_in_row += 1;

@@ -57,12 +57,12 @@ impl RtpIntervals {
         sequence: &SequenceTracker,
         jitter_units: &[f64; CLOCK_RATES_HZ.len()],
     ) {
-        if let Some(last) = self.kept.last_mut()
-            && time_ns.saturating_sub(last.start_ns) < self.length_ns
-        {
-            last.packets += 1;
-            last.payload_bytes += i64::from(payload_bytes);
-            return;
+        if let Some(last) = self.kept.last_mut() {
+            if time_ns.saturating_sub(last.start_ns) < self.length_ns {
+                last.packets += 1;
+                last.payload_bytes += i64::from(payload_bytes);
+                return;
+            }
         }
         self.open(time_ns, payload_bytes, sequence, jitter_units);
     }

@@ -1,5 +1,7 @@
 //! Sequence numbers of an RTP stream: expected, received, reordered, duplicate (RFC 3550 A.1, A.3).
 
+use crate::twos_complement::TwosComplement;
+
 /// A jump beyond this is a restart of the sender once the next packet follows on (`MAX_DROPOUT`).
 const LARGEST_JUMP: i64 = 3000;
 /// Memory of received numbers, larger than the largest jump back.
@@ -75,7 +77,7 @@ impl SequenceTracker {
     pub(crate) fn receive(&mut self, sequence: u16) -> Arrival {
         let [.., high, low] = self.highest.to_be_bytes();
         let highest = u16::from_be_bytes([high, low]);
-        let step = i64::from(sequence.wrapping_sub(highest).cast_signed());
+        let step = i64::from(sequence.wrapping_sub(highest).signed());
         if step.abs() > LARGEST_JUMP {
             return self.receive_stray(sequence);
         }

@@ -11,6 +11,7 @@ use crate::rtp::carrier::Carrier;
 use crate::rtp::clock::{CLOCK_RATES_HZ, ClockEstimator, static_rate_hz};
 use crate::rtp::interval::RtpIntervals;
 use crate::rtp::sequence::{Arrival, SequenceTracker};
+use crate::twos_complement::TwosComplement;
 
 /// What is found inside of UDP.
 pub(crate) const MEDIA: &[Decoded] = &[Decoded {
@@ -102,7 +103,7 @@ impl Jitter {
             return false;
         };
         let apart_s = (time_ns - previous_ns) as f64 / 1e9;
-        let apart_units = f64::from(timestamp.wrapping_sub(previous_timestamp).cast_signed());
+        let apart_units = f64::from(timestamp.wrapping_sub(previous_timestamp).signed());
         let differences = CLOCK_RATES_HZ.map(|rate| (apart_s * f64::from(rate) - apart_units).abs());
         let restarts = || {
             let differences = differences.iter().zip(CLOCK_RATES_HZ);
@@ -386,14 +387,14 @@ impl RtpDirection {
             self.candidates.push(candidate);
             return;
         }
-        if let [first, rest @ ..] = candidate.held.as_slice()
-            && self.streams.len() < STREAMS
-        {
-            let mut stream = RtpStream::new(first, false);
-            for held in rest {
-                stream.packet(held);
+        if let [first, rest @ ..] = candidate.held.as_slice() {
+            if self.streams.len() < STREAMS {
+                let mut stream = RtpStream::new(first, false);
+                for held in rest {
+                    stream.packet(held);
+                }
+                self.streams.push(stream);
             }
-            self.streams.push(stream);
         }
     }
 

@@ -28,9 +28,10 @@ impl Answers {
         self.told += 1;
         self.names.insert(pair, (self.told, Arc::clone(name)));
         self.order.push_back((self.told, pair));
-        while self.order.len() > PAIRS
-            && let Some((number, oldest)) = self.order.pop_front()
-        {
+        while self.order.len() > PAIRS {
+            let Some((number, oldest)) = self.order.pop_front() else {
+                break;
+            };
             if self.names.get(&oldest).is_some_and(|(told, _)| *told == number) {
                 self.names.remove(&oldest);
             }

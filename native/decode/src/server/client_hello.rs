@@ -110,10 +110,8 @@ impl<'b> ClientHello<'b> {
             SUPPORTED_VERSIONS => {
                 let versions = Fields(data).after_u8().unwrap_or_default();
                 let highest = versions
-                    .as_chunks::<2>()
-                    .0
-                    .iter()
-                    .map(|version| u16::from_be_bytes(*version))
+                    .chunks_exact(2)
+                    .filter_map(|version| Some(u16::from_be_bytes(version.try_into().ok()?)))
                     .filter(|version| *version > 0x0300)
                     .filter_map(version_name)
                     .max();
@@ -132,7 +130,7 @@ impl<'b> ClientHello<'b> {
         while let Some(name) = list.after_u8() {
             let printable = name.iter().all(|byte| byte.is_ascii_graphic() && *byte != b',');
             if !name.is_empty() && name.len() <= 32 && printable && names.len() < 16 {
-                names.extend(str::from_utf8(name));
+                names.extend(std::str::from_utf8(name));
             }
         }
         (!names.is_empty()).then(|| names.join(",").into())

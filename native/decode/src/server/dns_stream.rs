@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use crate::server::assembly::Assembly;
 use crate::server::dns::{Answer, answer};
 use crate::server::reader::Fields;
+use crate::twos_complement::TwosComplement;
 
 /// Servers' streams that are put together at a time.
 const STREAMS: usize = 64;
@@ -31,10 +32,10 @@ impl DnsStreams {
         payload: &[u8],
     ) -> Vec<Answer> {
         if !self.streams.contains_key(&flow_id) {
-            if self.order.len() >= STREAMS
-                && let Some(oldest) = self.order.pop_front()
-            {
-                self.streams.remove(&oldest);
+            if self.order.len() >= STREAMS {
+                if let Some(oldest) = self.order.pop_front() {
+                    self.streams.remove(&oldest);
+                }
             }
             self.order.push_back(flow_id);
         }
@@ -43,7 +44,7 @@ impl DnsStreams {
             let near = first.filter(|first| (sequence.wrapping_sub(*first) as usize) < STREAM_BYTES);
             (near.unwrap_or(sequence), Assembly::new(STREAM_BYTES))
         });
-        let offset = sequence.wrapping_sub(*start).cast_signed();
+        let offset = sequence.wrapping_sub(*start).signed();
         let before = usize::try_from(-i64::from(offset.min(0))).unwrap_or(usize::MAX);
         let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX);
         assembly.add(offset, payload.get(before..).unwrap_or_default());

@@ -39,7 +39,7 @@ impl ServerNames {
     /// The form of a name in which it is kept; nothing where no name is to be kept.
     pub(crate) fn kept(self, name: &[u8]) -> Result<Option<Arc<str>>, Unkept> {
         let name = name.strip_suffix(b".").unwrap_or(name);
-        let text = str::from_utf8(name).map_err(|_| Unkept::Invalid)?;
+        let text = std::str::from_utf8(name).map_err(|_| Unkept::Invalid)?;
         let unbracketed = text
             .strip_prefix('[')
             .and_then(|text| text.strip_suffix(']'))

@@ -42,15 +42,15 @@ impl AceCounter {
         let at_most = |packets: i64| least + (packets - least).max(0) / MODULUS * MODULUS;
         let mut most = at_most(newly.packets);
         let mut min = least;
-        if let Some(ce_bytes) = ce_bytes
-            && newly.smallest_bytes > 0
-        {
-            // Marked packets without data are in no byte counter, and each with data has at least the smallest payload.
-            let with_data = ce_bytes.div_euclid(i64::from(newly.smallest_bytes));
-            most = most.min(at_most(with_data.max(least)));
-            let needed = ce_bytes.div_euclid(i64::from(newly.largest_bytes));
-            while min < needed && min + MODULUS <= most {
-                min += MODULUS;
+        if let Some(ce_bytes) = ce_bytes {
+            if newly.smallest_bytes > 0 {
+                // Marked packets without data are in no byte counter, and each with data has at least the smallest payload.
+                let with_data = ce_bytes.div_euclid(i64::from(newly.smallest_bytes));
+                most = most.min(at_most(with_data.max(least)));
+                let needed = ce_bytes.div_euclid(i64::from(newly.largest_bytes));
+                while min < needed && min + MODULUS <= most {
+                    min += MODULUS;
+                }
             }
         }
         self.min += min;

@@ -9,6 +9,7 @@ use crate::flow::record::{Flow, Traffic};
 use crate::output::columns::Columns;
 use crate::output::fault::Fault;
 use crate::packet::direction::Direction;
+use crate::twos_complement::TwosComplement;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Fwd, Direction::Rev];
 
@@ -170,10 +171,8 @@ pub(crate) fn flows(rows: &[EcnRow]) -> Result<RecordBatch, Fault> {
     columns.optional_string("ecn_mode", |row| row.tcp.as_ref().map(|tcp| tcp.mode.name()));
     columns.optional_string("negotiation", |row| row.tcp.as_ref().map(|tcp| tcp.negotiation));
     columns.optional_bool("fell_back", |row| row.tcp.as_ref().map(|tcp| tcp.fell_back));
-    columns.optional_int8("syn_flags", |row| Some(row.tcp.as_ref()?.flags.0?.cast_signed()));
-    columns.optional_int8("syn_ack_flags", |row| {
-        Some(row.tcp.as_ref()?.flags.1?.cast_signed())
-    });
+    columns.optional_int8("syn_flags", |row| Some(row.tcp.as_ref()?.flags.0?.signed()));
+    columns.optional_int8("syn_ack_flags", |row| Some(row.tcp.as_ref()?.flags.1?.signed()));
     columns.optional_string("handshake_codepoint", |row| {
         row.tcp.as_ref()?.codepoints.0.map(codepoint)
     });

@@ -107,10 +107,10 @@ impl TcpConnection {
             own.cwr_packets += i64::from(segment.has(TcpSegment::CWR));
         }
         own.send(segment, payload_bytes, time_ns, reordering_ns);
-        if let Some(timestamps) = segment.options.timestamps
-            && (payload_bytes > 0 || segment.has(TcpSegment::SYN))
-        {
-            own.stamp(timestamps.value, time_ns);
+        if let Some(timestamps) = segment.options.timestamps {
+            if payload_bytes > 0 || segment.has(TcpSegment::SYN) {
+                own.stamp(timestamps.value, time_ns);
+            }
         }
     }
 

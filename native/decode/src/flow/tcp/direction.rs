@@ -207,11 +207,11 @@ impl TcpDirection {
     /// retransmitted, what had not passed becomes outstanding.
     fn repeat(&mut self, start: u32, end: u32, time_ns: i64) {
         let mut cursor = start;
-        if let Some(acknowledged) = self.acknowledged
-            && distance(cursor, acknowledged) > 0
-        {
-            self.newest_acknowledged_ns = self.newest_acknowledged_ns.max(Some(time_ns));
-            cursor = acknowledged;
+        if let Some(acknowledged) = self.acknowledged {
+            if distance(cursor, acknowledged) > 0 {
+                self.newest_acknowledged_ns = self.newest_acknowledged_ns.max(Some(time_ns));
+                cursor = acknowledged;
+            }
         }
         let mut place = self
             .outstanding
@@ -307,9 +307,10 @@ impl TcpDirection {
         if !self.is_acknowledged(acknowledgement) {
             self.acknowledged = Some(acknowledgement);
         }
-        while let Some(segment) = self.outstanding.front().copied()
-            && distance(segment.start, acknowledgement) > 0
-        {
+        while let Some(segment) = self.outstanding.front().copied() {
+            if distance(segment.start, acknowledgement) <= 0 {
+                break;
+            }
             self.outstanding.pop_front();
             let waited_for_another = self
                 .newest_acknowledged_ns
@@ -341,9 +342,10 @@ impl TcpDirection {
 
     /// The other direction echoes a timestamp.
     pub(crate) fn echo(&mut self, value: u32, time_ns: i64) {
-        while let Some(pending) = self.timestamps.front().copied()
-            && distance(pending.value, value) >= 0
-        {
+        while let Some(pending) = self.timestamps.front().copied() {
+            if distance(pending.value, value) < 0 {
+                break;
+            }
             self.timestamps.pop_front();
             if pending.value == value && time_ns >= pending.sent_ns {
                 self.timestamp_rtt.add(time_ns - pending.sent_ns);

@@ -32,10 +32,10 @@ impl Handshake {
             (false, true, Some((syn_direction, _, syn_ns)))
                 if direction == syn_direction && self.rtt_ns.is_none() =>
             {
-                if let Some(sequence) = self.syn_ack_sequence
-                    && distance(sequence, segment.acknowledgement) >= 1
-                {
-                    self.rtt_ns = Some(time_ns - syn_ns);
+                if let Some(sequence) = self.syn_ack_sequence {
+                    if distance(sequence, segment.acknowledgement) >= 1 {
+                        self.rtt_ns = Some(time_ns - syn_ns);
+                    }
                 }
             }
             _ => {}

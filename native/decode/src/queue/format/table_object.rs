@@ -93,10 +93,10 @@ impl Visitor<'_> for Wanted<'_> {
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        if let Some((known, place)) = self.keys.get(self.number)
-            && known == key
-        {
-            return Ok(*place);
+        if let Some((known, place)) = self.keys.get(self.number) {
+            if known == key {
+                return Ok(*place);
+            }
         }
         let place = self.columns.iter().position(|column| column == key);
         match self.keys.get_mut(self.number) {
