@@ -96,9 +96,7 @@ def test_times_of_flows_are_those_of_the_tools(snapshot: Snapshot, loads: list[d
 
 def test_waiting_longer_than_the_quiet_does_not_split_a_load(snapshot: Snapshot, loads: list[dict[str, Any]]) -> None:
     (number,) = [number for number, load in enumerate(loads) if "longer than the quiet" in load["what"]]
-    (row,) = snapshot.rows(
-        f"select * from capture_page_load where dataset = 'captures:web' and load_number = {number}"  # noqa: S608
-    )
+    (row,) = snapshot.rows(f"select * from capture_page_load where dataset = 'captures:web' and load_number = {number}")
     assert row["page_load_time_ms"] == pytest.approx(loads[number]["time_ms"], abs=AROUND_MS + row["resolution_ms"])
 
 
@@ -113,7 +111,9 @@ def test_bytes_and_round_trips_of_a_load(snapshot: Snapshot) -> None:
         assert row["dominated_by"] == ("round trips" if row["round_trip_ratio"] >= 0.5 else "losses and rate")
 
 
-def test_measured_and_estimated_loads_of_a_run_are_never_pooled(snapshot: Snapshot, loads: list[dict[str, Any]]) -> None:
+def test_measured_and_estimated_loads_of_a_run_are_never_pooled(
+    snapshot: Snapshot, loads: list[dict[str, Any]]
+) -> None:
     rows = snapshot.rows("select run_id, load_basis, count(*) as loads from run_page_load group by 1, 2 order by 1, 2")
     assert [(row["run_id"], row["load_basis"], row["loads"]) for row in rows] == [
         ("flows_alone", "estimated_from_flows", len(loads)),

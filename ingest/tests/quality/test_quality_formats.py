@@ -141,7 +141,9 @@ def test_a_time_of_wget_that_is_none_is_refused(written: bytes) -> None:
 
 REQUEST = "--2026-11-22 22:00:52--  http://a.example/\n"
 NOT_FOUND = "HTTP request sent, awaiting response... 404 Not Found\n2026-11-22 22:00:52 ERROR 404: Not Found.\n\n"
-LOADED = "Saving to: 'x'\nFINISHED --2026-11-22 22:00:53--\nTotal wall clock time: 1.5s\nDownloaded: 1 files, 1K in 0s\n"
+LOADED = (
+    "Saving to: 'x'\nFINISHED --2026-11-22 22:00:53--\nTotal wall clock time: 1.5s\nDownloaded: 1 files, 1K in 0s\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,14 @@ from sojourn_statistics.samples.estimate import LEVEL
 WITHHELD = "withheld"
 """Value of a column in cells that stand for several small ones: no group, so that it has no rank."""
 
+NETWORK = "asn"
+"""Column of numbers of networks: one that is withheld or not known is not above 0."""
+
 Row = dict[str, Any]
+
+
+def _is_unknown(network: object) -> bool:
+    return not isinstance(network, int) or network <= 0
 
 
 def _grade(found: ReplicatedMedian) -> Row:
@@ -184,7 +191,13 @@ def _ranks(
     for number, key in enumerate(keys):
         by_basis.setdefault(tuple(key[place] for place in places), []).append(number)
     ranks: dict[int, int | None] = {}
+    networks = [number for number, column in enumerate(request.columns) if column.name == NETWORK]
     for numbers in by_basis.values():
-        known = [None if WITHHELD in keys[number] else found[number].median for number in numbers]
+        known = [
+            None
+            if WITHHELD in keys[number] or any(_is_unknown(keys[number][place]) for place in networks)
+            else found[number].median
+            for number in numbers
+        ]
         ranks.update(zip(numbers, competition_ranks(known), strict=True))
     return ranks

@@ -90,7 +90,8 @@ def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParamete
     wanted = comma_list("group", parameters.group) or ()
     filters = tuple(one for one, _ in asked.items if one not in names)
     studies = [] if asked.key.studies is None else [STUDY]
-    for unit, replicate in REPLICATES[name]:
+    for possible in REPLICATES[name]:
+        unit, replicate = possible
         needed = (*wanted, *(column for column in replicate if column not in wanted))
         dataset = dataset_for(metric, catalogue, (*filters, *studies), needed)
         columns = dimensions(dataset)
@@ -101,7 +102,10 @@ def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParamete
     group = group_columns(wanted, columns)
     always = tuple(column for one in metric.always if (column := dataset.by_name[one]) not in group)
     keys = (*group, *always)
-    replicates = tuple(columns[one] for one in replicate if one in columns and columns[one] not in keys)
+    missing = [one for one in replicate if one not in columns]
+    if missing:
+        raise invalid_parameter("group", f"no dataset has these columns by {unit}", missing=missing)
+    replicates = tuple(columns[one] for one in replicate if columns[one] not in keys)
     percentiles = _percentiles(parameters.percentiles)
     quantiles = tuple(percentile / 100 for percentile in sorted({*percentiles, int(REFERENCE)}))
     cells = DistributionRequest(

@@ -28,7 +28,8 @@ _REQUESTS: Examples = {
         "excluded": "leave_out",
         "format": "json",
         "role": "app",
-    }
+    },
+    "every percentile of both roles": {"metric": "queuing_delay", "group": "role,aqm", "percentiles": "95"},
 }
 _ANSWER = {
     "build_id": "0f3a5c7e9b1d2f46",
@@ -84,9 +85,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     },
     openapi_extra=WITH_FILTERS,
 )
-def outcome(
-    request: Request, metric: OutcomeMetric, parameters: Annotated[OutcomeParameters, Query()]
-) -> Response:
+def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[OutcomeParameters, Query()]) -> Response:
     """Return scores of a percentile of delay or RTT of each group, with interval, `replicates`, `n` and ranks.
 
     The percentile is that of each run, day or month; the score is of the median over them, so that repetitions and

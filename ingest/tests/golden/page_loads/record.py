@@ -1,6 +1,7 @@
 """Record page loads of curl and wget on a loopback interface, with what the tools say of their time.
 
-Run as root: ``unshare --net .venv/bin/python ingest/tests/golden/page_loads/record.py``. It needs curl, wget, dumpcap and ip.
+Run as root: ``unshare --net .venv/bin/python ingest/tests/golden/page_loads/record.py``. It needs curl, wget, dumpcap
+and ip.
 It writes ``page_loads.pcap``, ``curl.jsonl``, ``wget.log`` and ``loads.json`` beside itself.
 
 The server waits and paces its answers, so that load times differ and last longer than the interval of the decoder.

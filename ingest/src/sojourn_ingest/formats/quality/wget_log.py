@@ -82,7 +82,7 @@ class WgetLog(Format):
             if reading.records_read == 0:
                 raise InputError(
                     "corrupt_record",
-                    "wget log: no load has a line 'Total wall clock time'; load pages with LC_ALL=C wget -p -a FILE URL",
+                    "wget log: no load has a 'Total wall clock time'; load pages with LC_ALL=C wget -p -a FILE URL",
                     0,
                 )
 
@@ -111,15 +111,16 @@ def _scores(handle: BinaryIO, reading: Reading) -> Iterator[Score]:
         elif line.startswith(TOTAL):
             block.time = line.removeprefix(TOTAL).strip()
         elif block.time is not None and (downloaded := DOWNLOADED.match(line)):
-            try:
-                if int(downloaded.group(1)) == 0:
-                    raise ValueError("the page did not load (wget downloaded no file)")
-                time = wall_clock_ms(block.time)
-            except ValueError as error:
-                reading.refuse(f"load: {error}")
+            if int(downloaded.group(1)) == 0:
+                reading.refuse("load: the page did not load (wget downloaded no file)")
             else:
-                reading.records_read += 1
-                yield Score(METRIC, f"load/{number}", None, time)
+                try:
+                    time = wall_clock_ms(block.time)
+                except ValueError as error:
+                    reading.refuse(f"load: {error}")
+                else:
+                    reading.records_read += 1
+                    yield Score(METRIC, f"load/{number}", None, time)
             number += 1
             block = _Block()
     if block.is_open:
