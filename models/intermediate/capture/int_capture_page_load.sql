@@ -1,5 +1,5 @@
--- Page loads as the connections of one client show them: activity without a long quiet, from a first SYN to the last answer. What is not told by
--- a browser is an estimate, so nothing here is ever pooled with times that tools measured.
+-- Page loads as the connections of one client show them: activity without a long quiet, from a first SYN to the last answer. They are
+-- estimates, so nothing here is ever pooled with times that tools measured.
 with
 
 flows as (
@@ -28,14 +28,18 @@ parameters as (
     where qoe_model_id = 'g1030-one-page-flows'
 ),
 
+flow_directions as (
+    select * from {{ ref('int_flow_direction_with_role') }}
+    where role != 'other'
+),
+
 -- What a run's manifest says of a flow: one flow may be in several runs, as its capture may.
 declared_flows as (
     select
         source_hash,
         flow_id,
         min(role) as role
-    from {{ ref('int_flow_direction_with_role') }}
-    where role != 'other'
+    from flow_directions
     group by source_hash, flow_id
 ),
 
@@ -199,7 +203,7 @@ bursts as (
     group by source_hash, initiator_host_key, burst_number
 ),
 
-final as (
+judged as (
     select
         bursts.source_hash,
         recordings.dataset,
@@ -229,9 +233,13 @@ final as (
     inner join recordings on bursts.source_hash = recordings.source_hash
     inner join totals on bursts.source_hash = totals.source_hash
     cross join bounds
+),
+
+final as (
+    select
+        *,
+        case when load_null_reason is null then busy_ms end as page_load_time_ms
+    from judged
 )
 
-select
-    *,
-    case when load_null_reason is null then busy_ms end as page_load_time_ms
-from final
+select * from final

@@ -24,11 +24,6 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
-delays as (
-    select * from {{ ref('run_queuing_delay') }}
-    where role = 'app'
-),
-
 -- Of the captures of a run, the one on the client's side of the bottleneck has the whole delay of the queue in its times.
 preferred_captures as (
     select
@@ -38,7 +33,10 @@ preferred_captures as (
         row_number() over (
             partition by captures.study_id, captures.run_id
             order by
-                case when captures.measurement = case runs.direction when 'uplink' then 'capture_before' else 'capture_after' end then 0 else 1 end,
+                case
+                    when captures.measurement = case runs.direction when 'uplink' then 'capture_before' else 'capture_after' end then 0
+                    else 1
+                end,
                 captures.measurement_hash
         ) as preference
     from captures
@@ -50,21 +48,13 @@ preferred_captures as (
 
 measured as (
     select
-        items.study_id,
-        items.run_id,
-        items.item,
+        study_id,
+        run_id,
+        item,
         'measured' as load_basis,
-        items.qoe_score as page_load_time_ms,
-        runs.rtt_ms + delays.mean_ms as loaded_rtt_ms
+        qoe_score as page_load_time_ms,
+        cast(null as double) as handshake_rtt_ms
     from items
-    inner join runs
-        on
-            items.study_id = runs.study_id
-            and items.run_id = runs.run_id
-    left join delays
-        on
-            items.study_id = delays.study_id
-            and items.run_id = delays.run_id
 ),
 
 estimated as (
@@ -74,7 +64,7 @@ estimated as (
         'flows/' || {{ plain_text('captured_loads.load_number') }} as item,
         'estimated_from_flows' as load_basis,
         captured_loads.page_load_time_ms,
-        captured_loads.handshake_rtt_ms as loaded_rtt_ms
+        captured_loads.handshake_rtt_ms
     from captured_loads
     inner join preferred_captures
         on

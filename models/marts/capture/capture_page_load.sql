@@ -4,12 +4,16 @@ page_loads as (
     select * from {{ ref('int_capture_page_load') }}
 ),
 
+parameters as (
+    select * from {{ ref('qoe_model_parameter') }}
+    where qoe_model_id = 'g1030-one-page-flows'
+),
+
 page as (
     select
         max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
         max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio
-    from {{ ref('qoe_model_parameter') }}
-    where qoe_model_id = 'g1030-one-page-flows'
+    from parameters
 ),
 
 shared as (
