@@ -211,10 +211,13 @@ judged as (
         recordings.study_id,
         recordings.run_id,
         recordings.measurement,
-        row_number() over (
-            partition by bursts.source_hash
-            order by bursts.start_ns, bursts.initiator_host_key, bursts.burst_number
-        ) - 1 as load_number,
+        cast(
+            row_number() over (
+                partition by bursts.source_hash
+                order by bursts.start_ns, bursts.initiator_host_key, bursts.burst_number
+            ) - 1
+            as bigint
+        ) as load_number,
         bursts.start_ns,
         case
             when bursts.last_answer_ns is null then 'no answer of more than 100 bytes'
