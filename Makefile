@@ -290,6 +290,11 @@ bench-passive-rtt: setup ## A day of ePPing's samples: ingest and build of 1, 3 
 	@.venv/bin/python benchmarks/passive_rtt_speed.py --folder $(SOJOURN_VAR)/bench-passive-rtt \
 		$(if $(SAMPLES),--samples $(SAMPLES))
 
+.PHONY: bench-call-statistics
+bench-call-statistics: setup ## Dumps of rtcstats of 200 MB and 1 GB (MEGABYTES): CPU time and peak memory of an ingest (2 GB of disk)
+	@.venv/bin/python benchmarks/call_statistics_speed.py --folder $(SOJOURN_VAR)/bench-call-statistics \
+		$(if $(MEGABYTES),--megabytes $(MEGABYTES))
+
 .PHONY: bench-start
 bench-start: setup ## CPU time until a command says its help, an error, has read a small file, or answers /healthz (a minute)
 	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start

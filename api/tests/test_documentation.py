@@ -40,6 +40,7 @@ def test_every_documented_endpoint_exists(client: TestClient) -> None:
 SECTIONS = {
     "/v1/datasets/{name}/rows": "## Rows",
     "/v1/distributions/{metric}": "## Distributions",
+    "/v1/outcomes/{metric}": "## Outcomes",
     "/v1/comparisons/{metric}": "## Comparisons",
 }
 SHARED = ("format", "excluded")

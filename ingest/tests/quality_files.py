@@ -54,3 +54,14 @@ PAGE_LOADS = "\n".join(
         "not JSON",
     ]
 )
+WGET_LOG = (
+    "--2026-11-22 22:00:52--  http://someone.example/none.html\n"
+    "HTTP request sent, awaiting response... 404 Not Found\n"
+    "2026-11-22 22:00:52 ERROR 404: Not Found.\n\n"
+    "--2026-11-22 22:00:55--  http://someone.example/\n"
+    "HTTP request sent, awaiting response... 200 OK\n"
+    "Saving to: 'index.html'\n\n"
+    "FINISHED --2026-11-22 22:00:56--\n"
+    "Total wall clock time: 1.6s\n"
+    "Downloaded: 4 files, 79K in 1.4s (56.0 KB/s)\n"
+)

@@ -200,3 +200,33 @@ def test_served_distribution_is_within_one_percent_of_the_exact_quantiles(servic
         assert row["queuing_delay_ms"] == pytest.approx(truth, rel=0.01, abs=0.001), row
         seen += 1
     assert seen == 2 * len(exact) > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [("all", None), ("country", "country"), ("access_technology", "access_technology"), ("network", "asn")],
+)
+def test_scores_of_named_groups_are_those_of_the_mart(service: Service, kind: str, column: str | None) -> None:
+    query = {"group": column} if column else {}
+    found = service.client.get("/v1/outcomes/connection_queuing_delay", params=query).json()["rows"]
+    stated = {
+        (row["dataset"], row["sample_basis"], row["rtt_basis"], row["group_value"], row["percentile"]): row
+        for row in service.rows("connection_outcome", group_kind=kind)
+    }
+    same = 0
+    for row in found:
+        value = str(row[column]) if column else "all"
+        mart = stated.pop((row["dataset"], row["sample_basis"], row["rtt_basis"], value, row["percentile"]), None)
+        if mart is None:
+            # A withheld cell is no group there, and has no rank here.
+            assert row["group_rank"] is None
+            continue
+        same += 1
+        assert row["queuing_delay_ms"] == mart["added_delay_ms"]
+        assert row["queuing_delay_lower_ms"] == mart["added_delay_lower_ms"]
+        assert row["queuing_delay_upper_ms"] == mart["added_delay_upper_ms"]
+        assert (row["replicates"], row["n"]) == (mart["replicates"], mart["connections"])
+        for name in ("bufferbloat_grade", "group_rank", "group_rank_at_p95", "is_rank_changed", "replication_unit"):
+            assert row[name] == mart[name], name
+    assert same > 0
+    assert stated == {}

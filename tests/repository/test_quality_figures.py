@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import importlib.util
 import sys
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import dist
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 matplotlib.use("Agg")
@@ -50,6 +52,41 @@ def test_lightness_falls_from_class_to_class_of_every_model(figures: ModuleType,
         )
         light = [figures.lightness(row["colour"]) for row in mine]
         assert all(first > second + 0.01 for first, second in pairwise(light)), model
+
+
+#: What people with two kinds of cones see of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
+VISIONS = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+    "grey print": ((0.2126, 0.7152, 0.0722),) * 3,
+}
+
+
+def seen(colour: str, vision: str) -> tuple[float, float, float]:
+    """Return a colour as CIE L*a*b* of what is seen of it."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    red, green, blue = (
+        min(1.0, max(0.0, sum(weight * part for weight, part in zip(row, linear, strict=True))))
+        for row in VISIONS[vision]
+    )
+    x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089
+    fx, fy, fz = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (x, y, z))
+    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_classes_are_told_apart_in_grey_and_by_colour_blind_readers(classes: list[dict[str, Any]], vision: str) -> None:
+    for model in {row["qoe_model_id"] for row in classes}:
+        mine = sorted(
+            (row for row in classes if row["qoe_model_id"] == model), key=lambda row: int(row["class_number"])
+        )
+        colours = [seen(row["colour"], vision) for row in mine]
+        # Neighbours differ by many just noticeable differences (of 2.3), and the better class is the lighter one.
+        assert all(first[0] > second[0] for first, second in pairwise(colours)), model
+        assert min(dist(first, second) for first, second in combinations(colours, 2)) > 10, model
 
 
 def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, classes: list[dict[str, Any]]) -> None:

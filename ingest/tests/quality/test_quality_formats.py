@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ import pytest
 from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, XML
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.quality.wget_log import wall_clock_ms
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.session import IngestSession, files_below
+
+RECORDED = Path(__file__).parent.parent / "golden/page_loads"
 
 
 def ingested(folder: Path, content: bytes, name: str = "f") -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -100,6 +104,83 @@ def test_numbers_of_curl_by_line(tmp_path: Path) -> None:
 def test_numbers_under_another_name_are_not_taken_for_page_loads(tmp_path: Path) -> None:
     scores, outcome = ingested(tmp_path, b"1.25\n", "numbers.txt")
     assert (scores, outcome["reason"]) == ([], "unrecognised_format")
+
+
+def test_log_of_wget_as_it_wrote_it(tmp_path: Path) -> None:
+    content = (RECORDED / "wget.log").read_bytes()
+    scores, outcome = ingested(tmp_path, content, "page_loads.log")
+    stated = [float(time) * 1000 for time in re.findall(rb"Total wall clock time: ([0-9.]+)s", content)]
+    loads = [load for load in json.loads((RECORDED / "loads.json").read_text()) if load["tool"] == "wget"]
+    missing = [number for number, load in enumerate(loads) if "not there" in load["what"]]
+    numbers = [number for number in range(len(loads)) if number not in missing]
+    assert values(scores) == [
+        ("page_load_time_ms", f"load/{number}", None, pytest.approx(time))
+        for number, time in zip(numbers, stated, strict=True)
+    ]
+    assert json.loads(outcome["refused_by_reason"]) == {"load: the page did not load (wget's error)": len(missing)}
+    assert (outcome["format"], outcome["status"]) == ("wget_log", "ok")
+    assert "127.0.0.1" not in json.dumps(scores)
+    # The tool writes one digit below a second; its process began a little before and ended a little later.
+    for number, row in zip(numbers, scores, strict=True):
+        assert row["score"] == pytest.approx(loads[number]["process_ms"], abs=100)
+
+
+@pytest.mark.parametrize(
+    ("written", "time_ms"),
+    [(b"0.02s", 20), (b"12s", 12_000), (b"1m 5s", 65_000), (b"2h 3m", 7_380_000), (b"1d 2h 0m", 93_600_000)],
+)
+def test_times_as_wget_writes_them(written: bytes, time_ms: float) -> None:
+    assert wall_clock_ms(written) == pytest.approx(time_ms)
+
+
+@pytest.mark.parametrize("written", [b"0s", b"", b"-1s", b"soon"])
+def test_a_time_of_wget_that_is_none_is_refused(written: bytes) -> None:
+    with pytest.raises(ValueError, match="wall clock"):
+        wall_clock_ms(written)
+
+
+REQUEST = "--2026-11-22 22:00:52--  http://a.example/\n"
+NOT_FOUND = "HTTP request sent, awaiting response... 404 Not Found\n2026-11-22 22:00:52 ERROR 404: Not Found.\n\n"
+LOADED = (
+    "Saving to: 'x'\nFINISHED --2026-11-22 22:00:53--\nTotal wall clock time: 1.5s\nDownloaded: 1 files, 1K in 0s\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "loads", "refused"),
+    [
+        (REQUEST + NOT_FOUND + REQUEST + LOADED, [("load/1", 1500.0)], 1),
+        (REQUEST + LOADED + REQUEST + NOT_FOUND, [("load/0", 1500.0)], 1),
+        (REQUEST + LOADED + REQUEST + "Saving to: 'x'\n", [("load/0", 1500.0)], 1),
+        # The second address of a host answers, and the page moves: both are of one load.
+        (
+            REQUEST + "Connecting to a|::1|:80... failed: Connection refused.\nConnecting to a:80... connected.\n"
+            "HTTP request sent, awaiting response... 302 Found\n" + REQUEST + LOADED,
+            [("load/0", 1500.0)],
+            0,
+        ),
+        # The second attempt of one request.
+        (
+            REQUEST + "Read error at byte 0/15000. Retrying.\n\n"
+            "--2026-11-22 22:00:53--  (try: 2)  http://a.example/\n" + LOADED,
+            [("load/0", 1500.0)],
+            0,
+        ),
+        (REQUEST + LOADED.replace("1 files", "0 files") + REQUEST + LOADED, [("load/1", 1500.0)], 1),
+    ],
+)
+def test_loads_of_wget_that_failed_are_told_apart(
+    tmp_path: Path, log: str, loads: list[tuple[str, float]], refused: int
+) -> None:
+    scores, outcome = ingested(tmp_path, log.encode(), "page_loads.log")
+    assert [(row["item"], row["score"]) for row in scores] == loads
+    assert outcome["records_refused"] == refused
+
+
+def test_log_of_wget_without_a_total_is_rejected(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, (REQUEST + "Saving to: 'x'\n").encode(), "page_loads.log")
+    assert (scores, outcome["status"], outcome["reason"]) == ([], "rejected", "corrupt_record")
+    assert "wget -p" in outcome["message"]
 
 
 @pytest.mark.parametrize(

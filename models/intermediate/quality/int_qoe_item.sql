@@ -1,12 +1,27 @@
--- What each item of a run came to: the frames of an item are one value of it, as the metric's reduction says.
+-- What each item of a run came to: the frames of an item are one value of it, as the metric's reduction says. A score outside its metric's
+-- scale is none; qoe_join counts them.
 with
 
-scores as (
+given_scores as (
     select * from {{ ref('int_qoe_score_of_run') }}
+),
+
+metrics as (
+    select * from {{ ref('qoe_metric') }}
 ),
 
 reductions as (
     select * from {{ ref('qoe_reduction') }}
+),
+
+scores as (
+    select given_scores.*
+    from given_scores
+    left join metrics
+        on given_scores.qoe_metric = metrics.qoe_metric
+    where
+        given_scores.qoe_score >= coalesce(metrics.lowest_score, given_scores.qoe_score)
+        and given_scores.qoe_score <= coalesce(metrics.highest_score, given_scores.qoe_score)
 ),
 
 numbered as (

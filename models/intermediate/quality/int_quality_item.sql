@@ -10,6 +10,10 @@ given_scores as (
     select * from {{ ref('int_qoe_item') }}
 ),
 
+page_loads as (
+    select * from {{ ref('int_page_load') }}
+),
+
 class_ranges as (
     select * from {{ ref('int_quality_class_range') }}
 ),
@@ -58,27 +62,28 @@ clips as (
 
 loads as (
     select
-        given_scores.study_id,
-        given_scores.run_id,
-        given_scores.item,
-        given_scores.qoe_score as page_load_time_ms,
+        page_loads.study_id,
+        page_loads.run_id,
+        page_loads.item,
+        page_loads.load_basis,
+        page_loads.page_load_time_ms,
         runs.start_order = 'solo' as is_solo,
         runs.application,
         runs.bandwidth_bps,
         runs.rtt_ms,
         runs.direction
-    from given_scores
+    from page_loads
     inner join runs
         on
-            given_scores.study_id = runs.study_id
-            and given_scores.run_id = runs.run_id
-    where given_scores.qoe_metric = 'page_load_time_ms'
+            page_loads.study_id = runs.study_id
+            and page_loads.run_id = runs.run_id
 ),
 
 -- The least time of the same page over the same link without load, whatever the queue.
 own_least as (
     select
         study_id,
+        load_basis,
         application,
         bandwidth_bps,
         rtt_ms,
@@ -88,15 +93,18 @@ own_least as (
     where is_solo
     group by
         study_id,
+        load_basis,
         application,
         bandwidth_bps,
         rtt_ms,
         direction
 ),
 
+-- Times that were estimated have a model of their own, so that no median mixes them with measured ones.
 web_models as (
     select
         qoe_model_id,
+        case when max(case when parameter = 'quiet' then 1 else 0 end) = 1 then 'estimated_from_flows' else 'measured' end as load_basis,
         max(case when parameter = 'least' then parameter_value end) as least_ms,
         max(case when parameter = 'worst' then parameter_value end) as worst_ms
     from parameters
@@ -109,15 +117,17 @@ bounded_loads as (
         loads.study_id,
         loads.run_id,
         loads.item,
+        loads.load_basis,
         loads.page_load_time_ms,
         web_models.qoe_model_id,
         coalesce(web_models.least_ms, own_least.least_ms) as least_ms,
         web_models.worst_ms
     from loads
-    cross join web_models
+    inner join web_models on loads.load_basis = web_models.load_basis
     left join own_least
         on
             loads.study_id = own_least.study_id
+            and loads.load_basis = own_least.load_basis
             and coalesce(loads.application, '') = coalesce(own_least.application, '')
             and coalesce(loads.bandwidth_bps, -1) = coalesce(own_least.bandwidth_bps, -1)
             and loads.rtt_ms = own_least.rtt_ms
@@ -135,7 +145,6 @@ judged_loads as (
             when least_ms >= worst_ms then 'the page takes 6 s and more without competing traffic'
         end as score_null_reason
     from bounded_loads
-    where page_load_time_ms > 0
 ),
 
 pages as (
@@ -144,7 +153,7 @@ pages as (
         judged_loads.run_id,
         judged_loads.item,
         judged_loads.qoe_model_id,
-        'scores' as score_basis,
+        case judged_loads.load_basis when 'measured' then 'scores' else judged_loads.load_basis end as score_basis,
         judged_loads.page_load_time_ms as score,
         judged_loads.mos,
         class_ranges.quality_class,

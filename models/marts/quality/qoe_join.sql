@@ -4,6 +4,10 @@ given_scores as (
     select * from {{ ref('int_qoe_score') }}
 ),
 
+metrics as (
+    select * from {{ ref('qoe_metric') }}
+),
+
 joined_scores as (
     select * from {{ ref('int_qoe_score_of_run') }}
 ),
@@ -17,12 +21,20 @@ run_roles as (
 
 counted_scores as (
     select
-        study_id,
-        qoe_metric,
+        given_scores.study_id,
+        given_scores.qoe_metric,
         count(*) as scores,
-        cast(sum(copies - 1) as bigint) as duplicate_scores
+        cast(sum(given_scores.copies - 1) as bigint) as duplicate_scores,
+        count(
+            case
+                when given_scores.qoe_score < metrics.lowest_score or given_scores.qoe_score > metrics.highest_score
+                    then given_scores.score_id
+            end
+        ) as off_scale_scores
     from given_scores
-    group by study_id, qoe_metric
+    left join metrics
+        on given_scores.qoe_metric = metrics.qoe_metric
+    group by given_scores.study_id, given_scores.qoe_metric
 ),
 
 counted_joins as (
@@ -73,6 +85,7 @@ final as (
         counted_scores.qoe_metric,
         counted_scores.scores,
         counted_scores.duplicate_scores,
+        counted_scores.off_scale_scores,
         coalesce(counted_joins.joined_by_run_scores, 0) as joined_by_run_scores,
         coalesce(counted_joins.joined_by_file_scores, 0) as joined_by_file_scores,
         coalesce(counted_joins.joined_by_session_scores, 0) as joined_by_session_scores,

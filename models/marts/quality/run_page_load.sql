@@ -1,11 +1,8 @@
--- What a page load consists of: the share of its round trips, by the round-trip time of its run under load.
+-- What a page load consists of: the share of its round trips, by the round-trip time of its run under load, or of its own handshakes.
 with
 
 page_loads as (
-    select * from {{ ref('int_qoe_item') }}
-    where
-        qoe_metric = 'page_load_time_ms'
-        and qoe_score > 0
+    select * from {{ ref('int_page_load') }}
 ),
 
 runs as (
@@ -29,18 +26,12 @@ page as (
     from parameters
 ),
 
-shared as (
+-- A measured load does not tell its round-trip time: that of its run stands for it.
+delayed as (
     select
-        page_loads.study_id,
-        page_loads.run_id,
-        page_loads.item,
-        page_loads.qoe_score as page_load_time_ms,
-        page.round_trips,
-        page.dominating_ratio,
-        runs.rtt_ms + delays.mean_ms as loaded_rtt_ms,
-        page.round_trips * (runs.rtt_ms + delays.mean_ms) / page_loads.qoe_score as round_trip_ratio
+        page_loads.*,
+        case page_loads.load_basis when 'measured' then runs.rtt_ms + delays.mean_ms else page_loads.handshake_rtt_ms end as loaded_rtt_ms
     from page_loads
-    cross join page
     inner join runs
         on
             page_loads.study_id = runs.study_id
@@ -51,12 +42,28 @@ shared as (
             and page_loads.run_id = delays.run_id
 ),
 
+shared as (
+    select
+        delayed.study_id,
+        delayed.run_id,
+        delayed.item,
+        delayed.load_basis,
+        delayed.page_load_time_ms,
+        delayed.loaded_rtt_ms,
+        page.round_trips,
+        page.dominating_ratio,
+        page.round_trips * delayed.loaded_rtt_ms / delayed.page_load_time_ms as round_trip_ratio
+    from delayed
+    cross join page
+),
+
 final as (
     select
         shared.study_id,
         shared.run_id,
         shared.item,
         {{ run_dimensions('runs') }},
+        shared.load_basis,
         shared.page_load_time_ms,
         cast(shared.round_trips as bigint) as round_trips,
         shared.loaded_rtt_ms,
@@ -65,8 +72,11 @@ final as (
             when shared.round_trip_ratio >= shared.dominating_ratio then 'round trips'
             when shared.round_trip_ratio is not null then 'losses and rate'
         end as dominated_by,
-        case when shared.round_trip_ratio is null then 'no round-trip time or no queuing delay of the application' end
-            as round_trip_null_reason
+        case
+            when shared.round_trip_ratio is not null then null
+            when shared.load_basis = 'measured' then 'no round-trip time or no queuing delay of the application'
+            else 'no handshake was seen whole'
+        end as round_trip_null_reason
     from shared
     inner join runs
         on

@@ -16,6 +16,7 @@ from sojourn_client.parameters import (
     Filter,
     Names,
     Numbers,
+    OutcomeMetric,
     Statistic,
     Value,
     query_of,
@@ -123,6 +124,33 @@ class Answers(Generic[Frame]):
             excluded=excluded,
         )
         return self._convert(*self._reader.whole(f"/v1/distributions/{metric}", query))
+
+    def outcomes(
+        self,
+        metric: OutcomeMetric,
+        /,
+        *,
+        group: Names | None = None,
+        percentiles: Numbers | None = None,
+        excluded: Excluded | None = None,
+        **filters: Filter,
+    ) -> Frame:
+        """Return scores of quality of outcome of each group, one row per percentile of it.
+
+        Parameters
+        ----------
+        metric : str
+        group : names, optional
+            Columns to group by.
+        percentiles : numbers, optional
+            Whole numbers from 1 to 99; 50, 75, 90, 95 and 99 without it.
+        excluded : optional
+            Whether runs that are excluded with a reason are left out.
+        **filters
+            Conditions, all of which a row satisfies.
+        """
+        query = query_of(filters, group=group, percentiles=percentiles, excluded=excluded)
+        return self._convert(*self._reader.whole(f"/v1/outcomes/{metric}", query))
 
     def comparisons(
         self,

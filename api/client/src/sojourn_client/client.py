@@ -1,4 +1,4 @@
-"""The client: rows, distributions, comparisons and the catalogue of one API."""
+"""The client: rows, distributions, outcomes, comparisons and the catalogue of one API."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ else:
 class Client(AnswersOfPandas):
     """Reads one Sojourn API; closed by `close`, or at the end of a ``with``.
 
-    `rows`, `distribution` and `comparisons` return data frames of pandas. The same methods of `polars` and of `arrow`
-    return those of Polars and Arrow tables.
+    `rows`, `distribution`, `outcomes` and `comparisons` return data frames of pandas. The same methods of `polars` and
+    of `arrow` return those of Polars and Arrow tables.
 
     Parameters
     ----------

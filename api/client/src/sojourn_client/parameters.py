@@ -26,6 +26,7 @@ DistributionMetric = Literal[
     "capture_queuing_delay",
     "capture_rtt",
 ]
+OutcomeMetric = Literal["queuing_delay", "connection_queuing_delay", "rtt", "capture_queuing_delay"]
 Statistic = Literal["quantiles", "cdf", "pdf", "thresholds"]
 BinsPerOctave = Literal[1, 2, 4, 8, 16, 32, 64]
 ComparedMetric = Literal[
@@ -71,7 +72,7 @@ Factor = Literal[
 Analysis = Literal["shift", "quantiles", "distributions", "groups", "modes"]
 Correction = Literal["holm", "benjamini_hochberg"]
 
-LISTS = frozenset(("select", "group", "aggregate", "order", "quantiles", "thresholds_ms"))
+LISTS = frozenset(("select", "group", "aggregate", "order", "quantiles", "thresholds_ms", "percentiles"))
 """Parameters whose values the API takes comma-separated; a list for any other name is a filter on any of its values."""
 
 

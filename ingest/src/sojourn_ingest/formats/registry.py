@@ -30,6 +30,7 @@ from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
 from sojourn_ingest.formats.quality.network_percentiles import NetworkPercentiles
 from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines, PageLoadNumbers
+from sojourn_ingest.formats.quality.wget_log import WgetLog
 from sojourn_ingest.formats.queue.queue_log import QUEUE_LOG_FORMS, QueueLog
 from sojourn_ingest.formats.queue.queue_log_table import MARKER as QUEUE_LOG
 from sojourn_ingest.formats.queue.queue_log_table import (
@@ -116,6 +117,7 @@ class Registry:
             HttpArchive(),
             PageLoadLines(),
             PageLoadNumbers(),
+            WgetLog(),
             NetworkPercentiles(),
             RtcStatsDump(),
             GetStatsLines(),

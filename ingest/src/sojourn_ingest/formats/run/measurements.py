@@ -47,6 +47,7 @@ MEASUREMENTS: dict[str, str] = {
     "page_loads.har": "page_loads",
     "page_loads.jsonl": "page_loads",
     "page_loads.txt": "page_loads",
+    "page_loads.log": "page_loads",
     "rtcstats.jsonl": "call_statistics",
     "get_stats.jsonl": "call_statistics",
     "webrtc_internals.json": "call_statistics",

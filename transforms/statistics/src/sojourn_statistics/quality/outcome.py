@@ -138,6 +138,34 @@ class OutcomeBounds:
             raise ValueError(f"{self.quantity}: perfect is {self.perfect} and useless {self.useless}; expected less")
 
 
+#: What a video call needs of the loaded RTT: ours, after ITU-T G.114.
+VIDEO_CALL_LATENCY: Final = OutcomeBounds("latency_p99_ms", 150.0, 400.0)
+
+#: Latencies in ms that the barometer requires to be passed, and what of its score each decides over all use cases.
+IQB_LATENCY_SHARES: Final = (
+    (100.0, (4 / 13 + 4 / 14 + 3 / 12 + 2 / 14) / 6),
+    (50.0, 4 / 16 / 6),
+    (10.0, 5 / 17 / 6),
+)
+
+
+def iqb_bounds_by_latency(latency_ms: float) -> tuple[float, float]:
+    """Return the least and the greatest IQB score [1]_ that a latency allows, where nothing else is known.
+
+    Parameters
+    ----------
+    latency_ms
+        One percentile of the latency without load.
+
+    Returns
+    -------
+    (float, float)
+        The score if no requirement but those of latency is met, and if all others are; 0 to 1.
+    """
+    met = sum(share for threshold, share in IQB_LATENCY_SHARES if latency_ms < threshold)
+    return round(met, 12), round(1 - sum(share for _, share in IQB_LATENCY_SHARES) + met, 12)
+
+
 def quality_of_outcome(values: Mapping[str, float], bounds: Iterable[OutcomeBounds]) -> tuple[float, str]:
     """Score how near a network comes to what an application needs [2]_.
 

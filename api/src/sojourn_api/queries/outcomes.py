@@ -1,0 +1,203 @@
+"""Scores of groups: the percentile of each replicate, the median over replicates, its interval and its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sojourn_api.formats import OutputColumn
+from sojourn_api.problems import ProblemError
+from sojourn_api.queries.distributions import grouped_histograms
+from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.requests.outcomes import REFERENCE, OutcomeRequest
+from sojourn_api.snapshot import Snapshot
+from sojourn_statistics.histogram import log_linear
+from sojourn_statistics.quality.delay import bufferbloat_grade
+from sojourn_statistics.quality.outcome import (
+    VIDEO_CALL_LATENCY,
+    iqb_bounds_by_latency,
+    quality_of_outcome,
+    responsiveness_rpm,
+)
+from sojourn_statistics.quality.replicated_groups import ReplicatedMedian, competition_ranks, replicated_median
+from sojourn_statistics.samples.estimate import LEVEL
+
+WITHHELD = "withheld"
+"""Value of a column in cells that stand for several small ones: no group, so that it has no rank."""
+
+NETWORK = "asn"
+"""Column of numbers of networks: one that is withheld or not known is not above 0."""
+
+Row = dict[str, Any]
+
+
+def _is_unknown(network: object) -> bool:
+    return not isinstance(network, int) or network <= 0
+
+
+def _grade(found: ReplicatedMedian) -> Row:
+    return {"bufferbloat_grade": bufferbloat_grade(found.median)}
+
+
+def _of_rtt(found: ReplicatedMedian, statistic: object) -> Row:
+    """Return what an RTT tells: without load what the barometer can be, with load the round trips a minute."""
+    idle = statistic == "minimum"
+    rpm = [
+        None if idle or value is None or value <= 0 else responsiveness_rpm(value)
+        for value in (found.median, found.upper, found.lower)
+    ]
+    lower, upper = iqb_bounds_by_latency(found.median) if idle else (None, None)
+    score = None if idle else quality_of_outcome({VIDEO_CALL_LATENCY.quantity: found.median}, [VIDEO_CALL_LATENCY])[0]
+    return {
+        "responsiveness_rpm": rpm[0],
+        "responsiveness_lower_rpm": rpm[1],
+        "responsiveness_upper_rpm": rpm[2],
+        "qoo_latency_score": score,
+        "iqb_lower_score": lower,
+        "iqb_upper_score": upper,
+    }
+
+
+_SCORES_OF_RTT = (
+    OutputColumn("responsiveness_rpm", "DOUBLE", "1/min"),
+    OutputColumn("responsiveness_lower_rpm", "DOUBLE", "1/min"),
+    OutputColumn("responsiveness_upper_rpm", "DOUBLE", "1/min"),
+    OutputColumn("qoo_latency_score", "DOUBLE", None),
+    OutputColumn("iqb_lower_score", "DOUBLE", None),
+    OutputColumn("iqb_upper_score", "DOUBLE", None),
+)
+
+
+def outcome_output(request: OutcomeRequest) -> tuple[OutputColumn, ...]:
+    """Return the columns of a result."""
+    quantity, count = request.cells.metric.quantity, request.cells.metric.count
+    scores = _SCORES_OF_RTT if quantity == "rtt" else (OutputColumn("bufferbloat_grade", "VARCHAR", None),)
+    return (
+        *(OutputColumn(column.name, column.type, column.unit) for column in request.columns),
+        OutputColumn("percentile", "BIGINT", None),
+        OutputColumn("replication_unit", "VARCHAR", None),
+        OutputColumn("replicates", "BIGINT", None),
+        OutputColumn("n", "BIGINT", count),
+        OutputColumn(f"{quantity}_ms", "DOUBLE", "ms"),
+        OutputColumn(f"{quantity}_lower_ms", "DOUBLE", "ms"),
+        OutputColumn(f"{quantity}_upper_ms", "DOUBLE", "ms"),
+        *scores,
+        OutputColumn("level_ratio", "DOUBLE", "ratio"),
+        OutputColumn("interval_null_reason", "VARCHAR", None),
+        OutputColumn("group_rank", "BIGINT", None),
+        OutputColumn("group_rank_at_p95", "BIGINT", None),
+        OutputColumn("is_rank_changed", "BOOLEAN", None),
+    )
+
+
+def _spans(keys: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int]]:
+    """Yield first and end of each run of equal keys; equal keys are neighbours."""
+    first = 0
+    for place in range(1, len(keys) + 1):
+        if place == len(keys) or keys[place] != keys[first]:
+            yield first, place
+            first = place
+
+
+def fetch_outcomes(
+    runner: QueryRunner, snapshot: Snapshot, request: OutcomeRequest, max_rows: int
+) -> tuple[pa.Table, tuple[OutputColumn, ...]]:
+    """Return one row per group and percentile, and the columns of the result.
+
+    Raises
+    ------
+    ProblemError
+        422, when there are more than `max_rows` rows.
+    """
+    cells = request.cells
+    table, histograms, groups = grouped_histograms(runner, snapshot, cells)
+    quantiles = cells.arguments.quantiles
+    bins, totals = histograms.quantile_bins(groups, quantiles)
+    values = log_linear.representative_us(bins) / 1000
+    names = [column.name for column in request.columns]
+    columns = [table.column(name).to_pylist() for name in names]
+    keys = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+    spans = list(_spans(keys))
+    if len(spans) * len(request.percentiles) > max_rows:
+        detail = f"The result has more than {max_rows} rows. Filter more or group by fewer columns."
+        raise ProblemError("result-too-large", detail, maximum=max_rows)
+
+    rows: list[Row] = []
+    ranks: dict[int, dict[int, int | None]] = {}
+    for place, quantile in enumerate(quantiles):
+        percentile = round(quantile * 100)
+        found = [replicated_median(values[first:end, place].tolist(), request.replication_unit) for first, end in spans]
+        ranks[percentile] = _ranks(request, [keys[first] for first, _ in spans], found)
+        if percentile in request.percentiles:
+            rows += [
+                {
+                    "place": number,
+                    **_row(request, dict(zip(names, keys[first], strict=True)), percentile, one),
+                    "n": int(totals[first:end].sum()),
+                }
+                for number, ((first, end), one) in enumerate(zip(spans, found, strict=True))
+            ]
+    for row in rows:
+        own, reference = ranks[row["percentile"]][row["place"]], ranks[int(REFERENCE)][row["place"]]
+        row |= {
+            "group_rank": own,
+            "group_rank_at_p95": reference,
+            "is_rank_changed": None if own is None else own != reference,
+        }
+    rows.sort(key=lambda row: (row["place"], request.percentiles.index(row["percentile"])))
+    output = outcome_output(request)
+    arrays = [
+        pa.array(
+            [row[column.name] for row in rows],
+            _plain_type(table, column.name) if column.name in names else _TYPES[column.type],
+        )
+        for column in output
+    ]
+    return pa.table(arrays, names=[column.name for column in output]), output
+
+
+_TYPES = {"BIGINT": pa.int64(), "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
+
+
+def _plain_type(table: pa.Table, name: str) -> pa.DataType:
+    type_ = table.schema.field(name).type
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _row(request: OutcomeRequest, key: Row, percentile: int, found: ReplicatedMedian) -> Row:
+    quantity = request.cells.metric.quantity
+    return {
+        **key,
+        "percentile": percentile,
+        "replication_unit": request.replication_unit,
+        "replicates": found.replicates,
+        f"{quantity}_ms": found.median,
+        f"{quantity}_lower_ms": found.lower,
+        f"{quantity}_upper_ms": found.upper,
+        **(_of_rtt(found, key.get("rtt_statistic")) if quantity == "rtt" else _grade(found)),
+        "level_ratio": None if found.lower is None else LEVEL,
+        "interval_null_reason": found.null_reason,
+    }
+
+
+def _ranks(
+    request: OutcomeRequest, keys: Sequence[tuple[object, ...]], found: Sequence[ReplicatedMedian]
+) -> dict[int, int | None]:
+    """Return the rank of each group among those of the same basis, the smallest value first."""
+    by_basis: dict[tuple[object, ...], list[int]] = {}
+    places = [number for number, column in enumerate(request.columns) if column.name in request.cells.metric.always]
+    for number, key in enumerate(keys):
+        by_basis.setdefault(tuple(key[place] for place in places), []).append(number)
+    ranks: dict[int, int | None] = {}
+    networks = [number for number, column in enumerate(request.columns) if column.name == NETWORK]
+    for numbers in by_basis.values():
+        known = [
+            None
+            if WITHHELD in keys[number] or any(_is_unknown(keys[number][place]) for place in networks)
+            else found[number].median
+            for number in numbers
+        ]
+        ranks.update(zip(numbers, competition_ranks(known), strict=True))
+    return ranks

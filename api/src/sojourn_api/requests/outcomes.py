@@ -1,0 +1,114 @@
+"""Requests for scores of quality of outcome over groups of runs or connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from sojourn_api.catalogue import Catalogue, Column
+from sojourn_api.distribution_metrics import METRICS
+from sojourn_api.distribution_statistics import DEFAULT_STATISTIC, STATISTICS, Arguments
+from sojourn_api.problems import invalid_parameter, quoted
+from sojourn_api.requests.distributions import DistributionRequest, dataset_for, dimensions
+from sojourn_api.requests.query_string import Asked, MetricName, comma_list
+from sojourn_api.requests.rows import group_columns
+from sojourn_api.requests.selection import STUDY, DataParameters, Text, select
+
+DEFAULT_PERCENTILES: Final = ("50", "75", "90", "95", "99")
+REFERENCE: Final = "95"
+"""The percentile whose ranks those of the others are compared with."""
+MOST_PERCENTILES: Final = 20
+
+#: What is repeated, by metric: a unit and the columns that tell its replicates apart, the finest first.
+REPLICATES: Final = {
+    "queuing_delay": (("run", ("study_id", "run_id")),),
+    "connection_queuing_delay": (("day", ("start_date",)), ("month", ("start_month",))),
+    "rtt": (("day", ("start_date",)),),
+    "capture_queuing_delay": (("day", ("start_date",)),),
+}
+
+OutcomeMetric = Annotated[str, MetricName(tuple(REPLICATES))]
+
+
+class OutcomeParameters(DataParameters):
+    """Parameters of ``/v1/outcomes/{metric}``."""
+
+    group: Text = Field(
+        default=None, description="Columns to group by, comma-separated; the basis of measurement is always one."
+    )
+    percentiles: Text = Field(
+        default=None,
+        description=f"Whole numbers from 1 to 99, comma-separated; {', '.join(DEFAULT_PERCENTILES)} without it.",
+    )
+
+
+@dataclass(frozen=True)
+class OutcomeRequest:
+    """Scores of groups: `cells` is the request for the distribution of each replicate of each group.
+
+    The first `keys` columns of its group are those of the result, of which the last `always` are part of every group.
+    """
+
+    cells: DistributionRequest
+    keys: int
+    always: int
+    replication_unit: str
+    percentiles: tuple[int, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a group in the result."""
+        return self.cells.group[: self.keys]
+
+
+def _percentiles(text: str | None) -> tuple[int, ...]:
+    texts = comma_list("percentiles", text) or DEFAULT_PERCENTILES
+    if len(texts) > MOST_PERCENTILES:
+        raise invalid_parameter("percentiles", f"{len(texts)} values; at most {MOST_PERCENTILES}")
+    for one in texts:
+        if not (one.isascii() and one.isdigit() and len(one) <= 2 and 1 <= int(one) <= 99):
+            raise invalid_parameter("percentiles", f"{quoted(one)} is not a whole number from 1 to 99")
+    if len({int(one) for one in texts}) != len(texts):
+        raise invalid_parameter("percentiles", "a percentile occurs twice in the list")
+    return tuple(int(one) for one in texts)
+
+
+def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParameters, asked: Asked) -> OutcomeRequest:
+    """Return the request for scores of a metric.
+
+    Raises
+    ------
+    ProblemError
+        404, when the build has no dataset of the metric; 422, when a parameter is unknown or has a value that it cannot
+        have, or no dataset has the columns of the group by day, month or run; 406 for formats.
+    """
+    metric = METRICS[name]
+    names = parameters.names()
+    asked.refuse_repeated(names)
+    wanted = comma_list("group", parameters.group) or ()
+    filters = tuple(one for one, _ in asked.items if one not in names)
+    studies = [] if asked.key.studies is None else [STUDY]
+    for possible in REPLICATES[name]:
+        unit, replicate = possible
+        needed = (*wanted, *(column for column in replicate if column not in wanted))
+        dataset = dataset_for(metric, catalogue, (*filters, *studies), needed)
+        columns = dimensions(dataset)
+        if all(column in columns for column in needed):
+            break
+    asked.key.permit(dataset.name)
+    selection = select(asked, parameters, columns, wanted)
+    group = group_columns(wanted, columns)
+    always = tuple(column for one in metric.always if (column := dataset.by_name[one]) not in group)
+    keys = (*group, *always)
+    missing = [one for one in replicate if one not in columns]
+    if missing:
+        raise invalid_parameter("group", f"no dataset has these columns by {unit}", missing=missing)
+    replicates = tuple(columns[one] for one in replicate if columns[one] not in keys)
+    percentiles = _percentiles(parameters.percentiles)
+    quantiles = tuple(percentile / 100 for percentile in sorted({*percentiles, int(REFERENCE)}))
+    cells = DistributionRequest(
+        metric, dataset, selection, (*keys, *replicates), STATISTICS[DEFAULT_STATISTIC], Arguments(quantiles=quantiles)
+    )
+    return OutcomeRequest(cells, len(keys), len(always), unit, percentiles)

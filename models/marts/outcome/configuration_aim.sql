@@ -1,0 +1,115 @@
+-- Points of AIM over the runs of a configuration: the median with its exact interval, and the class of the median.
+with
+
+points_of_runs as (
+    select * from {{ ref('run_aim') }}
+),
+
+run_configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+configurations as (
+    select * from {{ ref('configuration') }}
+),
+
+interval_ranks as (
+    select * from {{ ref('median_interval_rank') }}
+),
+
+class_ranges as (
+    select * from {{ ref('int_quality_class_range') }}
+),
+
+placed as (
+    select
+        run_configurations.configuration_id,
+        points_of_runs.role,
+        points_of_runs.delay_basis,
+        points_of_runs.qoe_model_id,
+        points_of_runs.exclusion_reason,
+        points_of_runs.run_id,
+        case when points_of_runs.exclusion_reason is null then cast(points_of_runs.aim_points as double) end as aim_points
+    from points_of_runs
+    inner join run_configurations
+        on
+            points_of_runs.study_id = run_configurations.study_id
+            and points_of_runs.run_id = run_configurations.run_id
+),
+
+ordered as (
+    select
+        *,
+        row_number() over (
+            partition by configuration_id, role, delay_basis, qoe_model_id
+            order by case when aim_points is null then 1 else 0 end, aim_points, run_id
+        ) as place,
+        count(aim_points) over (partition by configuration_id, role, delay_basis, qoe_model_id) as scored_runs
+    from placed
+),
+
+summarised as (
+    select
+        ordered.configuration_id,
+        ordered.role,
+        ordered.delay_basis,
+        ordered.qoe_model_id,
+        count(ordered.aim_points) as runs,
+        count(ordered.exclusion_reason) as excluded_runs,
+        count(case when ordered.exclusion_reason is null and ordered.aim_points is null then 1 end) as unscored_runs,
+        median(ordered.aim_points) as aim_points_median,
+        max(case when ordered.place = interval_ranks.lower_rank then ordered.aim_points end) as aim_points_lower,
+        max(case when ordered.place = interval_ranks.upper_rank then ordered.aim_points end) as aim_points_upper
+    from ordered
+    left join interval_ranks
+        on ordered.scored_runs = interval_ranks.runs
+    group by
+        ordered.configuration_id,
+        ordered.role,
+        ordered.delay_basis,
+        ordered.qoe_model_id
+),
+
+final as (
+    select
+        summarised.configuration_id,
+        summarised.role,
+        summarised.delay_basis,
+        summarised.qoe_model_id,
+        configurations.study_id,
+        configurations.workload,
+        configurations.direction,
+        configurations.bandwidth_bps,
+        configurations.rtt_ms,
+        configurations.aqm,
+        configurations.queue_label,
+        configurations.congestion_control,
+        configurations.application,
+        configurations.start_order,
+        configurations.synthetic,
+        summarised.runs,
+        summarised.excluded_runs,
+        summarised.unscored_runs,
+        summarised.aim_points_median,
+        summarised.aim_points_lower,
+        summarised.aim_points_upper,
+        class_ranges.quality_class,
+        case when summarised.aim_points_lower is not null then cast(0.95 as double) end as level_ratio,
+        case
+            when summarised.aim_points_lower is not null then null
+            when summarised.runs = 0 then 'no run has a score that counts'
+            when summarised.runs = 1 then 'one run'
+            when summarised.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
+            else 'there are more runs than the table of ranks has'
+        end as interval_null_reason
+    from summarised
+    inner join configurations
+        on summarised.configuration_id = configurations.configuration_id
+    left join class_ranges
+        on
+            summarised.qoe_model_id = class_ranges.qoe_model_id
+            and summarised.aim_points_median >= coalesce(class_ranges.lower_bound, summarised.aim_points_median)
+            and (class_ranges.upper_bound is null or summarised.aim_points_median < class_ranges.upper_bound)
+)
+
+select * from final

@@ -1,0 +1,38 @@
+"""Every model of quality has a section in docs/quality.md, with what goes in, the formula, validity and limits."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+TEXT = (REPOSITORY / "docs/quality.md").read_text(encoding="utf-8")
+PARTS = ("**In.**", "**Formula**", "**Valid**", "**It does not say**")
+
+
+def _models() -> list[str]:
+    with (REPOSITORY / "models/seeds/quality/qoe_model.csv").open(encoding="utf-8") as handle:
+        return [row["qoe_model_id"] for row in csv.DictReader(handle)]
+
+
+def _sections() -> dict[str, str]:
+    """Return the text below each heading, up to the next heading of any level."""
+    parts = re.split(r"^(#{2,3} .*)$", TEXT, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("model", _models())
+def test_every_model_has_one_section_with_its_four_parts(model: str) -> None:
+    found = {heading: text for heading, text in _sections().items() if f"`{model}`" in heading}
+    assert len(found) == 1, list(found)
+    (text,) = found.values()
+    assert [part for part in PARTS if part not in text] == []
+
+
+def test_every_model_in_a_heading_is_in_the_data() -> None:
+    marts = {path.stem for path in (REPOSITORY / "models/marts").rglob("*.sql")}
+    named = {name for heading in _sections() for name in re.findall(r"`([a-z0-9_-]+)`", heading)}
+    assert named - set(_models()) - marts == set()
