@@ -112,6 +112,8 @@ def serve(
     open_beyond = not is_loopback(host) and not settings.api_keys
     if open_beyond and not open_to_all:
         raise _fail(f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --open")
+    # Before the build is opened, because the log says if another one has to be served.
+    log_to_stderr()
     app: FastAPI | str
     try:
         if workers == 1:
@@ -123,7 +125,6 @@ def serve(
         raise _fail(str(error)) from None
     listener = _listening_socket(host, port)
     bound_port = listener.getsockname()[1]
-    log_to_stderr()
     # Whoever stops the service waits at most for what a query may take.
     seconds = math.ceil(settings.api_query_seconds) + 1
     config = uvicorn.Config(
@@ -161,12 +162,12 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
 
 
 def _checked_build(settings: Settings) -> str:
-    """Return the published build, which workers can open."""
-    from sojourn_api.snapshot import Snapshot, published_pointer
+    """Return the build that workers will serve, which they can open."""
+    from sojourn_api.snapshot import Snapshot, open_first
 
-    build_id = published_pointer(settings.snapshots_folder).build_id
-    Snapshot.open(settings.snapshots_folder / build_id, settings).close()
-    return build_id
+    opened = open_first(settings.snapshots_folder, lambda folder: Snapshot.open(folder, settings))
+    opened.snapshot.close()
+    return opened.pointer.build_id
 
 
 def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings, host: str) -> None:
