@@ -127,8 +127,8 @@ class Snapshot:
             )
         except (duckdb.Error, OSError, DamagedSnapshotError) as error:
             connection.close()
-            # A file that changed without changing its size is named; DuckDB says what it stumbled over, not why. A build
-            # of a version that wrote no list of files has no hashes to compare.
+            # A file that changed without changing its size is named; DuckDB says what it stumbled over, not why. A
+            # build of a version that wrote no list of files has no hashes to compare.
             changed = damages(folder, full=(folder / FILES).exists())
             text = f"{changed[0]}; run {REBUILD}, which publishes it again" if changed else str(error).splitlines()[0]
             raise SnapshotError(f"build {folder.name}: {text}") from error
@@ -213,7 +213,7 @@ def open_first(folder: Path, open_snapshot: Callable[[Path], Snapshot]) -> Opene
             try:
                 opened = Opened(open_snapshot(folder / pointer.build_id), pointer, fault, named)
             except SnapshotError as error:
-                logger.error("%s", error)
+                logger.warning("%s", error)
                 continue
             logger.error(
                 "NOT SERVING THE BUILD PUBLISHED LAST: %s; build %s, written %s, is served instead",
