@@ -28,7 +28,6 @@ select
     harms.study_id, harms.run_id, scored.qoe_metric, harms.harm_metric, harms.application, harms.workload, harms.aqm,
     harms.queue_label, harms.bandwidth_bps, harms.rtt_ms, harms.exclusion_reason, harms.harm_ratio, scores.qoe_score
 from {MART_LAYER}.run_metric_harm as harms
-from sojourn_transforms.warehouse import open_marts
 inner join (select distinct study_id, qoe_metric from {MART_LAYER}.harm_qoe) as scored using (study_id)
 left join {MART_LAYER}.harm_qoe as scores
     on harms.study_id = scores.study_id and harms.run_id = scores.run_id and scored.qoe_metric = scores.qoe_metric
