@@ -358,10 +358,10 @@ def test_a_row_and_a_header_without_charts_go_too(folder: Path, contract: Contra
     assert not {"HEADER-2", "ROW-3", "absent"} & set(position)
 
 
-def test_the_address_of_the_api_is_filled_in(folder: Path, contract: Contract) -> None:
+def test_the_address_of_the_api_is_in_texts_and_in_no_database(folder: Path, contract: Contract) -> None:
     files, _ = rendered(folder, contract)
     engine = files["databases/api.yaml"]["extra"]["engine_params"]
-    assert engine == {"adapters": ["sojourn"], "adapter_kwargs": {"sojourn": {"base_url": contract.url}}}
+    assert engine == {"adapters": ["sojourn"]}
     assert files["dashboards/one.yaml"]["position"]["head"]["meta"]["code"] == f"see {contract.url}/v1/datasets"
 
 
