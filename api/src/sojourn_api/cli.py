@@ -170,6 +170,16 @@ def _checked_build(settings: Settings) -> str:
     return opened.pointer.build_id
 
 
+def _memory_of_a_worker(workers: int) -> str:
+    import duckdb
+
+    from sojourn_api.settings import memory_that_fits
+
+    with duckdb.connect() as connection:
+        found = connection.execute("select current_setting('memory_limit')").fetchone()
+    return memory_that_fits(found[0] if found else "0 bytes", workers)
+
+
 def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings, host: str) -> None:
     """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
     from uvicorn.supervisors import Multiprocess
@@ -177,6 +187,8 @@ def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Sett
     from sojourn_api.worker import HOST_VARIABLE
 
     os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
+    if settings.api_memory is None:
+        os.environ["SOJOURN_API_MEMORY"] = _memory_of_a_worker(config.workers)
     os.environ[HOST_VARIABLE] = host
     with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder

@@ -20,7 +20,7 @@ import duckdb
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
-from sojourn_api.settings import Settings
+from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
@@ -113,7 +113,6 @@ class Snapshot:
             ":memory:",
             config={
                 "threads": settings.api_threads,
-                "memory_limit": settings.api_memory,
                 "temp_directory": "",
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
@@ -121,6 +120,7 @@ class Snapshot:
             },
         )
         try:
+            connection.execute("set memory_limit = ?", [settings.api_memory or _memory_that_fits(connection)])
             _attach(connection, folder, catalogue, settings.api_load_bytes)
             cells = load_cells(
                 connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
@@ -144,6 +144,11 @@ class Snapshot:
     def close(self) -> None:
         """Close the database and give its memory back."""
         self._connection.close()
+
+
+def _memory_that_fits(connection: duckdb.DuckDBPyConnection) -> str:
+    found = connection.execute("select current_setting('memory_limit')").fetchone()
+    return memory_that_fits(found[0] if found else "0 bytes")
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
