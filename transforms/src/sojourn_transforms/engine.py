@@ -73,7 +73,7 @@ class DuckDbEngine:
     def __init__(self, paths: Paths, full: bool = False, memory: str | None = None) -> None:
         self._paths = paths
         self._full = full
-        self.memory = memory or duckdb_memory()
+        self.memory: str | None = memory or duckdb_memory()
         self._mark = ""
 
     @property
