@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sojourn_api.settings import Settings
+from sojourn_api.settings import Settings, memory_that_fits
 
 ROWS = "/v1/datasets/run_harm/rows"
 
@@ -62,3 +62,10 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("SOJOURN_API_MEMORY", "lots")
     with pytest.raises(ValidationError):
         Settings()
+
+
+def test_memory_is_half_of_what_there_is_and_shared_among_workers() -> None:
+    assert memory_that_fits("819.1 MiB") == "536MB"
+    assert memory_that_fits("819.1 MiB", workers=2) == "268MB"
+    assert memory_that_fits("3.2 GiB") == "2000MB"
+    assert memory_that_fits("25.0 GiB", workers=4) == "2000MB"

@@ -44,10 +44,11 @@ def runs() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def contract() -> Iterator[Contract]:
-    """Serve one table, `run_harm`, with a column of each type."""
+def contract(monkeypatch: pytest.MonkeyPatch) -> Iterator[Contract]:
+    """Serve one table, `run_harm`, with a column of each type, as the API of this process."""
     forget_catalogue()
     contract = Contract()
     contract.add("run_harm", COLUMNS, ["study_id", "run_id"], runs())
     with serving(contract):
+        monkeypatch.setenv("SOJOURN_API_URL", contract.url)
         yield contract

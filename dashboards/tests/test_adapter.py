@@ -223,7 +223,8 @@ def test_more_rows_than_the_cap_are_an_error_not_a_shorter_answer(ask: Ask) -> N
     assert len(ask("SELECT run_id FROM run_harm LIMIT 5", max_rows=5)) == 5
 
 
-def test_an_api_that_does_not_answer_is_named(ask: Ask) -> None:
+def test_an_api_that_does_not_answer_is_named(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOJOURN_API_URL", "http://127.0.0.1:9")
     with pytest.raises(OperationalError, match=r"Sojourn API unreachable at http://127\.0\.0\.1:9: no connection"):
         ask("SELECT run_id FROM run_harm", base_url="http://127.0.0.1:9")
 

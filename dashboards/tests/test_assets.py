@@ -392,10 +392,10 @@ def test_a_chart_of_too_few_values_is_not_drawn(folder: Path, contract: Contract
         assert sorted(bundle.without_data) == missing
 
 
-def test_the_address_of_the_api_is_filled_in(folder: Path, contract: Contract) -> None:
+def test_the_address_of_the_api_is_in_texts_and_in_no_database(folder: Path, contract: Contract) -> None:
     files, _ = rendered(folder, contract)
     engine = files["databases/api.yaml"]["extra"]["engine_params"]
-    assert engine == {"adapters": ["sojourn"], "adapter_kwargs": {"sojourn": {"base_url": contract.url}}}
+    assert engine == {"adapters": ["sojourn"]}
     assert files["dashboards/one.yaml"]["position"]["head"]["meta"]["code"] == f"see {contract.url}/v1/datasets"
 
 

@@ -64,7 +64,8 @@ def fitted(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> list[dic
     contract = Contract()
     contract.add("run_metric", COLUMNS, ["study_id"], [dict(zip(COLUMNS, row, strict=True)) for row in rows])
     configured = native_filters("one", short, DATASETS, {})
-    with serving(contract), Client(contract.url) as client:
+    with serving(contract), Client(contract.url) as client, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SOJOURN_API_URL", contract.url)
         fill_in_starts(configured, {UUID: DATASETS["one"]}, client)
     return configured
 

@@ -41,7 +41,7 @@ def command(var: Path, folder: Path, *arguments: str) -> str:
 
 def test_importing_replaces_ours_and_leaves_the_rest(tmp_path: Path, contract: Contract) -> None:
     folder, var = tmp_path / "assets", tmp_path / "var"
-    _write_assets(folder)
+    write_assets(folder)
     said = command(var, folder, "prepare", "--api", contract.url)
     assert "created the user tester" in said
     assert all(line.startswith("[") for line in said.splitlines()), "progress is one line per step, nothing else"
@@ -80,7 +80,7 @@ def test_importing_replaces_ours_and_leaves_the_rest(tmp_path: Path, contract: C
     assert placed == [("kept",)]
 
 
-def _write_assets(folder: Path) -> None:
+def write_assets(folder: Path) -> None:
     """Write two charts of the contract's table, and a dashboard with both."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -172,7 +172,8 @@ def many() -> Iterator[Contract]:
     """Serve a million rows."""
     forget_catalogue()
     contract = ManyRows()
-    with serving(contract):
+    with serving(contract), pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SOJOURN_API_URL", contract.url)
         yield contract
     forget_catalogue()
 

@@ -17,6 +17,7 @@ from superset.utils.logging_configurator import LoggingConfigurator
 from sojourn_superset.instance import IMPORTED
 from sojourn_superset.look import mixed, read_look
 from sojourn_superset.pushdown import rewrite
+from sojourn_superset.security import derived_secret, only_the_api, validate_database_uri, weakness_of_key
 from sojourn_superset.settings import ASSETS
 
 # -- where things are --------------------------------------------------------------------------------------------
@@ -34,16 +35,32 @@ SQLALCHEMY_DATABASE_URI = f"sqlite:///{_HOME / 'superset.db'}?check_same_thread=
 SECRET_KEY = os.environ.get("SUPERSET_SECRET_KEY", "")
 if not SECRET_KEY:
     sys.exit("superset_config.py: SUPERSET_SECRET_KEY is not set (`make run` keeps it in var/secrets.env)")
+_weakness = weakness_of_key(SECRET_KEY)
+if _weakness:
+    sys.exit(f"superset_config.py: SUPERSET_SECRET_KEY {_weakness}")
 # Superset ships readable defaults for these two. The features are off; the defaults still go.
-GUEST_TOKEN_JWT_SECRET = SECRET_KEY
-GLOBAL_ASYNC_QUERIES_JWT_SECRET = SECRET_KEY
+GUEST_TOKEN_JWT_SECRET = derived_secret(SECRET_KEY, "guest tokens")
+GLOBAL_ASYNC_QUERIES_JWT_SECRET = derived_secret(SECRET_KEY, "asynchronous queries")
 
 # -- what may be done --------------------------------------------------------------------------------------------
 
 PREVENT_UNSAFE_DB_CONNECTIONS = True
+# A database of the adapter reaches the API of this installation, whatever its settings in Superset say.
+DB_SQLA_URI_VALIDATOR = validate_database_uri
+DB_CONNECTION_MUTATOR = only_the_api
+# Nobody gets in without a login, and nobody makes one for themselves.
+AUTH_USER_REGISTRATION = False
+PUBLIC_ROLE_LIKE = None
+# Every request that changes something carries a token of the session; both end with the working day.
 WTF_CSRF_ENABLED = True
+WTF_CSRF_TIME_LIMIT = 12 * 3600
+PERMANENT_SESSION_LIFETIME = 12 * 3600
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
+# Behind a proxy that has the certificate: cookies travel encrypted or not at all.
+_TLS = os.environ.get("SOJOURN_SUPERSET_TLS") == "1"
+SESSION_COOKIE_SECURE = _TLS
+ENABLE_PROXY_FIX = _TLS
 ENABLE_CORS = False
 # counters in memory: right for one worker process, and said aloud so that flask-limiter does not warn
 RATELIMIT_ENABLED = True
@@ -58,6 +75,7 @@ AUTH_RATE_LIMIT = "5 per second"
 TALISMAN_ENABLED = True
 TALISMAN_CONFIG = {
     **_TALISMAN,
+    "session_cookie_secure": _TLS,
     "content_security_policy": {
         **_TALISMAN["content_security_policy"],
         "img-src": ["'self'", "blob:", "data:"],

@@ -167,7 +167,8 @@ def test_a_full_disk_is_told_in_one_line_and_the_rest_completes(
     size_kib: int, runner: Commands, tmp_path: Path, sample: Path
 ) -> None:
     run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
-    argv = ["ingest", str(run), "--workers", "2"]
+    # The estimate would refuse to begin; here the disk is to be met while it is being filled.
+    argv = ["ingest", str(run), "--workers", "2", "--ignore-disk"]
     with small_disk(tmp_path / "disk", size_kib) as disk:
         status, printed = runner.run(argv, disk / "var")
         assert status == 1
@@ -181,3 +182,28 @@ def test_a_full_disk_is_told_in_one_line_and_the_rest_completes(
     assert runner.run(argv, tmp_path / "var")[0] == 0
     expected = state_of(tmp_path / "var")
     assert (whole.fingerprint, whole.rows) == (expected.fingerprint, expected.rows)
+
+
+@pytest.mark.integration
+@pytest.mark.privileged
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
+    runner: Commands, tmp_path: Path, sample: Path
+) -> None:
+    run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
+    with small_disk(tmp_path / "disk", 296) as disk:
+        status, printed = runner.run(["ingest", str(run)], disk / "var")
+        lines = [line for line in printed.splitlines() if line.strip()]
+        assert status == 1
+        assert len(lines) == 2, printed
+        assert lines[0].startswith("disk: ingest of ")
+        assert lines[1].startswith("error: ingest of ")
+        assert lines[1].endswith("make room, or go on anyway with --ignore-disk (SOJOURN_IGNORE_DISK=1)")
+        assert not list((disk / "var").rglob("*.parquet"))
+        subprocess.run(["mount", "-o", "remount,size=32m", str(disk)], check=True)
+        assert runner.run(["ingest", str(run)], disk / "var")[0] == 0
+        status, printed = runner.run(["build"], disk / "var")
+        lines = [line for line in printed.splitlines() if line.strip()]
+        assert status == 1
+        assert len(lines) == 2, printed
+        assert lines[1].startswith("error: the build needs about ")
+        assert not (disk / "var" / "warehouse").exists()

@@ -112,6 +112,8 @@ def serve(
     open_beyond = not is_loopback(host) and not settings.api_keys
     if open_beyond and not open_to_all:
         raise _fail(f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --open")
+    # Before the build is opened, because the log says if another one has to be served.
+    log_to_stderr()
     app: FastAPI | str
     try:
         if workers == 1:
@@ -123,7 +125,6 @@ def serve(
         raise _fail(str(error)) from None
     listener = _listening_socket(host, port)
     bound_port = listener.getsockname()[1]
-    log_to_stderr()
     # Whoever stops the service waits at most for what a query may take.
     seconds = math.ceil(settings.api_query_seconds) + 1
     config = uvicorn.Config(
@@ -161,12 +162,22 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
 
 
 def _checked_build(settings: Settings) -> str:
-    """Return the published build, which workers can open."""
-    from sojourn_api.snapshot import Snapshot, published_pointer
+    """Return the build that workers will serve, which they can open."""
+    from sojourn_api.snapshot import Snapshot, open_first
 
-    build_id = published_pointer(settings.snapshots_folder).build_id
-    Snapshot.open(settings.snapshots_folder / build_id, settings).close()
-    return build_id
+    opened = open_first(settings.snapshots_folder, lambda folder: Snapshot.open(folder, settings))
+    opened.snapshot.close()
+    return opened.pointer.build_id
+
+
+def _memory_of_a_worker(workers: int) -> str:
+    import duckdb
+
+    from sojourn_api.settings import memory_that_fits
+
+    with duckdb.connect() as connection:
+        found = connection.execute("select current_setting('memory_limit')").fetchone()
+    return memory_that_fits(found[0] if found else "0 bytes", workers)
 
 
 def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings, host: str) -> None:
@@ -176,6 +187,8 @@ def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Sett
     from sojourn_api.worker import HOST_VARIABLE
 
     os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
+    if settings.api_memory is None:
+        os.environ["SOJOURN_API_MEMORY"] = _memory_of_a_worker(config.workers)
     os.environ[HOST_VARIABLE] = host
     with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder

@@ -11,6 +11,17 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sojourn_api.safety.keys import Key, parse_key
 
 DEFAULT_PAGE_ROWS = 1000
+MOST_MEMORY_BYTES = 2_000_000_000
+#: DuckDB's own bound is four fifths of the memory of the machine or of its control group; this makes it half.
+SHARE_OF_DUCKDBS_BOUND = 0.625
+UNITS = {"bytes": 1, "byte": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
+
+
+def memory_that_fits(duckdbs_bound: str, workers: int = 1) -> str:
+    """Return what DuckDB may take in each worker, from the bound that it sets itself, such as ``819.1 MiB``."""
+    number, _, unit = duckdbs_bound.partition(" ")
+    share = float(number) * UNITS[unit] * SHARE_OF_DUCKDBS_BOUND / workers
+    return f"{min(MOST_MEMORY_BYTES, int(share)) // 10**6}MB"
 
 
 class Settings(BaseSettings):
@@ -26,10 +37,11 @@ class Settings(BaseSettings):
     )
     api_max_rows: int = Field(default=100_000, ge=1, description="Most rows of one response.")
     api_query_seconds: float = Field(default=30.0, gt=0, description="Seconds after which a query is stopped.")
-    api_memory: str = Field(
-        default="2GB",
+    api_memory: str | None = Field(
+        default=None,
         pattern=r"^[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B$",
-        description="Memory that DuckDB may take for the snapshot and all its queries.",
+        description="Memory that DuckDB may take for the snapshot and all its queries; unless set, 2GB, or half of the "
+        "machine's or the control group's where that is less, shared among workers.",
     )
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),

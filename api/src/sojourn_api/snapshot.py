@@ -20,12 +20,13 @@ import duckdb
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
-from sojourn_api.settings import Settings
+from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
-from sojourn_snapshot.files import mart_paths
+from sojourn_snapshot.files import FILES, mart_paths
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer
+from sojourn_snapshot.undamaged import undamaged_builds
 from sojourn_snapshot.verification import REBUILD, damages, refuse_damage
 
 logger = logging.getLogger(__name__)
@@ -48,10 +49,14 @@ def published_pointer(folder: Path) -> Pointer:
     try:
         pointer = read_pointer(folder)
     except DamagedSnapshotError as error:
-        raise SnapshotError(str(error)) from error
+        raise SnapshotError(_with_advice(str(error))) from error
     if pointer is None:
         raise SnapshotError(f"no build published under {folder}: run `sojourn build`")
     return pointer
+
+
+def _with_advice(fault: str) -> str:
+    return fault if REBUILD in fault else f"{fault}; run {REBUILD}, which publishes it again"
 
 
 def _literal(text: str) -> str:
@@ -108,7 +113,6 @@ class Snapshot:
             ":memory:",
             config={
                 "threads": settings.api_threads,
-                "memory_limit": settings.api_memory,
                 "temp_directory": "",
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
@@ -116,15 +120,17 @@ class Snapshot:
             },
         )
         try:
+            connection.execute("set memory_limit = ?", [settings.api_memory or _memory_that_fits(connection)])
             _attach(connection, folder, catalogue, settings.api_load_bytes)
             cells = load_cells(
                 connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
             )
         except (duckdb.Error, OSError, DamagedSnapshotError) as error:
             connection.close()
-            # A file that changed without changing its size is named; DuckDB says what it stumbled over, not why.
-            changed = damages(folder, full=True)
-            text = f"{changed[0]}; run {REBUILD}, which publishes it again" if changed else str(error)
+            # A file that changed without changing its size is named; DuckDB says what it stumbled over, not why. A
+            # build of a version that wrote no list of files has no hashes to compare.
+            changed = damages(folder, full=(folder / FILES).exists())
+            text = f"{changed[0]}; run {REBUILD}, which publishes it again" if changed else str(error).splitlines()[0]
             raise SnapshotError(f"build {folder.name}: {text}") from error
         except SnapshotError:
             connection.close()
@@ -138,6 +144,11 @@ class Snapshot:
     def close(self) -> None:
         """Close the database and give its memory back."""
         self._connection.close()
+
+
+def _memory_that_fits(connection: duckdb.DuckDBPyConnection) -> str:
+    found = connection.execute("select current_setting('memory_limit')").fetchone()
+    return memory_that_fits(found[0] if found else "0 bytes")
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
@@ -172,6 +183,49 @@ def _check_columns(connection: duckdb.DuckDBPyConnection, dataset: Dataset) -> N
         )
         names = ", ".join(differing)
         raise SnapshotError(f"{dataset.name}: catalog.json and the Parquet file disagree on {names}")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The first build of a service, and why it is not the one that CURRENT names, if it is not."""
+
+    snapshot: Snapshot
+    pointer: Pointer
+    fault: str | None
+    #: What CURRENT says, if it can be read.
+    named: Pointer | None
+
+
+def open_first(folder: Path, open_snapshot: Callable[[Path], Snapshot]) -> Opened:
+    """Open what CURRENT names or, if that or CURRENT itself is damaged, the newest build that is undamaged.
+
+    Raises
+    ------
+    SnapshotError
+        When nothing was published, or no build can be opened; the message is one line.
+    """
+    if not (folder / CURRENT).exists():
+        published_pointer(folder)  # which says so
+    named = None
+    try:
+        named = published_pointer(folder)
+        return Opened(open_snapshot(folder / named.build_id), named, None, named)
+    except SnapshotError as error:
+        fault = _with_advice(str(error))
+    tried = {None if named is None else named.build_id}
+    for pointer in undamaged_builds(folder):
+        if pointer.build_id not in tried:
+            try:
+                opened = Opened(open_snapshot(folder / pointer.build_id), pointer, fault, named)
+            except SnapshotError as error:
+                logger.warning("%s", error)
+                continue
+            logger.error(
+                "NOT SERVING THE BUILD PUBLISHED LAST: %s; build %s, written %s, is served instead",
+                fault, pointer.build_id, pointer.published_at,
+            )  # fmt: skip
+            return opened
+    raise SnapshotError(f"{fault}; no other build in {folder} is undamaged")
 
 
 @dataclass(frozen=True)
@@ -225,18 +279,21 @@ class SnapshotStore:
         self._pointer_read: tuple[tuple[int, int, int], Pointer] | None = None
 
     def start(self) -> Pointer:
-        """Open the published build before the first request, and return what CURRENT says.
+        """Open the published build before the first request, and return which it is.
+
+        If it is damaged, the newest undamaged build is opened instead, and the fault is logged and shown by `health`.
 
         Raises
         ------
         SnapshotError
-            When there is none, or it cannot be opened.
+            When there is none, or none can be opened.
         """
-        pointer = published_pointer(self._folder)
-        snapshot = self._open_snapshot(self._folder / pointer.build_id)
+        opened = open_first(self._folder, self._open_snapshot)
         with self._lock:
-            self._current = _Handle(snapshot, pointer.published_at)
-        return pointer
+            self._current = _Handle(opened.snapshot, opened.pointer.published_at)
+            if opened.fault is not None:
+                self._fault, self._fault_at, self._faulty_pointer = opened.fault, time.monotonic(), opened.named
+        return opened.pointer
 
     @contextmanager
     def acquire(self) -> Iterator[Served]:

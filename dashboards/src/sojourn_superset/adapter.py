@@ -28,6 +28,7 @@ from shillelagh.typing import RequestedOrder, Row
 
 from sojourn_client import ApiError, Client, Column, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
+from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.virtual_table import install_best_index
 
 DEFAULT_PAGE_SIZE = 10_000
@@ -220,7 +221,7 @@ def _errors_of_sql() -> Iterator[None]:
     """Raise what the client says as the error that SQL users of the table expect (PEP 249)."""
     try:
         yield
-    except ApiError as error:
+    except (ApiError, ForbiddenDatabaseError) as error:
         raise OperationalError(str(error)) from error
 
 
@@ -233,7 +234,8 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         The dataset's name.
     base_url, page_size, max_rows, timeout_s
         `url`, `page_rows`, `max_rows` and `timeout_s` of `sojourn_client.Client`; from the database's
-        `engine_params.adapter_kwargs.sojourn`.
+        `engine_params.adapter_kwargs.sojourn`. Only the API that SOJOURN_API_URL names is asked: whoever edits a
+        database must not learn the API's key.
 
     Raises
     ------
@@ -270,7 +272,9 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         self.table, _, question = table.partition("?")
         self.question = parse_qsl(question, keep_blank_values=True)
         with _errors_of_sql():
-            self.client = Client(base_url, page_rows=page_size, max_rows=max_rows, timeout_s=timeout_s)
+            if base_url is not None:
+                refuse_another_api(base_url)
+            self.client = Client(api_url(), page_rows=page_size, max_rows=max_rows, timeout_s=timeout_s)
             self.dataset = remembered_dataset(self.client, self.table)
         self.columns = (
             grouped_fields(self.dataset, dict(self.question))

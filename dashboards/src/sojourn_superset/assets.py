@@ -106,9 +106,7 @@ def render(folder: Path, client: Client) -> Bundle:
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
-        # a dataset's own page can be rebuilt at any time; the address is the one thing that differs per machine
-        arguments = asset["extra"]["engine_params"].setdefault("adapter_kwargs", {}).setdefault("sojourn", {})
-        arguments["base_url"] = client.url
+        # the address of the API is not among them: whoever may edit a database must not choose it
         _own(name, asset)
     queue_labels = _queue_labels(client, catalogue)
     for name, asset in _of_kind(files, "datasets"):

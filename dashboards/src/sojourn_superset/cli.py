@@ -1,4 +1,4 @@
-"""The command `sojourn-superset`: prepare, import-assets, serve."""
+"""The command `sojourn-superset`: prepare, import-assets, add-viewer, serve."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from sojourn_client import DEFAULT_URL, ApiError, Client
 from sojourn_superset import assets, instance, settings
+from sojourn_superset.security import API_URL_VARIABLE, weakness_of_password
 
 app = typer.Typer(
     help="Superset for Sojourn: prepare it, load the dashboard, serve it.",
@@ -39,7 +40,7 @@ def prepare(
     rendered = _render(api) if api else None
     instance.prepare(chosen, say)
     if rendered is not None:
-        instance.load_assets(chosen, *rendered, say)
+        _load(chosen, *rendered)
 
 
 @app.command()
@@ -53,7 +54,25 @@ def import_assets(
     command once imported is replaced or removed; dashboards made by hand stay.
     """
     chosen = settings.load()
-    instance.load_assets(chosen, *_render(api), say, force=force)
+    _load(chosen, *_render(api), force=force)
+
+
+@app.command()
+def add_viewer(
+    name: Annotated[str, typer.Argument(help="Name to log in with.")],
+) -> None:
+    """Let someone read dashboards: no SQL Lab, no editing. The password is SUPERSET_VIEWER_PASSWORD in the environment.
+
+    Run it after `prepare`; run it again to set another password.
+    """
+    chosen = settings.load()
+    password = os.environ.get("SUPERSET_VIEWER_PASSWORD") or ""
+    weak = weakness_of_password(password, name)
+    if weak:
+        raise settings.SettingError(f"SUPERSET_VIEWER_PASSWORD {weak}")
+    if not chosen.database.is_file():
+        raise settings.SettingError(f"no {chosen.database}; run `sojourn-superset prepare` first")
+    instance.add_viewer(chosen, name, password, say)
 
 
 @app.command()
@@ -69,6 +88,9 @@ def serve(
     chosen.logs.mkdir(parents=True, exist_ok=True)
     os.environ["SUPERSET_CONFIG_PATH"] = str(chosen.config)
     say(f"Superset: serving on http://{host}:{port} (logs in {chosen.logs})")
+    # The address comes from whoever runs this, never from Superset's database, which dashboards' authors may edit.
+    if not os.environ.get(API_URL_VARIABLE) and chosen.api_url.is_file():
+        os.environ[API_URL_VARIABLE] = chosen.api_url.read_text(encoding="utf-8").strip()
     # Replaced rather than spawned: signals reach gunicorn itself, which knows how to stop in order.
     # One worker with threads: the work is waiting for the API, and each further worker costs 300 MB.
     arguments = [
@@ -85,9 +107,15 @@ def say(message: str) -> None:
     typer.echo(f"[{time.monotonic() - STARTED:5.1f} s] {message}", err=True)
 
 
+def _load(chosen: settings.Settings, contents: dict[str, str], api: str, force: bool = False) -> None:
+    instance.load_assets(chosen, contents, api, say, force=force)
+    chosen.api_url.write_text(f"{api}\n", encoding="utf-8")
+
+
 def _render(api: str) -> tuple[dict[str, str], str]:
     """Return the assets as they fit the build that is served, and the address of the API."""
     with Client(api) as client:
+        os.environ[API_URL_VARIABLE] = client.url
         build = client.health()
         bundle = assets.render(settings.ASSETS, client)
     say(f"API {client.url} serves build {build}")

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 
 from sojourn_client import Client
 from sojourn_superset.pushdown import rewrite
+from sojourn_superset.security import refuse_another_api
 
 OPERATORS = {"==": "=", "!=": "!="}
 
@@ -36,10 +37,12 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
     ------
     FilterError
         For a condition that is not `==` or `!=`.
+    ForbiddenDatabaseError
+        If the client asks another API than the adapter does.
     """
     chosen: dict[str, tuple[str, Any]] = {}
-    arguments = {"sojourn": {"base_url": client.url}}
-    engine = create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs=arguments)
+    refuse_another_api(client.url)
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
     with engine.connect() as connection:
         for each in filters:
             if not each["controlValues"]["defaultToFirstItem"]:

@@ -15,7 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sojourn_superset.settings import Settings
+from sojourn_superset.security import VIEWER, VIEWER_PERMISSIONS, sync_viewer_role
+from sojourn_superset.settings import SettingError, Settings
 
 PREPARED = "prepared.json"
 IMPORTED = "imported.json"
@@ -44,6 +45,7 @@ def prepare(settings: Settings, say: Say) -> None:
         say("Superset: registering roles and permissions")
         appbuilder.add_permissions(update_perms=True)
         security_manager.sync_role_definitions()
+        sync_viewer_role(security_manager)
         db.session.commit()
         user = security_manager.find_user(settings.admin_user)
         if user is None:
@@ -76,7 +78,7 @@ def load_assets(settings: Settings, contents: dict[str, str], api: str, say: Say
     force
         Import although these very assets have been imported before.
     """
-    stamp = {"superset": version("apache-superset"), "assets": digest(contents), "api": api}
+    stamp = {"superset": version("apache-superset"), "assets": digest(contents), "api": api, "roles": 1}
     if not force and settings.database.is_file() and _read(settings.home / IMPORTED) == stamp:
         say("Superset: the dashboard is up to date")
         return False
@@ -94,8 +96,46 @@ def load_assets(settings: Settings, contents: dict[str, str], api: str, say: Say
             ImportAssetsCommand(contents).run()
             for gone in _remove_gone(contents):
                 say(f"Superset: removed {gone}, which the assets no longer have")
+            _let_viewers_read()
     _write(settings.home / IMPORTED, stamp)
     return True
+
+
+def add_viewer(settings: Settings, name: str, password: str, say: Say) -> None:
+    """Create a user who reads dashboards, or set the password of one.
+
+    Raises
+    ------
+    SettingError
+        If a user of this name has another role: the command never takes rights away or lends them.
+    """
+    with _application(settings, say):
+        from superset import security_manager
+
+        role = security_manager.find_role(VIEWER)
+        user = security_manager.find_user(name)
+        if role is None:
+            raise SettingError(f"no role {VIEWER!r}; run `sojourn-superset prepare` first")
+        if user is None:
+            if not security_manager.add_user(name, name, "Viewer", f"{name}@localhost", role, password):
+                raise RuntimeError(f"could not create the user {name}; see {settings.logs}")
+            say(f"Superset: created the viewer {name}")
+        elif [one.name for one in user.roles] == [VIEWER]:
+            security_manager.reset_password(user.id, password)
+            say(f"Superset: set the password of the viewer {name}")
+        else:
+            raise SettingError(f"the user {name} is not a viewer; choose another name")
+
+
+def _let_viewers_read() -> None:
+    """Let viewers read the datasets of the database that was imported."""
+    from superset import security_manager
+    from superset.extensions import db
+    from superset.models.core import Database
+
+    for database in db.session.query(Database).filter(Database.external_url.like(f"{ASSET_MARK}%")):
+        sync_viewer_role(security_manager, database.perm)
+    db.session.commit()
 
 
 def digest(contents: dict[str, str]) -> str:
@@ -165,9 +205,11 @@ def _quiet(log: Path) -> Iterator[None]:
 
 def _preparation(settings: Settings) -> dict[str, str]:
     """Return what the preparation depends on; the password only as a keyed hash."""
+    viewer = hashlib.sha256(repr(sorted(VIEWER_PERMISSIONS)).encode()).hexdigest()
     login = f"{settings.admin_user}:{settings.admin_password}".encode()
     return {
         "superset": version("apache-superset"),
+        "viewer": viewer,
         "login": hmac.new(settings.secret_key.encode(), login, hashlib.sha256).hexdigest(),
     }
 

@@ -44,13 +44,13 @@ class ForgottenHosts:
         fingerprints: set[str] = set()
         host_keys: set[str] = set()
         if path.exists():
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            for number, line in enumerate(path.read_bytes().splitlines(), start=1):
                 try:
-                    entry = json.loads(line)
+                    entry = json.loads(line.decode("utf-8"))
                     (fingerprints if "fingerprint" in entry else host_keys).add(
                         str(entry.get("fingerprint") or entry["host_key"])
                     )
-                except (ValueError, KeyError, AttributeError, TypeError) as error:
+                except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
                     raise ForgottenListError(
                         f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
                         "backup, or remove it and forget the host again"

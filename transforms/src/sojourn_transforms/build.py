@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 import sojourn_statistics
+from sojourn_ingest.disk_space import refuse_too_small_a_disk
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
@@ -36,6 +37,12 @@ OF_READING = re.compile(
     r"parquet|decompress|thrift|protocol|corrupt|buffer|magic|snappy|zstd|deserializ", re.IGNORECASE
 )
 """Words in errors of DuckDB and Spark that a file with other bytes than were written may cause."""
+
+#: The warehouse without a row, and what dbt writes of its models, were 80 MB.
+OF_A_BUILD_BYTES = 90_000_000
+OF_A_SNAPSHOT_BYTES = 2_000_000
+WAREHOUSE_RATIO = 1.4
+SNAPSHOT_RATIO = 0.3
 
 LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
 """The libraries whose versions a build notes."""
@@ -93,16 +100,23 @@ def inputs_fingerprint(lake: Lake, project: Path) -> str:
 
 
 def build(
-    paths: Paths, on_step: Callable[[str], None], force: bool = False, engine: Engine | None = None
+    paths: Paths,
+    on_step: Callable[[str], None],
+    force: bool = False,
+    engine: Engine | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> BuildReport:
     """Build, test and publish; do nothing when what is being served was built from the same facts and models.
 
-    ``on_step`` is called with a short text of what is being done. Without ``engine`` it is DuckDB.
+    ``on_step`` is called with a short text of what is being done. Without ``engine`` it is DuckDB. ``say`` is called
+    with what the build will write and what is free; without it nothing is estimated.
 
     Raises
     ------
     BuildError
         If a model or test failed, the lake is empty, or a setting has no sense.
+    DiskTooSmallError
+        If what the build will write does not fit.
     LakeDamagedError
         If a file of the lake is missing, torn or altered.
     """
@@ -115,12 +129,27 @@ def build(
     except SettingError as error:
         raise BuildError(str(error)) from error
     served = current_build(paths.snapshots)
-    engine = engine or DuckDbEngine(paths)
-    if served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, engine.name) and not force:
+    chosen = engine or DuckDbEngine(paths)
+    if served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, chosen.name) and not force:
         return BuildReport(build_id=served["build_id"], built=False)
+    if say is not None and chosen.name == "duckdb":
+        refuse_too_small_a_disk("the build", build_disk_need(lake, paths), paths.var, say)
     # From the first model to the switch no other build may touch what is published.
     with _alone(paths):
-        return _build_and_publish(paths, project, lake, engine, on_step)
+        return _build_and_publish(paths, project, lake, chosen, on_step)
+
+
+def build_disk_need(lake: Lake, paths: Paths) -> int:
+    """Return about how many bytes a build will write, beside what it writes over.
+
+    The factors are those of the bundled sample (half of the lake's bytes) and of 430 million connections (0.7 times),
+    doubled for what DuckDB spills and for tables that are replaced.
+    """
+    facts = sum(file.size_bytes for commit in lake.live() for file in commit.files)
+    snapshot = OF_A_SNAPSHOT_BYTES + round(facts * SNAPSHOT_RATIO)
+    whole = OF_A_BUILD_BYTES + round(facts * WAREHOUSE_RATIO)
+    there = paths.warehouse.stat().st_size if paths.warehouse.exists() else 0
+    return snapshot + max(0, whole - there)
 
 
 @contextmanager
@@ -162,9 +191,9 @@ def _build_and_publish(
         on_step("comparing configurations")
         engine.write_comparisons()
         on_step("correlating harm with quality")
-        write_harm_qoe_correlations(engine.marts_file)
+        write_harm_qoe_correlations(engine.marts_file, engine.memory)
         on_step("summarising ratings")
-        write_rating_marts(engine.marts_file)
+        write_rating_marts(engine.marts_file, engine.memory)
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_transforms.engine_options import (
     EngineOption,
     MasterOption,
@@ -39,6 +40,14 @@ def build_command(
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
+    ignore_disk: Annotated[
+        bool,
+        typer.Option(
+            IGNORE_OPTION,
+            envvar=IGNORE_VARIABLE,
+            help="Begin although the estimate of what will be written does not fit on the disk.",
+        ),
+    ] = False,
 ) -> None:
     """Build the marts from the lake with dbt, test them, and publish them as an immutable snapshot.
 
@@ -72,7 +81,13 @@ def build_command(
     try:
         with console.status("build") as status:
             chosen = engine_of(engine, paths, master, spark_conf, full, memory)
-            report = build(paths, lambda step: status.update(escape(step)), force=force or full, engine=chosen)
+            report = build(
+                paths,
+                lambda step: status.update(escape(step)),
+                force=force or full,
+                engine=chosen,
+                say=None if ignore_disk else lambda text: console.print(escape(text), soft_wrap=True),
+            )
     except (BuildError, SparkError) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error

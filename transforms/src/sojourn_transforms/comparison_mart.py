@@ -10,6 +10,7 @@ import pyarrow as pa
 from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
 from sojourn_statistics.comparison.table import COLUMNS, compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.warehouse import open_marts
 
 STANDARD = (("aqm", "tail-drop"), ("congestion_control", "cubic"), ("start_order", "app_first"))
 """Factors that are compared in every build, with the baseline of each."""
@@ -49,12 +50,12 @@ def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return pa.concat_tables([schema().empty_table(), *in_order])
 
 
-def write_comparisons(warehouse: Path, comparisons: pa.Table | None = None) -> int:
+def write_comparisons(warehouse: Path, comparisons: pa.Table | None = None, memory: str | None = None) -> int:
     """Write the mart into the warehouse, where it is published from; return its rows.
 
     ``comparisons`` are given where another engine has computed them already.
     """
-    with duckdb.connect(str(warehouse)) as connection:
+    with open_marts(warehouse, memory) as connection:
         table = standard_comparisons(connection) if comparisons is None else comparisons
         connection.register("standard_comparisons", table)
         connection.execute(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sojourn_ingest import named_points
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.memory import duckdb_memory
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.dbt.fingerprint import models_fingerprint
 from sojourn_transforms.mart_files import DateFingerprints
@@ -35,7 +36,7 @@ class Engine(Protocol):
 
     name: EngineName
     memory: str | None
-    """Most memory that DuckDB takes, such as 8GB; None is DuckDB's own bound."""
+    """Most memory that DuckDB takes, such as 8GB; None if another engine builds the marts."""
 
     @property
     def marts_file(self) -> Path:
@@ -72,7 +73,7 @@ class DuckDbEngine:
     def __init__(self, paths: Paths, full: bool = False, memory: str | None = None) -> None:
         self._paths = paths
         self._full = full
-        self.memory = memory
+        self.memory: str | None = memory or duckdb_memory()
         self._mark = ""
 
     @property
@@ -117,7 +118,7 @@ class DuckDbEngine:
         """Compute the comparisons in this process."""
         from sojourn_transforms.comparison_mart import write_comparisons
 
-        write_comparisons(self._paths.warehouse)
+        write_comparisons(self._paths.warehouse, memory=self.memory)
 
 
 def _forgotten(paths: Paths) -> str:

@@ -22,7 +22,7 @@ MemoryOption = Annotated[
     typer.Option(
         envvar=MEMORY_VARIABLE,
         help="Most memory that DuckDB takes before it spills to disk, beside the warehouse, such as 8GB."
-        " Default: four fifths of the machine's.",
+        " Default: four fifths of the machine's or of the control group's, or less where 512 MiB would not be left.",
         show_envvar=True,
     ),
 ]

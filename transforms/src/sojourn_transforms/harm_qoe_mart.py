@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sojourn_statistics.correlation.harm_qoe_table import COLUMNS, correlate_harm_and_qoe
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.warehouse import open_marts
 
 HARM_QOE_CORRELATION = Mart(
     name="harm_qoe_correlation",
@@ -39,9 +40,9 @@ def harm_qoe_correlations(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return correlate_harm_and_qoe(connection.sql(_PAIRS).to_arrow_table().to_pylist())
 
 
-def write_harm_qoe_correlations(warehouse: Path) -> None:
+def write_harm_qoe_correlations(warehouse: Path, memory: str | None = None) -> None:
     """Write the mart into the file of the marts, independently of the engine that filled it."""
-    with duckdb.connect(str(warehouse)) as connection:
+    with open_marts(warehouse, memory) as connection:
         connection.register("correlations", harm_qoe_correlations(connection))
         name = f"{MART_LAYER}.{HARM_QOE_CORRELATION.name}"
         connection.execute(f"create or replace table {name} as select * from correlations")

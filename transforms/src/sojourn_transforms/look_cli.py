@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.memory import workers_that_fit
+
 DEFAULT_PAGE = Path("sojourn-look.html")
 
 
@@ -37,8 +39,14 @@ def look(
         Path | None, typer.Option(metavar="DIR", help="Write the tables behind the page there too, as Parquet.")
     ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
-    workers: Annotated[int, typer.Option(min=1, help="Files decoded at a time; each uses one core.")] = os.cpu_count()
-    or 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Files decoded at a time; each uses one core.",
+            show_default="the number of cores, or fewer if the memory is short",
+        ),
+    ] = workers_that_fit(os.cpu_count() or 1),
 ) -> None:
     """Show what files hold on one HTML page that loads nothing: no server, no warehouse, no network.
 

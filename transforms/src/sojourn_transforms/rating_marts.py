@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import pyarrow as pa
 
 from sojourn_statistics.comparison.table import ComparisonColumn
@@ -19,6 +18,7 @@ from sojourn_statistics.quality.rating_tables import (
     rating_summaries,
 )
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.warehouse import open_marts
 
 
 def _columns(columns: tuple[ComparisonColumn, ...]) -> tuple[MartColumn, ...]:
@@ -63,9 +63,9 @@ _MARTS: Final[tuple[tuple[Mart, str, Callable[[Rows], pa.Table]], ...]] = (
 )
 
 
-def write_rating_marts(warehouse: Path) -> None:
+def write_rating_marts(warehouse: Path, memory: str | None = None) -> None:
     """Write the marts into the file of the marts, independently of the engine that filled it."""
-    with duckdb.connect(str(warehouse)) as connection:
+    with open_marts(warehouse, memory) as connection:
         for mart, source, computed in _MARTS:
             rows = connection.sql(f"select * from {MART_LAYER}.{source}").to_arrow_table().to_pylist()
             connection.register("computed", computed(rows))

@@ -36,6 +36,17 @@ def register_lake(warehouse: Path, lake: Lake) -> None:
             connection.execute(lake_view_sql(table, lake))
 
 
+def open_marts(warehouse: Path, memory: str | None) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the warehouse that takes at most ``memory``, such as 8GB; without it DuckDB's own bound.
+
+    Raises
+    ------
+    duckdb.IOException
+        If another process has the warehouse open.
+    """
+    return duckdb.connect(str(warehouse), config={} if memory is None else {"memory_limit": memory})
+
+
 def models_fingerprint_of(warehouse: Path) -> str | None:
     """Return the fingerprint of the models that the warehouse was last built with as a whole; None if it never was."""
     with duckdb.connect(str(warehouse)) as connection:

@@ -11,6 +11,9 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
+from sojourn_ingest.memory import workers_that_fit
+
 
 def register(app: typer.Typer) -> None:
     """Add ``ingest`` and ``secrets`` to the command line."""
@@ -46,8 +49,14 @@ def ingest(
             "keep: they are written as they are."
         ),
     ] = "pseudonymise",
-    workers: Annotated[int, typer.Option(min=1, help="Files decoded at a time; each uses one core.")] = os.cpu_count()
-    or 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Files decoded at a time; each uses one core.",
+            show_default="the number of cores, or fewer if the memory is short",
+        ),
+    ] = workers_that_fit(os.cpu_count() or 1),
     packets: Annotated[
         bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
     ] = False,
@@ -118,6 +127,14 @@ def ingest(
     strict: Annotated[
         bool, typer.Option("--strict", help="End with status 1 when any file was rejected or is damaged.")
     ] = False,
+    ignore_disk: Annotated[
+        bool,
+        typer.Option(
+            IGNORE_OPTION,
+            envvar=IGNORE_VARIABLE,
+            help="Begin although the estimate of what will be written does not fit on the disk.",
+        ),
+    ] = False,
 ) -> None:
     """Read captures, queue logs, connections, run manifests and study tables into the lake.
 
@@ -187,5 +204,6 @@ def ingest(
             master=master,
             spark_conf=tuple(spark_conf or ()),
             strict=strict,
+            ignore_disk=ignore_disk,
         )
     )

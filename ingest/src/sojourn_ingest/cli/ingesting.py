@@ -18,15 +18,18 @@ from rich.table import Table
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.cli.inputs_of_crate import staged_inputs
+from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
 from sojourn_ingest.enrichment import AccessRules, CircuitTable, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
 from sojourn_ingest.formats.capture.server_names import server_names_of
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
+from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner, files_below
+from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.recorded_paths import recorded_below
 
 MESSAGES_SHOWN = 12
@@ -56,6 +59,7 @@ class IngestOptions:
     master: str | None
     spark_conf: tuple[str, ...]
     strict: bool
+    ignore_disk: bool
 
 
 def run_ingest(options: IngestOptions) -> None:
@@ -126,6 +130,8 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
         session.prepare(files)
         _print_formats(console, session, files)
         return
+    if not options.ignore_disk:
+        _refuse_too_small_a_disk(console, options, lake, files)
     holding = _runner(options, paths, lake)
     try:
         with lake.writing(), holding as runner:
@@ -143,6 +149,18 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     imperfect = [a for a in attempts if a.commit.status != "ok"]
     if (options.strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
         raise typer.Exit(1)
+
+
+def _refuse_too_small_a_disk(console: Console, options: IngestOptions, lake: Lake, files: list[Path]) -> None:
+    # Facts of a lake elsewhere, and those that tasks of a cluster write, are not on this disk.
+    if not isinstance(lake.storage, FolderStorage) or options.engine == "spark":
+        return
+    need = disk_need(lake, files, packets=options.packets)
+    if need.files:
+        what = f"ingest of {need.files:,} new or changed files of {size_text(need.stored_bytes)}"
+        refuse_too_small_a_disk(
+            what, need.needed_bytes, lake.storage.root, lambda text: console.print(escape(text), soft_wrap=True)
+        )
 
 
 def _runner(options: IngestOptions, paths: Paths, lake: Lake) -> AbstractContextManager[Runner]:

@@ -56,7 +56,7 @@ def listed_inputs(crate: Path) -> tuple[list[ListedInput], list[str]]:
     try:
         graph = json.loads(crate.read_bytes())["@graph"]
         entities = [one for one in graph if str(one["@id"]).startswith(_INPUT)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CrateError(f"{crate} is not an RO-Crate of `sojourn publish`") from error
     if not entities or not any("modifiedNs" in one for one in entities):
         raise CrateError(

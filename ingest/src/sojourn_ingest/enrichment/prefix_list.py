@@ -50,7 +50,7 @@ class PrefixList:
         rows = _mmdb_rows(path) if MMDB_METADATA in content[-MMDB_METADATA_BYTES:] else _csv_rows(path)
         try:
             table = _native.PrefixTable(*rows)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError("corrupt_record", f"{path}: {error}; write prefixes as 192.0.2.0/24") from error
         return cls(table, hashlib.sha256(content).hexdigest(), path)
 
@@ -69,17 +69,18 @@ def _csv_rows(path: Path) -> Rows:
     )
     try:
         table = pa_csv.read_csv(path, convert_options=text)
-    except pa.ArrowInvalid as error:
+        named = table.column_names
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError("corrupt_record", f"{path}: not a CSV prefix list: {one_line(error)}") from error
-    if "prefix" not in table.column_names or not {"asn", "country"} & set(table.column_names):
+    if "prefix" not in named or not {"asn", "country"} & set(named):
         raise InputError(
             "unrecognised_format",
             f"{path}: a prefix list has the columns prefix and asn or country (or both), this one has "
-            f"{', '.join(table.column_names)}",
+            f"{', '.join(named)}",
         )
 
     def column(name: str) -> list[Any]:
-        return table.column(name).to_pylist() if name in table.column_names else [None] * table.num_rows
+        return table.column(name).to_pylist() if name in named else [None] * table.num_rows
 
     try:
         asns = [_asn(value) for value in column("asn")]
@@ -116,7 +117,11 @@ def _mmdb_rows(path: Path) -> Rows:
                 prefixes.append(str(network))
                 asns.append(_asn(_first(record, ("autonomous_system_number", "asn"))))
                 countries.append(_country(_first(record, ("country", "registered_country", "country_code"))))
-    except (maxminddb.InvalidDatabaseError, ValueError, RecursionError) as error:
+    # The library expects that the metadata has every member of the right type, and raises what Python does if not.
+    except (
+        maxminddb.InvalidDatabaseError, ValueError, RecursionError, TypeError, KeyError, IndexError, AttributeError,
+        OverflowError, MemoryError,
+    ) as error:  # fmt: skip
         raise InputError("corrupt_record", f"{path}: damaged MMDB file: {one_line(error)}") from error
     return prefixes, asns, countries
 

@@ -163,7 +163,10 @@ class Registry:
                 "LibreQoS' list of circuits or its network, which is a look-up: sojourn ingest --circuits FILE.csv PATH"
             )
         lines = head_lines(source, limit=1)
-        header = next(csv.reader([lines[0].decode("utf-8", errors="replace")]), []) if lines else []
+        try:
+            header = next(csv.reader([lines[0].decode("utf-8", errors="replace")]), []) if lines else []
+        except csv.Error:  # no header of a table, such as a line with a carriage return in it
+            header = []
         hint = header_hint(header, self.studies)
         if hint is not None:
             return f"a table like {hint}, but its header differs; describe it in a study description ({STUDY})"

@@ -139,7 +139,10 @@ class Commit:
         ValueError
             If the text is not a commit of a version this release reads, or was altered.
         """
-        content = json.loads(text)
+        try:
+            content = json.loads(text)
+        except RecursionError as error:
+            raise ValueError("its values are nested without end") from error
         checksum = content.pop(CHECKSUM, None) if isinstance(content, dict) else None
         if checksum is not None and checksum != _checksum(content):
             raise ValueError("its content was altered")

@@ -26,7 +26,11 @@ from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.lake.verification import check_files, stored_files
+from sojourn_ingest.memory import duckdb_memory
 from sojourn_ingest.schema import TABLES, Table, table
+
+MEMORY_BYTES = 2 * 2**30
+"""Most memory of a sort, which spills beyond it."""
 
 ROW_GROUP_ROWS = 122_880
 """Rows of a row group: DuckDB's own, and small enough that the bounds of its columns skip much."""
@@ -159,7 +163,7 @@ def _write_sorted(declared: Table, statement: str, path: Path, promised_rows: in
     order = ", ".join(f'"{column}" nulls first' for column in sort_columns(declared))
     rows = 0
     with tempfile.TemporaryDirectory(prefix="sojourn-sort-") as spill, duckdb.connect() as connection:
-        connection.execute("set memory_limit = '2GB'")
+        connection.execute(f"set memory_limit = '{duckdb_memory(most=MEMORY_BYTES)}'")
         connection.execute(f"set temp_directory = '{spill}'")
         selected = connection.sql(f"{statement} order by {order}")
         with parquet_writer(path, schema, compression="zstd") as writer:

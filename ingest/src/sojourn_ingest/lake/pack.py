@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from dataclasses import asdict, dataclass
 
 from sojourn_ingest.lake.commit import Commit, DataFile, without_unknown_hashes
@@ -74,5 +75,5 @@ class Pack:
                 for item in told["shared"]
             )
             return cls(tuple(map(Commit.from_dict, told["commits"])), shared, tuple(told["replaces"]))
-        except (KeyError, TypeError, EOFError, gzip.BadGzipFile) as error:
+        except (KeyError, TypeError, AttributeError, EOFError, OSError, RecursionError, zlib.error) as error:
             raise ValueError(f"not a pack: {error}") from error

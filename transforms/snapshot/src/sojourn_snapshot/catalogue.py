@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sojourn_snapshot.documents import write_document
-from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 CATALOGUE = "catalog.json"
 _DATASET_NAME = re.compile(r"^[a-z][a-z0-9_]*$")
@@ -79,7 +79,7 @@ def read_catalogue(snapshot: Path, kind: type[AnyCatalogue]) -> AnyCatalogue:
     try:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise DamagedSnapshotError(f"{path} cannot be read: {error}") from error
+        raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 
 
 def write_catalogue(snapshot: Path, catalogue: Catalogue) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sojourn_snapshot.documents import write_document
-from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 CURRENT = "CURRENT"
 
@@ -37,7 +37,7 @@ def read_pointer(snapshots: Path) -> Pointer | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise DamagedSnapshotError(f"{path} cannot be read: {error}") from error
+        raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 
 
 def write_pointer(snapshots: Path, pointer: Pointer, before_rename: Callable[[Path], None] = lambda _: None) -> None:

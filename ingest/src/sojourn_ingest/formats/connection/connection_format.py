@@ -75,7 +75,16 @@ class RawRows:
 
 def columns_of(rows: list[dict[str, object]]) -> dict[str, pa.Array]:
     """Return rows that all have the same columns, as these."""
-    return {name: pa.array([row[name] for row in rows], TYPES[name]) for name in (rows[0] if rows else ())}
+    return {name: _array([row[name] for row in rows], TYPES[name]) for name in (rows[0] if rows else ())}
+
+
+def _array(values: list[object], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        # JSON may name half of a surrogate pair, which is no character and cannot be stored.
+        told = [value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for value in values]
+        return pa.array(told, kind)
 
 
 #: What a source of connections holds: connections, and facts of other tables.

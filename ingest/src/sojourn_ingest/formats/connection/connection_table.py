@@ -193,7 +193,7 @@ def _parquet_columns(source: Source) -> list[str]:
         return []
     try:
         return list(pq.read_schema(source.path).names)
-    except (pa.ArrowInvalid, OSError):
+    except (pa.ArrowException, OSError):
         return []
 
 
@@ -228,7 +228,8 @@ def _json_lines(block: bytes, reading: Reading) -> Iterator[pa.RecordBatch]:
     try:
         options = pa_json.ReadOptions(block_size=len(block) + 1)
         parsed = pa_json.read_json(pa.BufferReader(block), read_options=options)
-    except pa.ArrowInvalid:
+        batches = parsed.combine_chunks().to_batches()
+    except (pa.ArrowInvalid, UnicodeDecodeError):  # the second for a member whose name is not UTF-8
         lines = block.splitlines(keepends=True)
         if len(lines) == 1:
             reading.records_read += 1
@@ -238,7 +239,7 @@ def _json_lines(block: bytes, reading: Reading) -> Iterator[pa.RecordBatch]:
         yield from _json_lines(b"".join(lines[:middle]), reading)
         yield from _json_lines(b"".join(lines[middle:]), reading)
         return
-    yield from parsed.combine_chunks().to_batches()
+    yield from batches
 
 
 def connection_tables_of(known: list[KnownConnections]) -> list[ConnectionTable]:

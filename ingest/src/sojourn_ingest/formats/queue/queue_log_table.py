@@ -176,7 +176,10 @@ class QueueLogTable(Format):
             return False
         text = lines[0].decode("utf-8", errors="replace")
         if self._description.form == "csv":
-            header = next(csv.reader([text], delimiter=self._description.delimiter), [])
+            try:
+                header = next(csv.reader([text], delimiter=self._description.delimiter), [])
+            except csv.Error:  # a line of another form, such as one with a carriage return in it
+                return False
             return self._description.columns_used <= {name.strip() for name in header}
         if not text.startswith("{"):
             return False

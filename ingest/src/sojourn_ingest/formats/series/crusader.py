@@ -179,7 +179,10 @@ def _unframed(framed: bytes) -> bytes:
         place += 4 + length
         if kind == COMPRESSED:
             block = chunk[CHECKSUM_BYTES:]
-            part = codec.decompress(block, _plain_bytes(block), asbytes=True)
+            try:
+                part = codec.decompress(block, _plain_bytes(block), asbytes=True)
+            except OSError as error:
+                raise ValueError("a frame is damaged") from error
         elif kind == PLAIN:
             part = chunk[CHECKSUM_BYTES:]
         elif kind == STREAM_START or kind >= FIRST_SKIPPABLE:

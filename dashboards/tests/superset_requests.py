@@ -1,0 +1,135 @@
+"""Requests to a real Superset as an administrator and as a viewer; prints what came back as JSON.
+
+Run in a process of its own, because Superset is configured by the environment as it is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+from typing import Any
+
+from superset.app import create_app
+
+VIEWER, VIEWER_PASSWORD = os.environ["VIEWER"], os.environ["SUPERSET_VIEWER_PASSWORD"]
+ADMIN, ADMIN_PASSWORD = os.environ["SUPERSET_ADMIN_USER"], os.environ["SUPERSET_ADMIN_PASSWORD"]
+OTHER_API = os.environ["OTHER_API"]
+
+
+def logged_in(app: Any, user: str, password: str) -> tuple[Any, dict[str, str], list[str]]:
+    """Return a client with a session, the headers of its changes, and the cookies that the login set."""
+    client = app.test_client()
+    page = client.get("/login/").get_data(as_text=True)
+    found = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', page) or re.search(
+        r"csrf_token&#34;: &#34;([^&]+)", page
+    )
+    token = found.group(1) if found else client.get("/api/v1/security/csrf_token/").get_json()["result"]
+    answer = client.post("/login/", data={"username": user, "password": password, "csrf_token": token})
+    cookies = answer.headers.getlist("Set-Cookie")
+    assert client.get("/api/v1/me/").status_code == 200, (user, answer.status_code)
+    token = client.get("/api/v1/security/csrf_token/").get_json()
+    return client, {"X-CSRFToken": token["result"]} if token and "result" in token else {}, cookies
+
+
+def chart_question(app: Any) -> dict[str, Any]:
+    """Return what a chart asks."""
+    with app.app_context():
+        from superset.connectors.sqla.models import SqlaTable
+        from superset.extensions import db
+
+        dataset = db.session.query(SqlaTable).filter_by(table_name="run_harm").one()
+        source = {"id": dataset.id, "type": "table"}
+    return {
+        "datasource": source,
+        "queries": [{"columns": ["run_id"], "metrics": [], "row_limit": 5, "orderby": []}],
+        "result_format": "json",
+        "result_type": "full",
+    }
+
+
+def main() -> None:
+    """Ask, and print."""
+    app = create_app()
+    logging.disable(logging.CRITICAL)
+    settings = ("SECRET_KEY", "GUEST_TOKEN_JWT_SECRET", "GLOBAL_ASYNC_QUERIES_JWT_SECRET", "PERMANENT_SESSION_LIFETIME")
+    told: dict[str, Any] = {name: str(app.config[name]) for name in settings}
+    nobody = app.test_client()
+    told["nobody"] = {
+        path: nobody.get(path).status_code
+        for path in (
+            "/api/v1/dashboard/",
+            "/api/v1/chart/",
+            "/api/v1/database/",
+            "/superset/dashboard/one/",
+            "/sqllab/",
+        )
+    }
+    told["login without a token"] = nobody.post(
+        "/login/", data={"username": ADMIN, "password": ADMIN_PASSWORD}
+    ).status_code
+    told["nobody after that"] = nobody.get("/api/v1/me/").status_code
+
+    client, headers, cookies = logged_in(app, VIEWER, VIEWER_PASSWORD)
+    question = chart_question(app)
+    told["cookies"] = cookies
+    asked = client.post("/api/v1/chart/data", json=question, headers=headers)
+    told["viewer reads"] = {
+        "dashboard": client.get("/superset/dashboard/one/").status_code,
+        "list": client.get("/api/v1/dashboard/").status_code,
+        "chart": asked.status_code,
+        "rows": len(asked.get_json()["result"][0]["data"])
+        if asked.status_code == 200
+        else asked.get_data(as_text=True),
+    }
+    told["viewer without a token"] = client.post("/api/v1/dashboard/1/permalink", json={}).status_code
+    sql = {"database_id": 1, "sql": "SELECT run_id FROM run_harm", "runAsync": False}
+    source = {"datasource_id": question["datasource"]["id"], "datasource_type": "table"}
+    chart = {"slice_name": "made", "viz_type": "table", **source}
+    told["viewer is refused"] = {
+        "SQL Lab": client.post("/api/v1/sqllab/execute/", json=sql, headers=headers).status_code,
+        "SQL Lab page": client.get("/sqllab/").status_code,
+        "saved queries": client.get("/api/v1/saved_query/").status_code,
+        "databases": client.get("/api/v1/database/").status_code,
+        "new database": client.post(
+            "/api/v1/database/", json={"database_name": "x", "sqlalchemy_uri": "postgresql://h/d"}, headers=headers
+        ).status_code,
+        "change a database": client.put("/api/v1/database/1", json={"extra": "{}"}, headers=headers).status_code,
+        "new chart": client.post("/api/v1/chart/", json=chart, headers=headers).status_code,
+        "change a chart": client.put("/api/v1/chart/1", json={"slice_name": "x"}, headers=headers).status_code,
+        "remove a chart": client.delete("/api/v1/chart/1", headers=headers).status_code,
+        "new dashboard": client.post("/api/v1/dashboard/", json={"dashboard_title": "x"}, headers=headers).status_code,
+        "change a dashboard": client.put(
+            "/api/v1/dashboard/1", json={"dashboard_title": "x"}, headers=headers
+        ).status_code,
+        "new dataset": client.post(
+            "/api/v1/dataset/", json={"database": 1, "table_name": "run_harm"}, headers=headers
+        ).status_code,
+        "users": client.get("/api/v1/security/users/").status_code,
+        "log": client.get("/api/v1/log/").status_code,
+        "import": client.post("/api/v1/assets/import/", headers=headers).status_code,
+    }
+
+    client, headers, _ = logged_in(app, ADMIN, ADMIN_PASSWORD)
+    of_adapters = {"sojourn": {"base_url": OTHER_API}}
+    extra = {"engine_params": {"adapters": ["sojourn", "csvfile"], "adapter_kwargs": of_adapters}}
+    told["admin points elsewhere"] = client.put(
+        "/api/v1/database/1", json={"extra": json.dumps(extra)}, headers=headers
+    ).status_code
+    told["admin makes another of the family"] = {
+        uri: client.post(
+            "/api/v1/database/", json={"database_name": uri, "sqlalchemy_uri": uri}, headers=headers
+        ).status_code
+        for uri in ("shillelagh://", "gsheets://", "shillelagh+safe://host")
+    }
+    asked = client.post("/api/v1/chart/data", json={**question, "force": True}, headers=headers)
+    told["after that"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
+    asked = client.post("/api/v1/sqllab/execute/", json=sql, headers=headers)
+    told["in SQL Lab"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
+    print(json.dumps(told), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

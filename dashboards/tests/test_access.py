@@ -1,0 +1,113 @@
+"""Who may do what in a real Superset: nobody, a viewer, an administrator. Starts Superset thrice (a minute)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract_server import Contract, serving
+from test_import import write_assets
+
+pytestmark = pytest.mark.integration
+
+KEY = "kq3Zt0uVdXw1RfYb7sLmNc5hGpJ9eA2oTiWy"
+CONFIG = Path(__file__).parents[2] / "infra" / "superset" / "superset_config.py"
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what Superset answered, and what was asked of another host."""
+    folder = tmp_path_factory.mktemp("access")
+    write_assets(folder / "assets")
+    contract, other = Contract(), Contract()
+    rows = [
+        {"study_id": "s", "run_id": f"r{n}", "aqm": None, "packets": n, "harm_ratio": 0.5, "synthetic": None}
+        for n in (1, 2)
+    ]
+    columns = {
+        "study_id": "VARCHAR", "run_id": "VARCHAR", "aqm": "VARCHAR", "packets": "BIGINT", "harm_ratio": "DOUBLE",
+        "synthetic": "BOOLEAN",
+    }  # fmt: skip
+    for server in (contract, other):
+        server.add("run_harm", columns, ["study_id", "run_id"], rows)
+    with serving(contract), serving(other):
+        environment = {
+            **os.environ,
+            "SOJOURN_VAR": str(folder / "var"),
+            "SOJOURN_API_URL": contract.url,
+            "SUPERSET_CONFIG_PATH": str(CONFIG),
+            "SUPERSET_SECRET_KEY": KEY,
+            "SUPERSET_ADMIN_USER": "tester",
+            "SUPERSET_ADMIN_PASSWORD": f"admin-{KEY}",
+            "SUPERSET_VIEWER_PASSWORD": f"viewer-{KEY}",
+            "VIEWER": "reader",
+            "OTHER_API": other.url,
+        }
+        code = (
+            "from pathlib import Path; from sojourn_superset import cli, settings; "
+            f"settings.ASSETS = Path({str(folder / 'assets')!r}); cli.main()"
+        )
+        for arguments in (["prepare", "--api", contract.url], ["add-viewer", "reader"]):
+            run = subprocess.run(
+                [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
+            )
+            assert run.returncode == 0, run.stderr[-3000:]
+        program = Path(__file__).with_name("superset_requests.py")
+        run = subprocess.run(
+            [sys.executable, str(program)], env=environment, capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 0, run.stderr[-3000:]
+    found: dict[str, Any] = json.loads(run.stderr.splitlines()[-1])
+    print(json.dumps(found, indent=1))
+    found["asked of another host"] = other.requests
+    found["asked of the API"] = contract.row_requests()
+    return found
+
+
+def test_no_secret_is_a_default_and_none_is_used_twice(told: dict[str, Any]) -> None:
+    secrets = [told[name] for name in ("SECRET_KEY", "GUEST_TOKEN_JWT_SECRET", "GLOBAL_ASYNC_QUERIES_JWT_SECRET")]
+    assert secrets[0] == KEY
+    assert len(set(secrets)) == 3
+    assert not [secret for secret in secrets if "change-me" in secret.lower()]
+
+
+def test_sessions_end_and_cookies_stay_with_the_browser(told: dict[str, Any]) -> None:
+    assert told["PERMANENT_SESSION_LIFETIME"] == str(12 * 3600)
+    session = next(cookie for cookie in told["cookies"] if cookie.startswith("session="))
+    assert "HttpOnly" in session
+    assert "SameSite=Lax" in session
+
+
+def test_nobody_sees_anything(told: dict[str, Any]) -> None:
+    assert {status in (302, 401, 403) for status in told["nobody"].values()} == {True}, told["nobody"]
+
+
+def test_a_change_needs_the_token_of_the_session(told: dict[str, Any]) -> None:
+    assert told["login without a token"] in (302, 400)
+    assert told["nobody after that"] == 401
+    assert told["viewer without a token"] == 400
+
+
+def test_a_viewer_reads_dashboards(told: dict[str, Any]) -> None:
+    assert told["viewer reads"] == {"dashboard": 200, "list": 200, "chart": 200, "rows": 2}
+
+
+def test_a_viewer_has_no_sql_lab_and_changes_nothing(told: dict[str, Any]) -> None:
+    wrong = {what: status for what, status in told["viewer is refused"].items() if status not in (302, 401, 403, 404)}
+    assert wrong == {}
+
+
+def test_no_database_leads_to_another_host(told: dict[str, Any]) -> None:
+    assert told["asked of another host"] == []
+    statuses = told["admin makes another of the family"]
+    assert {status in (400, 422) for status in statuses.values()} == {True}, statuses
+    # The administrator's change has no effect on where questions go.
+    assert told["admin points elsewhere"] == 200
+    assert told["after that"][0] == told["in SQL Lab"][0] == 200, told["after that"]
+    assert "r1" in told["in SQL Lab"][1]
+    assert told["asked of the API"]
