@@ -103,7 +103,11 @@ def test_public_addresses_of_flows_are_pseudonyms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"order": "sideways"}, "order: Input should be 'solo', 'app_first' or 'tcp_first'"),
+        ({"order": "sideways"}, "order: Input should be 'solo', 'app_first', 'tcp_first' or 'rival_first'"),
+        ({"order": "rival_first"}, "rival is missing; give the application of role rival"),
+        ({"rival": "meet", "order": "app_first"}, "rival is given without app"),
+        ({"rival": "meet", "app": "zoom", "cc": "bbr", "order": "app_first"}, "of a run two roles compete at most"),
+        ({"rival": "meet", "app": "zoom", "order": "tcp_first"}, "use app_first or rival_first"),
         ({"bandwidth_bps": 0}, "bandwidth_bps: Input should be greater than 0"),
         ({"files": {"after.pcap": {"sha256": "short"}}}, "files.after.pcap.sha256"),
         (
@@ -174,4 +178,26 @@ def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_p
     assert [run[axis] for axis in axes] == ["access", "BDP", "upstream", 4, "gallery", "accurate", "tcp"]
     path.write_text(json.dumps(minimal(congested_direction="sideways")))
     with pytest.raises(InputError, match="congested_direction"):
+        read(path)
+
+
+def test_two_applications_compete_as_app_and_rival(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    flows = [
+        {"role": role, "proto": "udp", "src": "10.0.0.1", "sport": port, "dst": "10.0.0.2", "dport": port, "app": name}
+        for role, port, name in (("app", 5004, "zoom"), ("rival", 5006, "meet"))
+    ]
+    path.write_text(json.dumps(minimal(app="zoom", rival="meet", order="rival_first", flows=flows)))
+    tables = read(path)
+    (run,) = tables["run"]
+    assert (run["application"], run["rival_application"], run["start_order"]) == ("zoom", "meet", "rival_first")
+    assert run["congestion_control"] is None
+    assert [(row["role"], row["application"]) for row in tables["run_flow"]] == [("app", "zoom"), ("rival", "meet")]
+
+
+def test_a_flow_of_role_rival_needs_its_application(tmp_path: Path) -> None:
+    flow = {"role": "rival", "proto": "udp", "src": "10.0.0.1", "sport": 1, "dst": "10.0.0.2", "dport": 2}
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(minimal(flows=[flow])))
+    with pytest.raises(InputError, match="rival is missing"):
         read(path)

@@ -10,6 +10,7 @@ named as (
         *,
         study_id
         || '/' || coalesce(application, 'tcp')
+        || case when rival_application is null then '' else '/rival_application=' || rival_application end
         || '/workload=' || workload
         || '/direction=' || coalesce(direction, 'none')
         || '/bandwidth_bps=' || coalesce({{ plain_text('bandwidth_bps') }}, 'none')
@@ -59,6 +60,7 @@ final as (
         queue_label,
         congestion_control,
         application,
+        rival_application,
         start_order,
         testbed,
         queue_scheme,

@@ -23,6 +23,7 @@ final as (
         runs.queue_label,
         runs.congestion_control,
         runs.application,
+        runs.rival_application,
         runs.start_order,
         runs.testbed,
         runs.queue_scheme,

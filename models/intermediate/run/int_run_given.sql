@@ -112,6 +112,7 @@ final as (
         end as queue_label,
         runs.congestion_control,
         runs.application,
+        runs.rival_application,
         runs.start_order,
         runs.testbed,
         runs.queue_scheme,

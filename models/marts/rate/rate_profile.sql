@@ -12,6 +12,7 @@ named as (
     select
         profiles.study_id
         || '/' || coalesce(profiles.application, 'tcp')
+        || case when profiles.rival_application is null then '' else '/rival_application=' || profiles.rival_application end
         || '/role=' || profiles.role
         || '/rate_basis=' || profiles.rate_basis
         || '/workload=' || profiles.workload
@@ -49,6 +50,7 @@ named as (
         profiles.queue_label,
         profiles.congestion_control,
         profiles.application,
+        profiles.rival_application,
         profiles.start_order,
         profiles.testbed,
         profiles.queue_scheme,
@@ -100,6 +102,7 @@ described as (
         queue_label,
         congestion_control,
         application,
+        rival_application,
         start_order,
         testbed,
         queue_scheme,
@@ -130,6 +133,7 @@ final as (
         described.queue_label,
         described.congestion_control,
         described.application,
+        described.rival_application,
         described.start_order,
         described.testbed,
         described.queue_scheme,

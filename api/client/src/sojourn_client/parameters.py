@@ -55,6 +55,7 @@ Factor = Literal[
     "rtt_ms",
     "congestion_control",
     "application",
+    "rival_application",
     "start_order",
     "direction",
     "workload",

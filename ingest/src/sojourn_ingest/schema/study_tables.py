@@ -75,9 +75,9 @@ RUN = Table(
         Column(
             "start_order",
             STRING,
-            "solo, app_first or tcp_first",
+            "solo, app_first, tcp_first or rival_first",
             nullable=False,
-            codes=("solo", "app_first", "tcp_first"),
+            codes=("solo", "app_first", "tcp_first", "rival_first"),
         ),
         Column(
             "workload",
@@ -112,6 +112,7 @@ RUN = Table(
         Column("aqm_parameters", STRING, "parameters of the discipline as set, JSON"),
         Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
         Column("application", STRING, "application; null when only TCP ran"),
+        Column("rival_application", STRING, "application that competes with it, of role rival; null: none does"),
         Column("testbed", STRING, "set-up that the run was made on, where a study has several; null: not said"),
         Column(
             "queue_scheme", STRING, "what the study calls the size of the queue (tiny, BDP, largest); null: not said"
@@ -187,7 +188,13 @@ RUN_FLOW = Table(
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
         Column("flow_number", INT32, "place in the manifest, from 0", nullable=False),
-        Column("role", STRING, "app, tcp, or tcp_control", nullable=False, codes=("app", "tcp", "tcp_control")),
+        Column(
+            "role",
+            STRING,
+            "app, tcp, rival, or tcp_control",
+            nullable=False,
+            codes=("app", "tcp", "rival", "tcp_control"),
+        ),
         Column("protocol", STRING, "tcp or udp", nullable=False, codes=("tcp", "udp")),
         *endpoint_columns("source", "sender of the data"),
         *endpoint_columns("destination", "receiver of the data"),
@@ -262,7 +269,7 @@ RUN_MEASUREMENT = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
+        Column("role", STRING, "app, tcp or rival", nullable=False, codes=("app", "tcp", "rival")),
         Column("bytes", INT64, "bytes received", "bytes"),
         Column("window_ms", FLOAT, "time over which the bytes were received", "ms"),
         Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms"),

@@ -53,7 +53,7 @@ class _Window(_Model):
 
 
 class _Flow(_Model):
-    role: Literal["app", "tcp", "tcp_control"]
+    role: Literal["app", "tcp", "rival", "tcp_control"]
     proto: Literal["tcp", "udp"]
     src: str
     sport: Port
@@ -107,7 +107,9 @@ class Manifest(_Model):
     queue: _Queue
     cc: str | None = None
     app: str | None = None
-    order: Literal["solo", "app_first", "tcp_first"]
+    #: The application that competes with ``app``, where no TCP flow does.
+    rival: str | None = None
+    order: Literal["solo", "app_first", "tcp_first", "rival_first"]
     workload: str = "call"
     testbed: str | None = None
     #: Which direction the background traffic fills.
@@ -133,6 +135,24 @@ class Manifest(_Model):
     def _has_a_rate(self) -> Manifest:
         if self.bandwidth_bps is None and self.bandwidth_programme is None:
             raise ValueError("bandwidth_bps is missing; give it, or bandwidth_programme if the rate changes in the run")
+        return self
+
+    @model_validator(mode="after")
+    def _has_two_competing_roles_at_most(self) -> Manifest:
+        roles = {flow.role for flow in self.flows}
+        if self.rival is None:
+            if self.order == "rival_first" or "rival" in roles:
+                raise ValueError("rival is missing; give the application of role rival")
+            return self
+        if self.app is None:
+            raise ValueError("rival is given without app; the application under study is app")
+        if self.cc is not None or "tcp" in roles:
+            raise ValueError(
+                "rival is given with cc or a flow of role tcp; of a run two roles compete at most: "
+                "name the competing TCP flow as rival, or leave rival out"
+            )
+        if self.order in ("solo", "tcp_first"):
+            raise ValueError(f"order is {self.order} and rival is given; use app_first or rival_first")
         return self
 
 

@@ -153,6 +153,7 @@ class RunManifest(Format):
             else json.dumps(queue.aqm_parameters, sort_keys=True),
             "congestion_control": manifest.cc,
             "application": manifest.app,
+            "rival_application": manifest.rival,
             "testbed": manifest.testbed,
             "queue_scheme": queue.scheme,
             "congested_direction": manifest.congested_direction,

@@ -44,7 +44,7 @@ METRICS = {
             None,
             None,
             None,
-            "flow-rate equality of application and TCP",
+            "flow-rate equality of the application and what competes with it",
         ),
         ComparisonMetric(
             "app_link_share",
@@ -112,6 +112,7 @@ CONFIGURATION = (
     "queue_label",
     "congestion_control",
     "application",
+    "rival_application",
     "start_order",
     "testbed",
     "queue_scheme",
@@ -124,6 +125,7 @@ CONFIGURATION = (
 """What must be equal between two runs for them to have one configuration."""
 
 OPTIONAL_PARTS = (
+    "rival_application",
     "queue_limit_packets",
     "testbed",
     "queue_scheme",
@@ -165,6 +167,7 @@ FACTORS = {
         Factor("rtt_ms", ("rtt_ms", "queue_size_bytes")),
         Factor("congestion_control", ("congestion_control",)),
         Factor("application", ("application",)),
+        Factor("rival_application", ("rival_application",)),
         Factor("start_order", ("start_order",)),
         Factor("direction", ("direction",)),
         Factor("workload", ("workload",)),

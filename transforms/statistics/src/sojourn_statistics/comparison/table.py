@@ -56,6 +56,7 @@ COLUMNS = (
     ComparisonColumn("baseline_queue_label", _TEXT, None, "Queue discipline and size of the baseline."),
     ComparisonColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
     ComparisonColumn("application", _TEXT, None, "Application, in the treatment."),
+    ComparisonColumn("rival_application", _TEXT, None, "Application that competes with it, in the treatment."),
     ComparisonColumn("start_order", _TEXT, None, "Which flow started first, in the treatment."),
     ComparisonColumn("testbed", _TEXT, None, "Set-up, in the treatment."),
     ComparisonColumn("queue_scheme", _TEXT, None, "What the study calls the queue's size, in the treatment."),
