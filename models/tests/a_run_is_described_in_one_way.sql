@@ -29,7 +29,6 @@ final as (
         or count(distinct queue_size_packets) > 1
         or count(distinct congestion_control) > 1
         or count(distinct application) > 1
-        or count(distinct rival_application) > 1
 )
 
 select * from final

@@ -16,6 +16,10 @@ given_exclusions as (
     select * from {{ ref('stg_lake__run_exclusion') }}
 ),
 
+rivals as (
+    select * from {{ ref('stg_lake__run_rival') }}
+),
+
 queue_disciplines as (
     select * from {{ ref('queue_discipline') }}
 ),
@@ -112,7 +116,7 @@ final as (
         end as queue_label,
         runs.congestion_control,
         runs.application,
-        runs.rival_application,
+        rivals.rival_application,
         runs.start_order,
         runs.testbed,
         runs.queue_scheme,
@@ -151,6 +155,11 @@ final as (
         on
             runs.study_id = exclusions.study_id
             and runs.run_id = exclusions.run_id
+    left join rivals
+        on
+            runs.study_id = rivals.study_id
+            and runs.run_id = rivals.run_id
+            and runs.source_hash = rivals.source_hash
     left join queue_disciplines
         on runs.aqm = queue_disciplines.aqm
     left join measurements

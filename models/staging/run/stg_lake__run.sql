@@ -23,7 +23,6 @@ final as (
         aqm_parameters,
         congestion_control,
         application,
-        rival_application,
         testbed,
         queue_scheme,
         congested_direction,
