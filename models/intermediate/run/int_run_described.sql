@@ -28,6 +28,7 @@ final as (
         runs.testbed,
         runs.queue_scheme,
         runs.congested_direction,
+        runs.opposite_link,
         runs.participants,
         runs.call_view,
         runs.ecn,

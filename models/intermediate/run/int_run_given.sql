@@ -20,6 +20,11 @@ rivals as (
     select * from {{ ref('stg_lake__run_rival') }}
 ),
 
+opposite_links as (
+    select * from {{ ref('int_run_link') }}
+    where not is_bottleneck
+),
+
 queue_disciplines as (
     select * from {{ ref('queue_discipline') }}
 ),
@@ -121,6 +126,7 @@ final as (
         runs.testbed,
         runs.queue_scheme,
         runs.congested_direction,
+        opposite_links.link_label as opposite_link,
         runs.participants,
         runs.call_view,
         runs.ecn,
@@ -160,6 +166,10 @@ final as (
             runs.study_id = rivals.study_id
             and runs.run_id = rivals.run_id
             and runs.source_hash = rivals.source_hash
+    left join opposite_links
+        on
+            runs.study_id = opposite_links.study_id
+            and runs.run_id = opposite_links.run_id
     left join queue_disciplines
         on runs.aqm = queue_disciplines.aqm
     left join measurements

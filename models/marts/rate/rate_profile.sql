@@ -31,6 +31,7 @@ named as (
         || case when profiles.testbed is null then '' else '/testbed=' || profiles.testbed end
         || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || profiles.queue_scheme end
         || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
+        || case when profiles.opposite_link is null then '' else '/opposite_link=' || profiles.opposite_link end
         || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
         || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end
         || case when profiles.ecn is null then '' else '/ecn=' || profiles.ecn end
@@ -55,6 +56,7 @@ named as (
         profiles.testbed,
         profiles.queue_scheme,
         profiles.congested_direction,
+        profiles.opposite_link,
         profiles.participants,
         profiles.call_view,
         profiles.ecn,
@@ -107,6 +109,7 @@ described as (
         testbed,
         queue_scheme,
         congested_direction,
+        opposite_link,
         participants,
         call_view,
         ecn,
@@ -138,6 +141,7 @@ final as (
         described.testbed,
         described.queue_scheme,
         described.congested_direction,
+        described.opposite_link,
         described.participants,
         described.call_view,
         described.ecn,

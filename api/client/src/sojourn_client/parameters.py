@@ -62,6 +62,7 @@ Factor = Literal[
     "testbed",
     "queue_scheme",
     "congested_direction",
+    "opposite_link",
     "participants",
     "call_view",
     "ecn",

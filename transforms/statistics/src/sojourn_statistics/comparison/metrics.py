@@ -117,6 +117,7 @@ CONFIGURATION = (
     "testbed",
     "queue_scheme",
     "congested_direction",
+    "opposite_link",
     "participants",
     "call_view",
     "ecn",
@@ -130,6 +131,7 @@ OPTIONAL_PARTS = (
     "testbed",
     "queue_scheme",
     "congested_direction",
+    "opposite_link",
     "participants",
     "call_view",
     "ecn",
@@ -176,6 +178,7 @@ FACTORS = {
         Factor("queue_scheme", ("queue_scheme", "queue_label", *QUEUE_SIZE)),
         # The background traffic is what fills a direction.
         Factor("congested_direction", ("congested_direction", "workload")),
+        Factor("opposite_link", ("opposite_link",)),
         Factor("participants", ("participants",)),
         Factor("call_view", ("call_view",)),
         Factor("ecn", ("ecn",)),

@@ -61,6 +61,7 @@ COLUMNS = (
     ComparisonColumn("testbed", _TEXT, None, "Set-up, in the treatment."),
     ComparisonColumn("queue_scheme", _TEXT, None, "What the study calls the queue's size, in the treatment."),
     ComparisonColumn("congested_direction", _TEXT, None, "Direction that is filled, in the treatment."),
+    ComparisonColumn("opposite_link", _TEXT, None, "Link of the other direction, in the treatment."),
     ComparisonColumn("participants", _WHOLE, None, "Participants of the call, in the treatment."),
     ComparisonColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
     ComparisonColumn("ecn", _TEXT, None, "What the hosts ask for when TCP connects, in the treatment."),
