@@ -149,9 +149,10 @@ def test_the_rival_is_a_filter_and_a_part_of_the_configuration(competition: Serv
 
 
 def test_phases_follow_from_the_flows_and_have_what_was_planted(competition: Service) -> None:
+    # The last second, which the recording does not hold to its end, is not counted.
     rows = competition.rows("run_phase", study_id=STUDY, run_id="zoom-meet-1", order="phase_start_ms")
     assert [(row["run_phase"], row["phase_basis"], row["seconds"]) for row in rows] == [
-        ("solo", "flows", 30), ("competing", "flows", 120), ("recovery", "flows", 60),
+        ("solo", "flows", 30), ("competing", "flows", 120), ("recovery", "flows", 59),
     ]  # fmt: skip
     assert [row["incumbent_rate_bps"] for row in rows] == [800_000, 200_000, 800_000]
     assert [row["competitor_rate_bps"] for row in rows] == [0, 600_000, 0]
@@ -172,9 +173,9 @@ def test_phases_follow_from_the_flows_and_have_what_was_planted(competition: Ser
 
 def test_seconds_are_counted_from_the_start_of_the_competition(competition: Service) -> None:
     rows = competition.rows("run_phase_second", study_id=STUDY, run_id="zoom-meet-1", role="rival", order="run_second")
-    assert [row["competition_second"] for row in rows] == list(range(-30, 180))
+    assert [row["competition_second"] for row in rows] == list(range(-30, 179))
     assert {row["side"] for row in rows} == {"competitor"}
-    assert [row["rate_bps"] for row in rows] == [0] * 30 + [600_000] * 120 + [0] * 60
+    assert [row["rate_bps"] for row in rows] == [0] * 30 + [600_000] * 120 + [0] * 59
     assert rows[40]["share_of_link_ratio"] == pytest.approx(0.6)
 
 
