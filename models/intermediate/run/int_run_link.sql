@@ -101,7 +101,10 @@ final as (
         || case when link_bandwidth_bps is null then '' else ' ' || {{ plain_text('link_bandwidth_bps') }} || ' bit/s' end
         || case when link_delay_ms is null then '' else ' ' || {{ plain_text('link_delay_ms') }} || ' ms' end
         || case when link_aqm is null then '' else ' ' || link_aqm end
-        || case when link_queue_limit_packets is null then '' else ' ' || {{ plain_text('link_queue_limit_packets') }} || ' packets' end
+        || case
+            when link_queue_limit_packets is null then ''
+            else ' ' || {{ plain_text('link_queue_limit_packets') }} || ' packets'
+        end
         || case when link_queue_size_bytes is null then '' else ' ' || {{ plain_text('link_queue_size_bytes') }} || ' bytes' end as link_label
     from links
 )

@@ -1,5 +1,5 @@
--- Incumbents against competitors. The cell in which the two change places shares the same link: their shares should add up to 1, and how far
--- they do not is the advantage of whoever starts first.
+-- Incumbents against competitors. The cell in which the two change places shares the same link: their shares should add up to 1, and how
+-- far they do not is the advantage of whoever starts first.
 with
 
 phases as (

@@ -20,12 +20,15 @@ rated as (
         max(rate_basis) as rate_basis,
         -- Both roles have a row of each second.
         count(distinct run_second) as seconds,
-        cast(sum(case when side = 'incumbent' then bytes end) as double) * 8 / nullif(count(case when side = 'incumbent' then 1 end), 0) as incumbent_rate_bps,
-        cast(sum(case when side = 'competitor' then bytes end) as double) * 8 / nullif(count(case when side = 'competitor' then 1 end), 0) as competitor_rate_bps,
+        cast(sum(case when side = 'incumbent' then bytes end) as double) * 8
+        / nullif(count(case when side = 'incumbent' then 1 end), 0) as incumbent_rate_bps,
+        cast(sum(case when side = 'competitor' then bytes end) as double) * 8
+        / nullif(count(case when side = 'competitor' then 1 end), 0) as competitor_rate_bps,
         -- A second without a rate in force, before the programme starts, leaves the mean unknown.
         case
             when count(link_rate_bps) = count(*)
-                then cast(sum(case when side = 'incumbent' then cast(link_rate_bps as bigint) end) as double) / nullif(count(case when side = 'incumbent' then 1 end), 0)
+                then cast(sum(case when side = 'incumbent' then cast(link_rate_bps as bigint) end) as double)
+                    / nullif(count(case when side = 'incumbent' then 1 end), 0)
         end as phase_link_rate_bps
     from seconds
     group by study_id, run_id, phase

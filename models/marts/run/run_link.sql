@@ -77,7 +77,8 @@ final as (
         measured.queuing_delay_mean_ms,
         opposite.queuing_delay_mean_ms as opposite_queuing_delay_mean_ms,
         cast(measured.link_bandwidth_bps as double) * runs.rtt_ms / 12000000 as bdp_packets,
-        cast(measured.link_bandwidth_bps as double) * (runs.rtt_ms + opposite.queuing_delay_mean_ms) / 12000000 as bdp_with_opposite_queue_packets,
+        cast(measured.link_bandwidth_bps as double) * (runs.rtt_ms + opposite.queuing_delay_mean_ms)
+        / 12000000 as bdp_with_opposite_queue_packets,
         case
             when measured.link_bandwidth_bps is null then 'no rate of this direction'
             when runs.rtt_ms is null then 'no round-trip time'
