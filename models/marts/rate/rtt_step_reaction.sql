@@ -125,8 +125,8 @@ returned as (
         on
             fallen.profile_id = rates.profile_id
             and fallen.step_number = rates.step_number
-            and rates.second > fallen.fall_second
-            and rates.rate_bps >= profile_steps.kept_bps
+            and fallen.fall_second < rates.second
+            and profile_steps.kept_bps <= rates.rate_bps
     group by fallen.profile_id, fallen.step_number
 ),
 
