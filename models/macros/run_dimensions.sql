@@ -5,8 +5,8 @@
 {% macro run_dimensions(runs) -%}
     {%- for column in [
         'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_limit_packets', 'queue_label',
-        'congestion_control', 'application', 'start_order', 'testbed', 'queue_scheme', 'congested_direction', 'participants', 'call_view', 'ecn', 'l4s',
-        'repetition', 'exclusion_reason', 'run_flag',
+        'congestion_control', 'application', 'rival_application', 'start_order', 'testbed', 'queue_scheme', 'congested_direction', 'opposite_link',
+        'participants', 'call_view', 'ecn', 'l4s', 'repetition', 'exclusion_reason', 'run_flag',
         'synthetic',
     ] -%}
         {{ runs }}.{{ column }}{{ '' if loop.last else ', ' }}

@@ -1,5 +1,5 @@
 {#-
-    CTEs that end in `run_jitters`, the jitter of each run's application: of several streams, that of the one with most packets.
+    CTEs that end in `run_jitters`, the jitter of each application of a run, by its role: of several streams, that of the one with most packets.
 
     streams: CTE with the columns of run_rtp.
 -#}
@@ -8,9 +8,10 @@ ranked_streams as (
     select
         study_id,
         run_id,
+        role,
         jitter_ms,
         row_number() over (
-            partition by study_id, run_id
+            partition by study_id, run_id, role
             order by expected_packets desc, ssrc asc
         ) as size_rank
     from {{ streams }}
@@ -21,6 +22,7 @@ run_jitters as (
     select
         study_id,
         run_id,
+        role,
         jitter_ms
     from ranked_streams
     where size_rank = 1

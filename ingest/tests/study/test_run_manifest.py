@@ -105,7 +105,11 @@ def test_public_addresses_of_flows_are_pseudonyms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"order": "sideways"}, "order: Input should be 'solo', 'app_first' or 'tcp_first'"),
+        ({"order": "sideways"}, "order: Input should be 'solo', 'app_first', 'tcp_first' or 'rival_first'"),
+        ({"order": "rival_first"}, "rival is missing; give the application of role rival"),
+        ({"rival": "meet", "order": "app_first"}, "rival is given without app"),
+        ({"rival": "meet", "app": "zoom", "cc": "bbr", "order": "app_first"}, "of a run two roles compete at most"),
+        ({"rival": "meet", "app": "zoom", "order": "tcp_first"}, "use app_first or rival_first"),
         ({"bandwidth_bps": 0}, "bandwidth_bps: Input should be greater than 0"),
         ({"files": {"after.pcap": {"sha256": "short"}}}, "files.after.pcap.sha256"),
         (
@@ -177,3 +181,93 @@ def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_p
     path.write_text(json.dumps(minimal(congested_direction="sideways")))
     with pytest.raises(InputError, match="congested_direction"):
         read(path)
+
+
+def test_two_applications_compete_as_app_and_rival(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    flows = [
+        {"role": role, "proto": "udp", "src": "10.0.0.1", "sport": port, "dst": "10.0.0.2", "dport": port, "app": name}
+        for role, port, name in (("app", 5004, "zoom"), ("rival", 5006, "meet"))
+    ]
+    path.write_text(json.dumps(minimal(app="zoom", rival="meet", order="rival_first", flows=flows)))
+    tables = read(path)
+    (run,) = tables["run"]
+    assert (run["application"], run["start_order"]) == ("zoom", "rival_first")
+    assert tables["run_rival"] == [{"study_id": "s", "run_id": "r1", "rival_application": "meet"}]
+    assert run["congestion_control"] is None
+    assert [(row["role"], row["application"]) for row in tables["run_flow"]] == [("app", "zoom"), ("rival", "meet")]
+
+
+def test_a_flow_of_role_rival_needs_its_application(tmp_path: Path) -> None:
+    flow = {"role": "rival", "proto": "udp", "src": "10.0.0.1", "sport": 1, "dst": "10.0.0.2", "dport": 2}
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(minimal(flows=[flow])))
+    with pytest.raises(InputError, match="rival is missing"):
+        read(path)
+
+
+def both_directions(**more: object) -> dict[str, object]:
+    """Return a manifest of the access testbed of IMC'14, without what its links say."""
+    said = minimal(**more)
+    for name in ("bandwidth_bps", "rtt_ms", "queue"):
+        said.pop(name)
+    queue = {"discipline": "pfifo", "size_packets": 8, "scheme": "BDP", "interface": "up"}
+    return said | {
+        "direction": "uplink",
+        "links": {
+            "uplink": {"bandwidth_bps": 1_000_000, "delay_ms": 5, "queue": queue},
+            "downlink": {
+                "bandwidth_bps": 16_000_000, "delay_ms": 20, "queue": {"discipline": "pfifo", "size_packets": 64}
+            },
+        },
+    }  # fmt: skip
+
+
+def test_two_directions_have_a_rate_a_delay_and_a_queue_each_and_the_run_takes_the_bottleneck_s(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(both_directions()))
+    tables = read(path)
+    (run,) = tables["run"]
+    assert (run["bandwidth_bps"], run["rtt_ms"], run["queue_size_packets"]) == (1_000_000, 25.0, 8)
+    assert (run["queue_scheme"], run["bottleneck_interface"]) == ("BDP", "up")
+    down, up = tables["run_link"]
+    assert (down["direction"], down["bandwidth_bps"], down["delay_ms"]) == ("downlink", 16_000_000, 20.0)
+    assert (down["aqm"], down["queue_size_packets"], down["queue_scheme"]) == ("tail-drop", 64, None)
+    assert (up["direction"], up["delay_ms"], up["queue_interface"]) == ("uplink", 5.0, "up")
+    # What the manifest says of the run itself has precedence where it does not contradict.
+    path.write_text(json.dumps(both_directions(rtt_ms=50) | {"rtt_ms": 50}))
+    assert read(path)["run"][0]["rtt_ms"] == 50.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bandwidth_bps": 2_000_000}, "bandwidth_bps and links.uplink.bandwidth_bps differ"),
+        ({"queue": {"discipline": "codel"}}, "queue and links.uplink.queue differ"),
+        ({"links": {"sideways": {}}, "bandwidth_bps": 1, "rtt_ms": 1, "queue": {"discipline": "x"}}, "links.sideways"),
+        ({"phases": [{"phase": "solo", "start_s": 3, "end_s": 3}]}, "phase solo ends at 3 s"),
+        (
+            {
+                "t0": {"epoch_s": 1},
+                "phases": [{"phase": p, "start_s": s, "end_s": s + 20} for p, s in (("solo", 0), ("competing", 10))],
+            },
+            "one begins before the one before it ends",
+        ),
+        ({"phases": [{"phase": "solo", "start_s": 0, "end_s": 3}]}, "phases is given without t0"),
+    ],
+)
+def test_links_and_phases_that_contradict_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(both_directions() | change))
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
+def test_phases_are_read_in_milliseconds(tmp_path: Path) -> None:
+    phases = [{"phase": "solo", "start_s": 0, "end_s": 30}, {"phase": "competing", "start_s": 30, "end_s": 150.5}]
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(minimal(phases=phases, t0={"epoch_s": 1_700_000_000})))
+    rows = read(path)["run_phase"]
+    assert [(row["phase"], row["start_ms"], row["end_ms"]) for row in rows] == [
+        ("solo", 0.0, 30_000.0), ("competing", 30_000.0, 150_500.0),
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ named as (
         *,
         study_id
         || '/' || coalesce(application, 'tcp')
+        || case when rival_application is null then '' else '/rival_application=' || rival_application end
         || '/workload=' || workload
         || '/direction=' || coalesce(direction, 'none')
         || '/bandwidth_bps=' || coalesce({{ plain_text('bandwidth_bps') }}, 'none')
@@ -25,6 +26,7 @@ named as (
         || case when testbed is null then '' else '/testbed=' || testbed end
         || case when queue_scheme is null then '' else '/queue_scheme=' || queue_scheme end
         || case when congested_direction is null then '' else '/congested_direction=' || congested_direction end
+        || case when opposite_link is null then '' else '/opposite_link=' || opposite_link end
         || case when participants is null then '' else '/participants=' || {{ plain_text('participants') }} end
         || case when call_view is null then '' else '/call_view=' || call_view end
         || case when ecn is null then '' else '/ecn=' || ecn end
@@ -59,10 +61,12 @@ final as (
         queue_label,
         congestion_control,
         application,
+        rival_application,
         start_order,
         testbed,
         queue_scheme,
         congested_direction,
+        opposite_link,
         participants,
         call_view,
         ecn,

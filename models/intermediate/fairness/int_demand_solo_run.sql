@@ -17,7 +17,7 @@ selections as (
     select distinct
         demand_id,
         study_id,
-        role,
+        demand_role as role,
         application,
         bandwidth_selection,
         rtt_selection,

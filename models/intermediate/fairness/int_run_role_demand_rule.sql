@@ -12,13 +12,26 @@ demand_rules as (
     select * from {{ ref('stg_lake__demand_rule') }}
 ),
 
+-- A rival is an application: the rules and solo runs of its application are its demand.
+subjects as (
+    select
+        study_id,
+        run_id,
+        role,
+        case when role = 'rival' then 'app' else role end as demand_role,
+        application
+    from run_roles
+    where competes
+),
+
 -- A rule for the application itself has precedence over one for every application.
 ranked as (
     select
-        run_roles.study_id,
-        run_roles.run_id,
-        run_roles.role,
-        run_roles.application,
+        subjects.study_id,
+        subjects.run_id,
+        subjects.role,
+        subjects.demand_role,
+        subjects.application,
         demand_rules.selects,
         demand_rules.reason,
         {{ demand_rule_selection('demand_rules.bandwidth_rule', 'runs.bandwidth_bps') }} as bandwidth_selection,
@@ -28,20 +41,19 @@ ranked as (
         {{ demand_rule_selection('demand_rules.congestion_control_rule', 'runs.congestion_control') }} as congestion_control_selection,
         {{ demand_rule_selection('demand_rules.workload_rule', 'runs.workload') }} as workload_selection,
         row_number() over (
-            partition by run_roles.study_id, run_roles.run_id, run_roles.role
+            partition by subjects.study_id, subjects.run_id, subjects.role
             order by case when demand_rules.application = '*' then 1 else 0 end
         ) as preference
-    from run_roles
+    from subjects
     inner join runs
         on
-            run_roles.study_id = runs.study_id
-            and run_roles.run_id = runs.run_id
+            subjects.study_id = runs.study_id
+            and subjects.run_id = runs.run_id
     inner join demand_rules
         on
-            run_roles.study_id = demand_rules.study_id
-            and run_roles.role = demand_rules.role
-            and (demand_rules.application = '*' or run_roles.application = demand_rules.application)
-    where run_roles.competes
+            subjects.study_id = demand_rules.study_id
+            and subjects.demand_role = demand_rules.role
+            and (demand_rules.application = '*' or subjects.application = demand_rules.application)
 ),
 
 final as (
@@ -49,6 +61,7 @@ final as (
         study_id,
         run_id,
         role,
+        demand_role,
         study_id
         || '/' || coalesce(application, role)
         || '/bandwidth_bps=' || bandwidth_selection

@@ -32,7 +32,7 @@ placed as (
         flow_directions.role,
         case when flow_directions.is_data_direction then 'data' else 'return' end as mark_direction,
         (flow_directions.measurement = 'capture_after') = flow_directions.is_data_direction as is_later,
-        flow_directions.role in ('app', 'tcp', 'tcp_control') as is_declared,
+        flow_directions.role in {{ declared_roles() }} as is_declared,
         coalesce(flow_directions.protocol = 'tcp', false) as is_tcp
     from flow_directions
 ),

@@ -34,7 +34,7 @@ scoped as (
         packets.run_id,
         coalesce(packets.is_marked_here, false) as is_marked_here,
         packets.is_marked_at_end,
-        packets.role in ('app', 'tcp', 'tcp_control') as is_declared,
+        packets.role in {{ declared_roles() }} as is_declared,
         coalesce(packets.protocol = 'tcp', false) as is_tcp,
         {{ between_polls('packets.departure_utc_ns', 'packets.departure_utc_ns') }}
     from packets

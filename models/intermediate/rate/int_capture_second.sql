@@ -33,7 +33,7 @@ recognised_captures as (
         run_id,
         measurement
     from data_directions
-    where role in ('app', 'tcp')
+    where role in {{ competing_roles() }}
 ),
 
 seconds as (
@@ -87,7 +87,7 @@ counted as (
             data_directions.study_id = runs.study_id
             and data_directions.run_id = runs.run_id
     where
-        data_directions.role in ('app', 'tcp')
+        data_directions.role in {{ competing_roles() }}
         and flow_intervals.interval_start_ns >= runs.start_ns
     group by
         data_directions.study_id,

@@ -5,7 +5,7 @@ delay_pairs as (
     select * from {{ ref('int_packet_delay_pair') }}
     where
         difference_ns is not null
-        and role in ('app', 'tcp', 'tcp_control')
+        and role in {{ declared_roles() }}
 ),
 
 final as (

@@ -18,7 +18,7 @@ scoped as (
         queue_logs.run_id,
         packets.fate,
         packets.packet_bytes,
-        coalesce(packets.role in ('app', 'tcp', 'tcp_control'), false) as is_declared,
+        coalesce(packets.role in {{ declared_roles() }}, false) as is_declared,
         {{ between_polls('packets.departure_utc_ns', 'packets.departure_utc_ns') }}
     from queue_logs
     left join packets

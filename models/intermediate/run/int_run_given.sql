@@ -16,6 +16,15 @@ given_exclusions as (
     select * from {{ ref('stg_lake__run_exclusion') }}
 ),
 
+rivals as (
+    select * from {{ ref('stg_lake__run_rival') }}
+),
+
+opposite_links as (
+    select * from {{ ref('int_run_link') }}
+    where not is_bottleneck
+),
+
 queue_disciplines as (
     select * from {{ ref('queue_discipline') }}
 ),
@@ -112,10 +121,12 @@ final as (
         end as queue_label,
         runs.congestion_control,
         runs.application,
+        rivals.rival_application,
         runs.start_order,
         runs.testbed,
         runs.queue_scheme,
         runs.congested_direction,
+        opposite_links.link_label as opposite_link,
         runs.participants,
         runs.call_view,
         runs.ecn,
@@ -150,6 +161,15 @@ final as (
         on
             runs.study_id = exclusions.study_id
             and runs.run_id = exclusions.run_id
+    left join rivals
+        on
+            runs.study_id = rivals.study_id
+            and runs.run_id = rivals.run_id
+            and runs.source_hash = rivals.source_hash
+    left join opposite_links
+        on
+            runs.study_id = opposite_links.study_id
+            and runs.run_id = opposite_links.run_id
     left join queue_disciplines
         on runs.aqm = queue_disciplines.aqm
     left join measurements

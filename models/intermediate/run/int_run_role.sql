@@ -9,7 +9,9 @@ present as (
         study_id,
         run_id,
         application,
+        rival_application,
         application is not null as runs_app,
+        rival_application is not null as runs_rival,
         -- A study may give the name of a congestion control for its solo runs of an application too: no TCP ran there.
         congestion_control is not null and not (start_order = 'solo' and application is not null) as runs_tcp
     from runs
@@ -21,7 +23,7 @@ app_roles as (
         run_id,
         'app' as role,
         application,
-        runs_tcp as competes
+        runs_tcp or runs_rival as competes
     from present
     where runs_app
 ),
@@ -37,10 +39,23 @@ tcp_roles as (
     where runs_tcp
 ),
 
+rival_roles as (
+    select
+        study_id,
+        run_id,
+        'rival' as role,
+        rival_application as application,
+        runs_app as competes
+    from present
+    where runs_rival
+),
+
 final as (
     select * from app_roles
     union all
     select * from tcp_roles
+    union all
+    select * from rival_roles
 )
 
 select * from final

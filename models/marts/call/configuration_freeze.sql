@@ -101,6 +101,7 @@ final as (
         configurations.queue_label,
         configurations.congestion_control,
         configurations.application,
+        configurations.rival_application,
         configurations.start_order,
         configurations.synthetic,
         counted.calls,

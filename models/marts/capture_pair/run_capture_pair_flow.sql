@@ -24,7 +24,7 @@ flows_with_role as (
     select
         pairs.study_id,
         pairs.run_id,
-        case when oriented_flows.role in ('app', 'tcp') then oriented_flows.role else 'other' end as role,
+        case when oriented_flows.role in {{ competing_roles() }} then oriented_flows.role else 'other' end as role,
         flow_pairs.sent_packets,
         flow_pairs.delivered_packets,
         flow_pairs.dropped_packets,

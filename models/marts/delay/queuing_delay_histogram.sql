@@ -23,7 +23,7 @@ binned as (
     where
         fate = 'dequeued'
         and departs_in_window
-        and role in ('app', 'tcp')
+        and role in {{ competing_roles() }}
         and sojourn_ns is not null
 ),
 

@@ -16,7 +16,7 @@ packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
     where
         departs_in_window
-        and role in ('app', 'tcp')
+        and role in {{ competing_roles() }}
 ),
 
 timed as (

@@ -10,12 +10,12 @@ runs as (
 
 rates as (
     select * from {{ ref('run_rate') }}
-    where role in ('app', 'tcp')
+    where role in {{ competing_roles() }}
 ),
 
 delays as (
     select * from {{ ref('run_queuing_delay') }}
-    where role in ('app', 'tcp')
+    where role in {{ competing_roles() }}
 ),
 
 final as (

@@ -50,7 +50,7 @@ role_packets as (
     where
         fate = 'dequeued'
         and departs_in_window
-        and role in ('app', 'tcp')
+        and role in {{ competing_roles() }}
         and sojourn_ns is not null
 ),
 

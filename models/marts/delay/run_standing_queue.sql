@@ -36,7 +36,7 @@ role_and_all_packets as (
         departure_utc_ns,
         sojourn_ns
     from packets
-    where role in ('app', 'tcp')
+    where role in {{ competing_roles() }}
 
     union all
 

@@ -58,7 +58,7 @@ quantities as (
     select
         study_id,
         run_id,
-        'app' as role,
+        role,
         'jitter' as harm_metric,
         'rtp' as basis,
         jitter_ms as quantity

@@ -104,13 +104,13 @@ ranked as (
         rank() over (
             partition by
                 configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
-                configurations.rtt_ms, configurations.application, counted.role, counted.delay_basis
+                configurations.rtt_ms, configurations.application, configurations.rival_application, counted.role, counted.delay_basis
             order by case when counted.loaded_median_ms is null then 1 else 0 end, counted.loaded_median_ms
         ) as rank_by_median,
         rank() over (
             partition by
                 configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
-                configurations.rtt_ms, configurations.application, counted.role, counted.delay_basis
+                configurations.rtt_ms, configurations.application, configurations.rival_application, counted.role, counted.delay_basis
             order by case when counted.loaded_p95_ms is null then 1 else 0 end, counted.loaded_p95_ms
         ) as rank_by_p95
     from counted
@@ -132,6 +132,7 @@ final as (
         configurations.queue_label,
         configurations.congestion_control,
         configurations.application,
+        configurations.rival_application,
         configurations.start_order,
         configurations.synthetic,
         ranked.runs,

@@ -12,6 +12,7 @@ load_rates as (
 
 rtp_streams as (
     select * from {{ ref('run_rtp') }}
+    where role = 'app'
 ),
 
 stated_values as (

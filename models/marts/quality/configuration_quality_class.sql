@@ -37,6 +37,7 @@ final as (
         summaries.queue_label,
         summaries.congestion_control,
         summaries.application,
+        summaries.rival_application,
         summaries.start_order,
         classes.quality_class,
         classes.colour,

@@ -17,6 +17,7 @@ ranked as (
     select
         flow_directions.study_id,
         flow_directions.run_id,
+        flow_directions.role,
         rtp_streams.ssrc,
         rtp_streams.payload_type,
         rtp_streams.expected_packets,
@@ -28,7 +29,7 @@ ranked as (
         rtp_streams.frame_rate_fps,
         rtp_streams.rate_bps,
         row_number() over (
-            partition by flow_directions.study_id, flow_directions.run_id, rtp_streams.ssrc
+            partition by flow_directions.study_id, flow_directions.run_id, flow_directions.role, rtp_streams.ssrc
             order by rtp_streams.packets desc, rtp_streams.flow_id asc
         ) as length_rank
     from rtp_streams
@@ -39,7 +40,7 @@ ranked as (
             and rtp_streams.direction = flow_directions.direction
     where
         flow_directions.measurement = 'capture_after'
-        and flow_directions.role = 'app'
+        and flow_directions.role in ('app', 'rival')
         and flow_directions.is_data_direction
 ),
 
@@ -47,6 +48,7 @@ final as (
     select
         ranked.study_id,
         ranked.run_id,
+        ranked.role,
         ranked.ssrc,
         {{ run_dimensions('runs') }},
         'after' as capture_point,

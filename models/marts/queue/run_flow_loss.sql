@@ -21,7 +21,7 @@ role_and_all_packets as (
     select
         study_id,
         run_id,
-        case when role in ('app', 'tcp') then role else 'other' end as role,
+        case when role in {{ competing_roles() }} then role else 'other' end as role,
         fate = 'dequeued' as is_received,
         drop_kind,
         is_marked_here,

@@ -29,7 +29,7 @@ offered_packets as (
     from packets
     where
         departs_in_window
-        and role in ('app', 'tcp')
+        and role in {{ competing_roles() }}
 ),
 
 role_and_all_packets as (

@@ -27,7 +27,7 @@ role_counts as (
     select
         study_id,
         run_id,
-        case when role in ('app', 'tcp') then role else 'other' end as role,
+        case when role in {{ competing_roles() }} then role else 'other' end as role,
         count(case when is_enqueue_seen then 1 end) as enqueued_packets,
         count(case when fate = 'dequeued' then 1 end) as dequeued_packets,
         count(case when fate in ('dropped_at_enqueue', 'dropped_in_queue') then 1 end) as dropped_packets,
@@ -43,7 +43,7 @@ role_counts as (
     group by
         study_id,
         run_id,
-        case when role in ('app', 'tcp') then role else 'other' end
+        case when role in {{ competing_roles() }} then role else 'other' end
 ),
 
 run_counts as (

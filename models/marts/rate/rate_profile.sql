@@ -12,6 +12,7 @@ named as (
     select
         profiles.study_id
         || '/' || coalesce(profiles.application, 'tcp')
+        || case when profiles.rival_application is null then '' else '/rival_application=' || profiles.rival_application end
         || '/role=' || profiles.role
         || '/rate_basis=' || profiles.rate_basis
         || '/workload=' || profiles.workload
@@ -30,6 +31,7 @@ named as (
         || case when profiles.testbed is null then '' else '/testbed=' || profiles.testbed end
         || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || profiles.queue_scheme end
         || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
+        || case when profiles.opposite_link is null then '' else '/opposite_link=' || profiles.opposite_link end
         || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
         || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end
         || case when profiles.ecn is null then '' else '/ecn=' || profiles.ecn end
@@ -49,10 +51,12 @@ named as (
         profiles.queue_label,
         profiles.congestion_control,
         profiles.application,
+        profiles.rival_application,
         profiles.start_order,
         profiles.testbed,
         profiles.queue_scheme,
         profiles.congested_direction,
+        profiles.opposite_link,
         profiles.participants,
         profiles.call_view,
         profiles.ecn,
@@ -100,10 +104,12 @@ described as (
         queue_label,
         congestion_control,
         application,
+        rival_application,
         start_order,
         testbed,
         queue_scheme,
         congested_direction,
+        opposite_link,
         participants,
         call_view,
         ecn,
@@ -130,10 +136,12 @@ final as (
         described.queue_label,
         described.congestion_control,
         described.application,
+        described.rival_application,
         described.start_order,
         described.testbed,
         described.queue_scheme,
         described.congested_direction,
+        described.opposite_link,
         described.participants,
         described.call_view,
         described.ecn,

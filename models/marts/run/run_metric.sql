@@ -218,6 +218,18 @@ named as (
     select
         study_id,
         run_id,
+        'rival' as role,
+        'link_share_ratio' as metric,
+        'none' as basis,
+        cast(rival_link_share_ratio as double) as metric_value
+    from equalities
+    where rival_link_share_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
         role,
         'harm_' || harm_metric || '_ratio' as metric,
         basis,
@@ -242,7 +254,7 @@ named as (
     select
         study_id,
         run_id,
-        'app' as role,
+        role,
         'jitter_ms' as metric,
         'rtp' as basis,
         cast(jitter_ms as double) as metric_value

@@ -71,8 +71,9 @@ class Figure:
 
 ALWAYS = ("study_id", "queue_label")
 SETTINGS = (
-    *ALWAYS, "workload", "direction", "bandwidth_bps", "rtt_ms", "congestion_control", "application", "start_order",
-    "testbed", "queue_scheme", "congested_direction", "participants", "call_view", "ecn", "l4s",
+    *ALWAYS, "workload", "direction", "bandwidth_bps", "rtt_ms", "congestion_control", "application",
+    "rival_application", "start_order", "testbed", "queue_scheme", "congested_direction", "opposite_link",
+    "participants", "call_view", "ecn", "l4s",
 )  # fmt: skip
 """What is set for a run, in the order of a group's name."""
 OVER_RUNS = (

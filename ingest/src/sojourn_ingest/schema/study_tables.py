@@ -63,6 +63,56 @@ BANDWIDTH_STEP = Table(
     ),
 )
 
+RTT_STEP = Table(
+    "rtt_step",
+    "study description",
+    "one round-trip time of one programme by which a study changes the path within a run",
+    ("study_id", "bandwidth_programme", "step_number"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("bandwidth_programme", STRING, "name of the programme", nullable=False),
+        Column("step_number", INT32, "number of the step, from 0, as in bandwidth_step", nullable=False),
+        Column("second", INT32, "second of the run at which the round-trip time is set", "s", nullable=False),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing from then on", "ms", nullable=False),
+    ),
+)
+
+WORKLOAD_PART = Table(
+    "workload_part",
+    "study description",
+    "one part of one workload of a study: sessions of one kind in one direction",
+    ("study_id", "workload", "part_number"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("workload", STRING, "name of the workload, as runs state it", nullable=False, names_hosts=True),
+        Column("part_number", INT32, "number of the part, from 0", nullable=False),
+        Column(
+            "direction",
+            STRING,
+            "direction of the sessions' data: downlink or uplink",
+            nullable=False,
+            codes=("downlink", "uplink"),
+        ),
+        Column("sessions", INT32, "sessions side by side; each starts one flow after the other", nullable=False),
+        Column(
+            "flow_length",
+            STRING,
+            "short (of a size) or long (without end)",
+            nullable=False,
+            codes=("short", "long"),
+        ),
+        Column("interarrival_distribution", STRING, "distribution of the time between flows of a session"),
+        Column("interarrival_mean_s", FLOAT, "mean of that time", "s"),
+        Column("size_distribution", STRING, "distribution of the sizes of flows"),
+        Column("size_shape", FLOAT, "shape of that distribution, such as Weibull's"),
+        Column("size_scale_bytes", FLOAT, "scale of that distribution", "bytes"),
+        Column("size_mean_bytes", FLOAT, "mean size of a flow", "bytes"),
+        Column("stated_mean_flows", FLOAT, "mean number of flows at a time, as the study states it"),
+    ),
+)
+
 RUN = Table(
     "run",
     "manifest reader, study tables, readers of measurement tools",
@@ -75,9 +125,9 @@ RUN = Table(
         Column(
             "start_order",
             STRING,
-            "solo, app_first or tcp_first",
+            "solo, app_first, tcp_first or rival_first",
             nullable=False,
-            codes=("solo", "app_first", "tcp_first"),
+            codes=("solo", "app_first", "tcp_first", "rival_first"),
         ),
         Column(
             "workload",
@@ -201,7 +251,13 @@ RUN_FLOW = Table(
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
         Column("flow_number", INT32, "place in the manifest, from 0", nullable=False),
-        Column("role", STRING, "app, tcp, or tcp_control", nullable=False, codes=("app", "tcp", "tcp_control")),
+        Column(
+            "role",
+            STRING,
+            "app, tcp, rival, or tcp_control",
+            nullable=False,
+            codes=("app", "tcp", "rival", "tcp_control"),
+        ),
         Column("protocol", STRING, "tcp or udp", nullable=False, codes=("tcp", "udp")),
         *endpoint_columns("source", "sender of the data"),
         *endpoint_columns("destination", "receiver of the data"),
@@ -210,6 +266,63 @@ RUN_FLOW = Table(
         Column("ssrc", INT64, "RTP synchronisation source, where known", source="RFC 3550"),
         Column("rtp_payload_type", INT16, "RTP payload type, where known", source="RFC 3551"),
         Column("planned_start_ms", FLOAT, "planned start after the start of the run", "ms"),
+    ),
+)
+
+RUN_RIVAL = Table(
+    "run_rival",
+    "manifest reader, study tables",
+    "the application that competes with that of one run",
+    ("study_id", "run_id"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("rival_application", STRING, "application that competes, of role rival", nullable=False),
+    ),
+)
+
+RUN_LINK = Table(
+    "run_link",
+    "manifest reader",
+    "one direction of the link of one run",
+    ("study_id", "run_id", "direction"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column("direction", STRING, "downlink or uplink", nullable=False, codes=("downlink", "uplink")),
+        Column("bandwidth_bps", INT64, "rate of this direction", "bit/s"),
+        Column("delay_ms", FLOAT, "one-way delay of this direction without queuing", "ms"),
+        Column("aqm", STRING, "tail-drop, codel, fq_codel, or the discipline's kernel name"),
+        Column("queue_discipline", STRING, "kernel name of the discipline"),
+        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
+        Column("queue_size_packets", INT64, "packet limit of the queue"),
+        Column("queue_size_bdp", FLOAT, "queue size in bandwidth-delay products", "BDP"),
+        Column("queue_scheme", STRING, "what the study calls the size of the queue"),
+        Column("queue_interface", STRING, "interface of the queue in the queue log", names_hosts=True),
+        Column("queue_handle", STRING, "handle of the queue's discipline in the queue log, as tc prints it"),
+    ),
+)
+
+RUN_PHASE = Table(
+    "run_phase",
+    "manifest reader",
+    "one phase of one run that its manifest gives",
+    ("study_id", "run_id", "phase"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column(
+            "phase",
+            STRING,
+            "solo, competing, or recovery",
+            nullable=False,
+            codes=("solo", "competing", "recovery"),
+        ),
+        Column("start_ms", FLOAT, "start of the phase after the start of the run", "ms", nullable=False),
+        Column("end_ms", FLOAT, "end of the phase after the start of the run", "ms", nullable=False),
     ),
 )
 
@@ -276,7 +389,7 @@ RUN_MEASUREMENT = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
+        Column("role", STRING, "app, tcp or rival", nullable=False, codes=("app", "tcp", "rival")),
         Column("bytes", INT64, "bytes received", "bytes"),
         Column("window_ms", FLOAT, "time over which the bytes were received", "ms"),
         Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms"),
@@ -337,10 +450,15 @@ TABLES = (
     STUDY,
     DEMAND_RULE,
     BANDWIDTH_STEP,
+    RTT_STEP,
+    WORKLOAD_PART,
     RUN,
     RUN_EXCLUSION,
     RUN_SHAPER,
     RUN_FLOW,
+    RUN_RIVAL,
+    RUN_LINK,
+    RUN_PHASE,
     RUN_SOURCE,
     RUN_MEASUREMENT,
     QOE_SCORE,

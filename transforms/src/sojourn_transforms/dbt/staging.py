@@ -23,8 +23,20 @@ SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 
 #: Folder of the staging models over each table: the subject, named as in the other layers.
 SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
-    "study": ("study", "demand_rule", "bandwidth_step"),
-    "run": ("run", "run_exclusion", "run_shaper", "run_flow", "run_source", "run_measurement"),
+    "study": ("study", "demand_rule", "bandwidth_step", "rtt_step", "workload_part"),
+    "run": (
+        *(
+            "run",
+            "run_exclusion",
+            "run_shaper",
+            "run_flow",
+            "run_rival",
+            "run_link",
+            "run_phase",
+            "run_source",
+            "run_measurement",
+        ),
+    ),
     "quality": ("qoe_score", "tool_score", "network_percentile"),
     "rating": ("rating", "rating_answer"),
     "call": ("call_poll",),
@@ -55,6 +67,8 @@ RENAMED: Final[dict[tuple[str, str], str]] = {
 PARENTS: Final[dict[tuple[str, str], str]] = {
     ("demand_rule", "study_id"): "stg_lake__study",
     ("bandwidth_step", "study_id"): "stg_lake__study",
+    ("workload_part", "study_id"): "stg_lake__study",
+    ("rtt_step", "study_id"): "stg_lake__study",
     ("rate_profile", "study_id"): "stg_lake__study",
     ("rating", "study_id"): "stg_lake__study",
     ("rating_answer", "study_id"): "stg_lake__study",
@@ -65,10 +79,31 @@ GIVEN_ONCE: Final = ("run_measurement",)
 
 #: Tables whose rows about one run belong together: staging keeps those of every source apart, and
 #: ``int_run_description_choice`` chooses the source, once for all of them.
-GIVEN_BY_SOURCE: Final = ("run", "run_exclusion", "run_shaper", "run_flow", "run_source")
+GIVEN_BY_SOURCE: Final = (
+    "run",
+    "run_exclusion",
+    "run_shaper",
+    "run_flow",
+    "run_rival",
+    "run_link",
+    "run_phase",
+    "run_source",
+)
 
 #: Tables whose every row belongs to a run.
-OF_A_RUN: Final = ("run_exclusion", "run_shaper", "run_flow", "run_source", "run_measurement", "qoe_score")
+OF_A_RUN: Final = (
+    *(
+        "run_exclusion",
+        "run_shaper",
+        "run_flow",
+        "run_rival",
+        "run_link",
+        "run_phase",
+        "run_source",
+        "run_measurement",
+        "qoe_score",
+    ),
+)
 
 _TYPES: Final[dict[pa.DataType, str]] = {
     pa.string(): "string",

@@ -5,6 +5,12 @@ Notebooks and the pages of ``sojourn look`` and ``sojourn report`` share them.
 Nothing here reads a file, a table or the API, and nothing needs a display.
 """
 
+from sojourn_transforms.figures.competition import (
+    bitrate_over_capacity,
+    rates_about_competition,
+    rates_under_a_programme,
+    share_matrix,
+)
 from sojourn_transforms.figures.curves import Curve, Ranges, delay_cdf, over_time, ranges
 from sojourn_transforms.figures.models import (
     Estimates,
@@ -21,6 +27,7 @@ __all__ = [
     "Curve",
     "Estimates",
     "Ranges",
+    "bitrate_over_capacity",
     "delay_cdf",
     "delay_heat_map",
     "estimates_with_intervals",
@@ -28,7 +35,10 @@ __all__ = [
     "normal_quantiles",
     "over_time",
     "ranges",
+    "rates_about_competition",
+    "rates_under_a_programme",
     "residuals_by_fitted",
     "runs_and_boxes",
+    "share_matrix",
     "utilisation_boxes",
 ]

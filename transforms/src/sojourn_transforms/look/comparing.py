@@ -38,7 +38,7 @@ from sojourn_transforms.look.texts import short
 from sojourn_transforms.look.view import View, viewed
 
 #: Runs of two settings are compared if they are equal in these: the same roles in the same order.
-KIND = ("workload", "direction", "application", "start_order")
+KIND = ("workload", "direction", "application", "rival_application", "start_order")
 _CAPTURES = "dataset like 'captures:%'"
 
 
@@ -219,7 +219,7 @@ def _median(values: Sequence[_Value]) -> float | None:
 
 def _boxes(section: Section, a: Side, b: Side) -> None:
     groups: dict[str, list[float]] = {}
-    for role, name in (("app", "application"), ("tcp", "TCP")):
+    for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "other application")):
         for side in (a, b):
             values = _comparable(_values(side, METRICS["queuing_delay_mean"]), role)
             if values:
@@ -261,7 +261,9 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
             continue
         # Solo runs are there for the demand of the others.
         rows = side.view.rows(
-            "queuing_delay_histogram", "role in ('app', 'tcp') and exclusion_reason is null", "role, bin_index, run_id"
+            "queuing_delay_histogram",
+            "role in ('app', 'tcp', 'rival') and exclusion_reason is null",
+            "role, bin_index, run_id",
         )
         shared = [row for row in rows if row["start_order"] != "solo"] or rows
         settings = {
@@ -273,7 +275,8 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
                 "configurations, which are not pooled."
             )
             continue
-        for role, colour in zip(("app", "tcp"), side.colours, strict=True):
+        own, competing = side.colours
+        for role, colour in (("app", own), ("tcp", competing), ("rival", competing)):
             chosen = [row for row in shared if row["role"] == role]
             if chosen:
                 curves.append(

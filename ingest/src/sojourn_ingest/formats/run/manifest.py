@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import yaml
@@ -52,6 +53,37 @@ class _Queue(_Model):
     handle: str | None = None
 
 
+class _Link(_Model):
+    """One direction of the bottleneck's link."""
+
+    bandwidth_bps: Annotated[int, Field(gt=0, lt=2**53)] | None = None
+    #: One way, without queuing.
+    delay_ms: Annotated[float, Field(ge=0)] | None = None
+    queue: _Queue | None = None
+
+
+class _Links(_Model):
+    # A third direction is a slip of the pen, and would be lost.
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    downlink: _Link | None = None
+    uplink: _Link | None = None
+
+
+class _Phase(_Model):
+    """A phase of the run, in seconds since its start."""
+
+    phase: Literal["solo", "competing", "recovery"]
+    start_s: Annotated[float, Field(ge=0, lt=9.2e9)]
+    end_s: Annotated[float, Field(ge=0, lt=9.2e9)]
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> _Phase:
+        if self.end_s <= self.start_s:
+            raise ValueError(f"phase {self.phase} ends at {self.end_s:g} s, not after its start at {self.start_s:g} s")
+        return self
+
+
 class _Instant(_Model):
     epoch_s: Epoch
 
@@ -62,7 +94,7 @@ class _Window(_Model):
 
 
 class _Flow(_Model):
-    role: Literal["app", "tcp", "tcp_control"]
+    role: Literal["app", "tcp", "rival", "tcp_control"]
     proto: Literal["tcp", "udp"]
     src: str
     sport: Port
@@ -114,9 +146,13 @@ class Manifest(_Model):
     bandwidth_bps: Annotated[int, Field(gt=0, lt=2**53)] | None = None
     rtt_ms: float = Field(ge=0)
     queue: _Queue
+    #: Both directions of the link. That of ``direction`` is the bottleneck's.
+    links: _Links | None = None
     cc: str | None = None
     app: str | None = None
-    order: Literal["solo", "app_first", "tcp_first"]
+    #: The application that competes with ``app``, where no TCP flow does.
+    rival: str | None = None
+    order: Literal["solo", "app_first", "tcp_first", "rival_first"]
     workload: str = "call"
     testbed: str | None = None
     #: Which direction the background traffic fills.
@@ -133,6 +169,8 @@ class Manifest(_Model):
     session_id: str | None = None
     t0: _Instant | None = None
     window: _Window | None = None
+    #: Where they are not given, they follow from the flows.
+    phases: list[_Phase] = []
     flows: list[_Flow] = []
     clock: _Clock | None = None
     files: dict[str, _File] = {}
@@ -143,10 +181,71 @@ class Manifest(_Model):
         """What the bottleneck lets pass at once; None where the manifest does not say."""
         return None if self.queue.shaper is None else self.queue.shaper.burst_bytes
 
+    @model_validator(mode="before")
+    @classmethod
+    def _bottleneck_of_links(cls, content: Any) -> Any:
+        """Take rate, queue and RTT from the links where the manifest does not say them of the run."""
+        if not isinstance(content, dict) or not isinstance(content.get("links"), dict):
+            return content
+        links, direction = content["links"], content.get("direction")
+        own = links.get(direction) if isinstance(direction, str) else None
+        found: dict[str, Any] = {}
+        if isinstance(own, dict):
+            found = {name: own[name] for name in ("bandwidth_bps", "queue") if own.get(name) is not None}
+        delays = [link.get("delay_ms") for link in links.values() if isinstance(link, dict)]
+        if len(delays) == 2 and all(isinstance(delay, int | float) for delay in delays):
+            found["rtt_ms"] = sum(delays)
+        if found.get("bandwidth_bps") is not None and content.get("bandwidth_programme") is not None:
+            # A programme sets the rate of the run; the link's is what the source states beside it.
+            del found["bandwidth_bps"]
+        return found | {name: value for name, value in content.items() if value is not None or name not in found}
+
+    @model_validator(mode="after")
+    def _agrees_with_its_links(self) -> Manifest:
+        if self.links is None:
+            return self
+        if self.direction is None:
+            raise ValueError("links is given without direction, which says whose queue is the bottleneck")
+        own = getattr(self.links, self.direction)
+        for name in ("bandwidth_bps", "queue"):
+            said, of_link = getattr(self, name), None if own is None else getattr(own, name)
+            if said is not None and of_link is not None and said != of_link:
+                raise ValueError(f"{name} and links.{self.direction}.{name} differ; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _phases_follow_each_other(self) -> Manifest:
+        names = [phase.phase for phase in self.phases]
+        if len(set(names)) < len(names):
+            raise ValueError("phases: each of solo, competing and recovery is given once at most")
+        if any(first.end_s > second.start_s for first, second in pairwise(self.phases)):
+            raise ValueError("phases: one begins before the one before it ends")
+        if self.phases and self.t0 is None:
+            raise ValueError("phases is given without t0, from which its seconds count")
+        return self
+
     @model_validator(mode="after")
     def _has_a_rate(self) -> Manifest:
         if self.bandwidth_bps is None and self.bandwidth_programme is None:
             raise ValueError("bandwidth_bps is missing; give it, or bandwidth_programme if the rate changes in the run")
+        return self
+
+    @model_validator(mode="after")
+    def _has_two_competing_roles_at_most(self) -> Manifest:
+        roles = {flow.role for flow in self.flows}
+        if self.rival is None:
+            if self.order == "rival_first" or "rival" in roles:
+                raise ValueError("rival is missing; give the application of role rival")
+            return self
+        if self.app is None:
+            raise ValueError("rival is given without app; the application under study is app")
+        if self.cc is not None or "tcp" in roles:
+            raise ValueError(
+                "rival is given with cc or a flow of role tcp; of a run two roles compete at most: "
+                "name the competing TCP flow as rival, or leave rival out"
+            )
+        if self.order in ("solo", "tcp_first"):
+            raise ValueError(f"order is {self.order} and rival is given; use app_first or rival_first")
         return self
 
 

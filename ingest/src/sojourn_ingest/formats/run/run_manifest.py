@@ -1,4 +1,4 @@
-"""Run manifests (JSON or YAML, schema testbed-manifest/1): run, run_shaper, run_flow, run_source."""
+"""Run manifests (JSON or YAML, schema testbed-manifest/1): the tables of a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunManifest(Format):
         return source.plain_bytes <= MAX_BYTES and SCHEMA_ENTRY.search(source.head[:4096]) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the run, its flows, and the hashes that bind its files to it."""
+        """Yield the run, its flows, rival, links and phases, and the hashes that bind its files to it."""
         manifest = load_manifest(source)
         reading.records_read = 1
         run_key = {"study_id": manifest.study, "run_id": manifest.run_id}
@@ -66,6 +66,13 @@ class RunManifest(Format):
             yield _batch("run_shaper", [run_key | row])
         if manifest.flows:
             yield _batch("run_flow", [run_key | row for row in self._flows(manifest, context)])
+        if manifest.rival is not None:
+            yield _batch("run_rival", [run_key | {"rival_application": manifest.rival}])
+        links = self._links(manifest)
+        if links:
+            yield _batch("run_link", [run_key | row for row in links])
+        if manifest.phases:
+            yield _batch("run_phase", [run_key | row for row in self._phases(manifest)])
         measured = self._measurements(manifest, source.path.parent, context)
         if measured:
             yield _batch("run_source", [run_key | row for row in measured])
@@ -206,6 +213,40 @@ class RunManifest(Format):
                 }
             )
         return rows
+
+    @staticmethod
+    def _links(manifest: Manifest) -> list[dict[str, Any]]:
+        if manifest.links is None:
+            return []
+        rows = []
+        for direction in ("downlink", "uplink"):
+            link = getattr(manifest.links, direction)
+            if link is None:
+                continue
+            queue = link.queue
+            rows.append(
+                {
+                    "direction": direction,
+                    "bandwidth_bps": link.bandwidth_bps,
+                    "delay_ms": link.delay_ms,
+                    "aqm": None if queue is None else AQM_NAMES.get(queue.discipline, queue.discipline),
+                    "queue_discipline": None if queue is None else queue.discipline,
+                    "queue_size_bytes": None if queue is None else queue.size_bytes,
+                    "queue_size_packets": None if queue is None else queue.size_packets,
+                    "queue_size_bdp": None if queue is None else queue.size_bdp,
+                    "queue_scheme": None if queue is None else queue.scheme,
+                    "queue_interface": None if queue is None else queue.interface,
+                    "queue_handle": None if queue is None else queue.handle,
+                }
+            )
+        return rows
+
+    @staticmethod
+    def _phases(manifest: Manifest) -> list[dict[str, Any]]:
+        return [
+            {"phase": phase.phase, "start_ms": phase.start_s * 1000, "end_ms": phase.end_s * 1000}
+            for phase in manifest.phases
+        ]
 
     @staticmethod
     def _measurements(manifest: Manifest, folder: Path, context: Context) -> list[dict[str, Any]]:

@@ -105,7 +105,10 @@ def _check_unit(stated: str | None, column: Column) -> None:
 class OutputMapping(BaseModel, extra="forbid"):
     """Rows of one lake table that come from each row of the study's table."""
 
-    table: Literal["run", "run_exclusion", "run_measurement", "qoe_score", "rating", "rating_answer", "rate_profile"]
+    table: Literal[
+        "run", "run_rival", "run_exclusion", "run_measurement", "qoe_score", "rating", "rating_answer",
+        "rate_profile",
+    ]  # fmt: skip
     only_where: dict[str, list[str]] = {}
     fields: dict[str, FieldMapping]
 
@@ -174,6 +177,8 @@ class BandwidthStep(BaseModel, extra="forbid"):
 
     at_s: int = Field(ge=0, lt=2**31)
     bandwidth_bps: int = Field(gt=0, lt=2**53)
+    #: Where the programme changes the round-trip time too.
+    rtt_ms: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class BandwidthProgramme(BaseModel, extra="forbid"):
@@ -187,7 +192,49 @@ class BandwidthProgramme(BaseModel, extra="forbid"):
         times = [step.at_s for step in self.steps]
         if times[0] != 0 or any(first >= second for first, second in pairwise(times)):
             raise ValueError(f"programme {self.name}: the steps start at 0 s and follow each other in time")
+        if len({step.rtt_ms is None for step in self.steps}) == 2:
+            raise ValueError(f"programme {self.name}: give rtt_ms of every step, or of none")
         return self
+
+
+class Interarrival(BaseModel, extra="forbid"):
+    """Time between the flows of a session."""
+
+    distribution: str
+    mean_s: float = Field(gt=0, allow_inf_nan=False)
+
+
+class FlowSize(BaseModel, extra="forbid"):
+    """Sizes of flows."""
+
+    distribution: str
+    shape: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    scale_bytes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    mean_bytes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+
+class WorkloadPart(BaseModel, extra="forbid"):
+    """Sessions of one kind in one direction."""
+
+    direction: Literal["downlink", "uplink"]
+    sessions: int = Field(gt=0, lt=2**31)
+    flow_length: Literal["short", "long"]
+    interarrival: Interarrival | None = None
+    flow_size: FlowSize | None = None
+    mean_flows: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _check(self) -> WorkloadPart:
+        if self.flow_length == "long" and (self.interarrival or self.flow_size):
+            raise ValueError("a flow of length long has no end: leave interarrival and flow_size out")
+        return self
+
+
+class Workload(BaseModel, extra="forbid"):
+    """Background traffic that runs name; without parts, there is none."""
+
+    name: str
+    parts: list[WorkloadPart] = []
 
 
 class StudyDescription(BaseModel, extra="forbid"):
@@ -203,6 +250,7 @@ class StudyDescription(BaseModel, extra="forbid"):
     synthetic: bool = False
     demand: list[DemandRule] = []
     programmes: list[BandwidthProgramme] = []
+    workloads: list[Workload] = []
     tables: list[TableMapping] = []
 
 
@@ -224,6 +272,24 @@ def bundled_description_paths() -> tuple[Path, ...]:
     return tuple(sorted(Path(str(item)) for item in folder.iterdir() if item.name.endswith(".yaml")))
 
 
+def _part_row(workload: str, number: int, part: WorkloadPart) -> dict[str, Any]:
+    arrival, size = part.interarrival, part.flow_size
+    return {
+        "workload": workload,
+        "part_number": number,
+        "direction": part.direction,
+        "sessions": part.sessions,
+        "flow_length": part.flow_length,
+        "interarrival_distribution": None if arrival is None else arrival.distribution,
+        "interarrival_mean_s": None if arrival is None else arrival.mean_s,
+        "size_distribution": None if size is None else size.distribution,
+        "size_shape": None if size is None else size.shape,
+        "size_scale_bytes": None if size is None else size.scale_bytes,
+        "size_mean_bytes": None if size is None else size.mean_bytes,
+        "stated_mean_flows": part.mean_flows,
+    }
+
+
 class StudyDescriptionFile(Format):
     """A study description, bundled or next to a study's data."""
 
@@ -236,7 +302,7 @@ class StudyDescriptionFile(Format):
         return describes(source, MARKER)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the study, its demand rules and its programmes of rates."""
+        """Yield the study, its demand rules, its programmes of rates and its workloads."""
         study = parse_description(text_of(source))
         reading.records_read = 1 + len(study.demand) + sum(len(programme.steps) for programme in study.programmes)
         reading.subject = f"study:{study.study_id}"
@@ -290,6 +356,25 @@ class StudyDescriptionFile(Format):
                     for number, step in enumerate(programme.steps)
                 ],
             )
+        rtts = [
+            {
+                "study_id": study.study_id,
+                "bandwidth_programme": programme.name,
+                "step_number": number,
+                "second": step.at_s,
+                "rtt_ms": step.rtt_ms,
+            }
+            for programme in study.programmes
+            for number, step in enumerate(programme.steps)
+            if step.rtt_ms is not None
+        ]
+        if rtts:
+            yield self._batch("rtt_step", rtts)
+        parts = [
+            (workload.name, number, part) for workload in study.workloads for number, part in enumerate(workload.parts)
+        ]
+        if parts:
+            yield self._batch("workload_part", [{"study_id": study.study_id} | _part_row(*part) for part in parts])
 
     @staticmethod
     def _batch(name: str, rows: list[dict[str, Any]]) -> tuple[str, pa.RecordBatch]:

@@ -22,6 +22,7 @@ def setting(row: Mapping[str, Any]) -> str:
     rate = row.get("bandwidth_bps")
     parts = [
         row.get("application"),
+        row.get("rival_application"),
         row.get("congestion_control"),
         row.get("queue_label") or row.get("aqm"),
         None if rate is None else f"{rate / 1e6:g} Mbit/s",
@@ -41,10 +42,10 @@ def configuration_items(view: View, section: Section) -> Items:
     items: Items = []
     runs = view.rows(
         "run_queuing_delay",
-        "role in ('app', 'tcp') and mean_ms is not null and exclusion_reason is null",
+        "role in ('app', 'tcp', 'rival') and mean_ms is not null and exclusion_reason is null",
         "study_id, run_id, role",
     )
-    for role, name in (("app", "application"), ("tcp", "TCP")):
+    for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "other application")):
         groups: dict[str, list[float]] = {}
         for row in runs:
             if row["role"] == role:
@@ -94,7 +95,7 @@ def configuration_items(view: View, section: Section) -> Items:
 def _delays(view: View) -> Items:
     rows = view.rows(
         "configuration_queuing_delay",
-        "role in ('app', 'tcp')",
+        "role in ('app', 'tcp', 'rival')",
         "study_id, queue_label, congestion_control, role, configuration_id",
     )
     if not rows:

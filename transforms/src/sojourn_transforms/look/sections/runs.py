@@ -25,9 +25,9 @@ from sojourn_transforms.look.view import View
 #: Runs with figures of their own, and runs in a table; configurations sum up all of them.
 RUNS_DRAWN = 3
 RUNS_SHOWN = 12
-ROLES = {"app": "application", "tcp": "TCP", "other": "other"}
+ROLES = {"app": "application", "tcp": "TCP", "rival": "other application", "other": "other"}
 #: A role has one colour on every figure.
-COLOURS = {"app": "C0", "tcp": "C1", "other": "C2"}
+COLOURS = {"app": "C0", "tcp": "C1", "rival": "C1", "other": "C2"}
 _RUN = Column("run", "run")
 _ROLE = Column("role", "role")
 #: Length of the intervals of delay over time.
@@ -136,7 +136,8 @@ def _figures(view: View, section: Section, run: Run, number: int) -> Items:
     items: Items = []
     name = run["run"]
     items += _delay_over_time(view, run, number)
-    bins = view.rows("queuing_delay_histogram", _of(run) + " and role in ('app', 'tcp', 'other')", "role, bin_index")
+    declared = " and role in ('app', 'tcp', 'rival', 'other')"
+    bins = view.rows("queuing_delay_histogram", _of(run) + declared, "role, bin_index")
     if bins:
         curves = [
             curve_of_bins(ROLES[role], [row for row in bins if row["role"] == role], "packets", colour=COLOURS[role])

@@ -43,8 +43,8 @@ _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_
 _DECLARED = {column.name: column for column in COLUMNS}
 _SETTING = (
     "role", "basis", "workload", "direction", "bandwidth_bps", "rtt_ms", "aqm", "queue_size_bdp",
-    "queue_limit_packets", "queue_label", "congestion_control", "application", "start_order", "testbed", "queue_scheme",
-    "congested_direction", "participants", "call_view", "ecn", "l4s",
+    "queue_limit_packets", "queue_label", "congestion_control", "application", "rival_application", "start_order",
+    "testbed", "queue_scheme", "congested_direction", "opposite_link", "participants", "call_view", "ecn", "l4s",
 )  # fmt: skip
 _OF_PAIRS = ("study_id", "metric", "factor", "treatment", "baseline", *_SETTING, "baseline_queue_label")
 _COUNTS = ("replication_unit", "treatment_n", "baseline_n", "effect_unit")

@@ -44,7 +44,7 @@ METRICS = {
             None,
             None,
             None,
-            "flow-rate equality of application and TCP",
+            "flow-rate equality of the application and what competes with it",
         ),
         ComparisonMetric(
             "app_link_share",
@@ -112,10 +112,12 @@ CONFIGURATION = (
     "queue_label",
     "congestion_control",
     "application",
+    "rival_application",
     "start_order",
     "testbed",
     "queue_scheme",
     "congested_direction",
+    "opposite_link",
     "participants",
     "call_view",
     "ecn",
@@ -124,10 +126,12 @@ CONFIGURATION = (
 """What must be equal between two runs for them to have one configuration."""
 
 OPTIONAL_PARTS = (
+    "rival_application",
     "queue_limit_packets",
     "testbed",
     "queue_scheme",
     "congested_direction",
+    "opposite_link",
     "participants",
     "call_view",
     "ecn",
@@ -165,6 +169,7 @@ FACTORS = {
         Factor("rtt_ms", ("rtt_ms", "queue_size_bytes")),
         Factor("congestion_control", ("congestion_control",)),
         Factor("application", ("application",)),
+        Factor("rival_application", ("rival_application",)),
         Factor("start_order", ("start_order",)),
         Factor("direction", ("direction",)),
         Factor("workload", ("workload",)),
@@ -173,6 +178,7 @@ FACTORS = {
         Factor("queue_scheme", ("queue_scheme", "queue_label", *QUEUE_SIZE)),
         # The background traffic is what fills a direction.
         Factor("congested_direction", ("congested_direction", "workload")),
+        Factor("opposite_link", ("opposite_link",)),
         Factor("participants", ("participants",)),
         Factor("call_view", ("call_view",)),
         Factor("ecn", ("ecn",)),

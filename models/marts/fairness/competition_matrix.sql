@@ -1,0 +1,161 @@
+-- Incumbents against competitors. The cell in which the two change places shares the same link: their shares should add up to 1, and how
+-- far they do not is the advantage of whoever starts first.
+with
+
+phases as (
+    select * from {{ ref('run_phase') }}
+    where
+        run_phase = 'competing'
+        and incumbent is not null
+        and competitor is not null
+        and incumbent_share_ratio is not null
+),
+
+configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+interval_ranks as (
+    select * from {{ ref('median_interval_rank') }}
+),
+
+-- A cell is of one link; who starts first is part of it.
+cells as (
+    select
+        phases.*,
+        phases.study_id
+        || '/workload=' || phases.workload
+        || '/direction=' || coalesce(phases.direction, 'none')
+        || '/bandwidth=' || coalesce({{ plain_text('phases.bandwidth_bps') }}, 'none')
+        || '/rtt_ms=' || coalesce({{ plain_text('phases.rtt_ms') }}, 'none')
+        || '/queue=' || phases.queue_label
+        || case when phases.queue_size_bytes is null then '' else '/queue_size_bytes=' || {{ plain_text('phases.queue_size_bytes') }} end
+        || case when phases.testbed is null then '' else '/testbed=' || phases.testbed end
+        || case when phases.queue_scheme is null then '' else '/queue_scheme=' || phases.queue_scheme end
+        || case when phases.congested_direction is null then '' else '/congested_direction=' || phases.congested_direction end
+        || case when phases.opposite_link is null then '' else '/opposite_link=' || phases.opposite_link end
+        || case when phases.participants is null then '' else '/participants=' || {{ plain_text('phases.participants') }} end
+        || case when phases.call_view is null then '' else '/call_view=' || phases.call_view end
+        || case when phases.ecn is null then '' else '/ecn=' || phases.ecn end
+        || case when phases.l4s is null then '' else '/l4s=' || phases.l4s end
+        || case when configurations.aqm_parameters is null then '' else '/aqm_parameters=' || configurations.aqm_parameters end
+        || case
+            when configurations.bandwidth_programme is null then ''
+            else '/bandwidth_programme=' || configurations.bandwidth_programme
+        end as competition_link_id
+    from phases
+    inner join configurations
+        on
+            phases.study_id = configurations.study_id
+            and phases.run_id = configurations.run_id
+),
+
+ordered as (
+    select
+        competition_link_id,
+        incumbent,
+        competitor,
+        incumbent_share_ratio,
+        row_number() over (
+            partition by competition_link_id, incumbent, competitor
+            order by incumbent_share_ratio
+        ) as value_rank
+    from cells
+    where exclusion_reason is null
+),
+
+summarised as (
+    select
+        competition_link_id,
+        incumbent,
+        competitor,
+        max(study_id) as study_id,
+        max(workload) as workload,
+        max(direction) as direction,
+        max(bandwidth_bps) as bandwidth_bps,
+        max(rtt_ms) as rtt_ms,
+        max(aqm) as aqm,
+        max(queue_label) as queue_label,
+        max(synthetic) as synthetic,
+        count(case when exclusion_reason is null then 1 end) as runs,
+        count(exclusion_reason) as excluded_runs,
+        median(case when exclusion_reason is null then incumbent_share_ratio end) as incumbent_share_median_ratio,
+        median(case when exclusion_reason is null then incumbent_rate_bps end) as incumbent_rate_median_bps,
+        median(case when exclusion_reason is null then competitor_rate_bps end) as competitor_rate_median_bps
+    from cells
+    group by competition_link_id, incumbent, competitor
+),
+
+bounded as (
+    select
+        summarised.competition_link_id,
+        summarised.incumbent,
+        summarised.competitor,
+        max(case when ordered.value_rank = interval_ranks.lower_rank then ordered.incumbent_share_ratio end) as share_lower_ratio,
+        max(
+            case when ordered.value_rank = summarised.runs + 1 - interval_ranks.lower_rank then ordered.incumbent_share_ratio end
+        ) as share_upper_ratio
+    from summarised
+    inner join interval_ranks
+        on summarised.runs = interval_ranks.runs
+    inner join ordered
+        on
+            summarised.competition_link_id = ordered.competition_link_id
+            and summarised.incumbent = ordered.incumbent
+            and summarised.competitor = ordered.competitor
+    group by
+        summarised.competition_link_id,
+        summarised.incumbent,
+        summarised.competitor
+),
+
+final as (
+    select
+        summarised.competition_link_id,
+        summarised.incumbent,
+        summarised.competitor,
+        summarised.study_id,
+        summarised.workload,
+        summarised.direction,
+        summarised.bandwidth_bps,
+        summarised.rtt_ms,
+        summarised.aqm,
+        summarised.queue_label,
+        summarised.runs,
+        summarised.excluded_runs,
+        summarised.incumbent_share_median_ratio,
+        bounded.share_lower_ratio as incumbent_share_lower_ratio,
+        bounded.share_upper_ratio as incumbent_share_upper_ratio,
+        case when bounded.share_lower_ratio is not null then cast(0.95 as double) end as level_ratio,
+        case
+            when bounded.share_lower_ratio is not null then null
+            when summarised.runs = 0 then 'every run is excluded'
+            when summarised.runs = 1 then 'one run'
+            when summarised.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
+            else 'more runs than the table of exact ranks has'
+        end as interval_null_reason,
+        summarised.incumbent_rate_median_bps,
+        summarised.competitor_rate_median_bps,
+        turned.runs as turned_runs,
+        turned.incumbent_share_median_ratio as turned_incumbent_share_median_ratio,
+        summarised.incumbent_share_median_ratio + turned.incumbent_share_median_ratio - 1 as complement_excess_ratio,
+        case
+            when summarised.incumbent_share_median_ratio is null then 'every run is excluded'
+            when turned.incumbent is null then 'no run in which the two change places'
+            when turned.incumbent_share_median_ratio is null then 'every run in which the two change places is excluded'
+        end as complement_null_reason,
+        summarised.synthetic
+    from summarised
+    left join bounded
+        on
+            summarised.competition_link_id = bounded.competition_link_id
+            and summarised.incumbent = bounded.incumbent
+            and summarised.competitor = bounded.competitor
+    left join summarised as turned
+        on
+            summarised.competition_link_id = turned.competition_link_id
+            and summarised.incumbent = turned.competitor
+            and summarised.competitor = turned.incumbent
+)
+
+select * from final
