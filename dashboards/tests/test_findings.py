@@ -175,7 +175,13 @@ def test_figures_come_out_again_differ_or_cannot_be_recomputed() -> None:
 def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
     outcome = {"status": "ok", "records_read": 10, "records_refused": 0}
     run = {"reconciliation_verdict": "agree", "exclusion_reason": None, "start_ns": 1_767_225_600_000_000_000}
-    build = {"build_id": "b", "published_at": "2026-01-02T03:04:05Z", "age_s": 7200.0, "tests_passed": 9, "is_served": 1}
+    build = {
+        "build_id": "b",
+        "published_at": "2026-01-02T03:04:05Z",
+        "age_s": 7200.0,
+        "tests_passed": 9,
+        "is_served": 1,
+    }
     earlier = build | {"build_id": "a", "is_served": 0}
 
     def found(outcomes: list[dict[str, Any]], runs: list[dict[str, Any]]) -> tuple[str, str]:
@@ -202,7 +208,9 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
 def test_active_flows_have_a_number_for_each_protocol_wherever_one_changes() -> None:
     sql = next(asset["sql"] for path, asset in FILES.items() if path.endswith("/capture_active_flows_filled.yaml"))
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE capture_active_flows (dataset, recording_name, source_hash, protocol, second, active_flows)")
+    connection.execute(
+        "CREATE TABLE capture_active_flows (dataset, recording_name, source_hash, protocol, second, active_flows)"
+    )
     rows = [("udp", 0, 1), ("tcp", 2, 2), ("tcp", 5, 1), ("udp", 9, 0), ("tcp", 9, 0)]
     connection.executemany("INSERT INTO capture_active_flows VALUES ('d', 'r', 'h', ?, ?, ?)", rows)
     connection.execute("INSERT INTO capture_active_flows VALUES ('d', 'other', 'i', 'tcp', 3, 7)")

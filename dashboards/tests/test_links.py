@@ -12,7 +12,7 @@ import pytest
 
 from sojourn_superset.links import columns_of, link
 
-ODD = "it's 100% \"new\" & <b>bold</b>, a+b#c!\\d.pcap"
+ODD = 'it\'s 100% "new" & <b>bold</b>, a+b#c!\\d.pcap'
 """A file name with every character that has a meaning in Rison, in an address, or in HTML."""
 
 

@@ -201,7 +201,9 @@ def _add_columns(
             elif kind == "expression":
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
-                raise AssetError(f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, link or expression")
+                raise AssetError(
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, link or expression"
+                )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
 

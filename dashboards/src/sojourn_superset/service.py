@@ -22,13 +22,17 @@ BUILD = Dataset(
     rows=0,
     columns=(
         Column("build_id", "VARCHAR", nullable=False),
-        Column("published_at", "VARCHAR", description="When it was published, an earlier one: when it was written. UTC."),
+        Column(
+            "published_at", "VARCHAR", description="When it was published, an earlier one: when it was written. UTC."
+        ),
         Column("age_s", "DOUBLE", "s", "Time since it was published."),
         Column("is_served", "BOOLEAN", description="The service answers from it."),
         Column("engine", "VARCHAR", description="duckdb or spark."),
         Column("sojourn_version", "VARCHAR"),
         Column("models", "BIGINT", description="Tables that the build computed."),
-        Column("tests_passed", "BIGINT", description="Tests of the tables' content that passed before it was published."),
+        Column(
+            "tests_passed", "BIGINT", description="Tests of the tables' content that passed before it was published."
+        ),
         Column("sources", "BIGINT", description="Sources that it was built from."),
         Column("studies", "BIGINT"),
     ),
@@ -52,7 +56,6 @@ SAMPLE = re.compile(r"(?P<name>sojourn_[a-z_]+)\{(?P<labels>.*)\} (?P<value>[0-9
 """A line with labels of the text format of Prometheus."""
 
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-
 
 
 def builds(client: Client) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ class KeptBuild(BaseModel):
 
 
 class Build(BaseModel):
-    """The build being served: its inputs, each with content hash and outcome, when it was published, and what is kept."""
+    """The build being served: its inputs with content hash and outcome, when it was published, and what is kept."""
 
     model_config = ConfigDict(extra="allow")
 
