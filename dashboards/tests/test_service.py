@@ -47,7 +47,10 @@ def test_builds_are_a_table_of_sql_that_is_not_pushed_down() -> None:
     build: dict[str, Any] = {
         "build_id": "b", "published_at": "2026-01-02T00:00:00Z", "engine": "duckdb", "inputs": [{}, {}],
         "studies": ["s"], "dbt": {"models": 7, "tests_passed": 9},
-        "kept": [{"build_id": "b", "written_at": "2026-01-01T23:59:00Z"}, {"build_id": "a", "written_at": "2025-12-31T00:00:00Z"}],
+        "kept": [
+            {"build_id": "b", "written_at": "2026-01-01T23:59:00Z"},
+            {"build_id": "a", "written_at": "2025-12-31T00:00:00Z"},
+        ],
     }  # fmt: skip
     contract = Contract()
     known = contract.answer

@@ -14,7 +14,8 @@ IN_RISON = {"!": "!!", "'": "!'"}
 """Characters that Rison escapes within quotes."""
 
 IN_ADDRESS = {
-    "%": "%25", " ": "%20", '"': "%22", "&": "%26", "#": "%23", "+": "%2B", "<": "%3C", ">": "%3E", "\\": "%5C", ",": "%2C",
+    "%": "%25", " ": "%20", '"': "%22", "&": "%26", "#": "%23", "+": "%2B", "<": "%3C", ">": "%3E",
+    "\\": "%5C", ",": "%2C",
 }  # fmt: skip
 """Characters that have a meaning in an address or in an attribute of HTML."""
 

@@ -1,7 +1,7 @@
 """What the API says of itself, as tables: the builds that it keeps, and how its addresses answered.
 
-`service_build` is `GET /v1/builds`, and `service_request` is `GET /metrics` by address. Neither is a dataset of a build,
-so the catalogue does not have them; `sojourn_superset.adapter` serves them beside the datasets.
+`service_build` is `GET /v1/builds`, and `service_request` is `GET /metrics` by address. Neither is a dataset of a
+build, so the catalogue does not have them; `sojourn_superset.adapter` serves them beside the datasets.
 """
 
 from __future__ import annotations
