@@ -70,10 +70,14 @@ def test_a_site_is_the_worst_only_if_its_interval_is_above_those_of_all_others()
         "against 12 ms at b, the next. Its worst hour begins at 20:00 UTC."
     )
     assert "SYNTHETIC" not in context
-    # The third's interval reaches into that of the first, though the second's does not.
-    wide = [*near[:2], site("c", 7, 9, 11, 42)]
-    ((finding, _),) = findings("access_finding", access_delay=[ALL, *wide])
-    assert finding.startswith("No site is the worst for certain: the interval of a (median 45 ms, 20 lines) overlaps")
+    # The third's interval reaches above that of the first, though the second's does not.
+    ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 1, 300, 420)])
+    assert finding == (
+        "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more on average "
+        "[41–49]. c may be worse, which its 7 lines cannot tell [1.0–420]."
+    )
+    ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 9, 11, 42)])
+    assert finding.startswith("No site is the worst for certain: the interval of a [41–49 ms, 20 lines] overlaps that")
 
 
 def test_a_site_is_not_compared_with_nothing_and_generated_samples_are_named() -> None:
