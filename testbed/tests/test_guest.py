@@ -14,6 +14,7 @@ import duckdb
 import pytest
 import yaml
 
+from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.execution import Progress, execute
 from sojourn_testbed.ledger import Ledger
@@ -75,6 +76,13 @@ def test_probe_captures_and_counters_agree(study: tuple[Path, list[Progress]]) -
         assert counts["log_dequeued"] == counts["tc_sent"] == sum(line.startswith("D ") for line in packets)
         assert counts["log_dropped"] == counts["tc_dropped"] == counts["captures_dropped"] > 0
         assert (counts["lost_events"], counts["not_seen_before"]) == (0, 0)
+
+
+def test_a_plan_that_needs_a_module_the_guest_does_not_have_is_refused(backend: QemuBackend) -> None:
+    axes = {"queue": ["codel", "dualpi2"], "rate_mbps": [1]}
+    planned = Plan.model_validate({"sojourn_testbed": 1, "study": "s", "axes": axes})
+    with pytest.raises(BackendError, match="no module sch_dualpi2; take the value out of the plan's axes"):
+        backend.check(planned)
 
 
 def test_a_done_study_is_not_run_again(study: tuple[Path, list[Progress]], backend: QemuBackend) -> None:

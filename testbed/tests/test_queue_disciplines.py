@@ -25,6 +25,7 @@ def child(queue: Queue, rate_bps: int = 1_000_000, rtt_ms: float = 50) -> str:
         ),
         (Queue(discipline="fq_codel", ecn=False), "fq_codel noecn"),
         (Queue(discipline="pie", target_ms=15), "pie target 15ms"),
+        (Queue(discipline="dualpi2", size_packets=1000, target_ms=15), "dualpi2 limit 1000 target 15ms"),
     ],
 )
 def test_words_for_tc(queue: Queue, words: str) -> None:

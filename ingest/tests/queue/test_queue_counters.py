@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ RAW_CAKE: dict[str, Any] = {
     "tins": [{"threshold_rate": 250000, "sent_bytes": 672, "sent_packets": 732, "drops": 5, "ecn_mark": 0}],
 }  # fmt: skip
 MQ = [{"kind": "fq_codel", "handle": "0:", "dev": "eth0", "parent": f":{queue}", "bytes": queue} for queue in (1, 2)]
+
+
+TIMES = ["poll_start_ns", "poll_end_ns"]
+CONTEXT = Context(Pseudonymiser(b"key"), lambda _: "")
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], Reading]:
@@ -276,6 +281,60 @@ def test_a_poll_of_many_circuits_is_read_whole(tmp_path: Path, indent: int | Non
     rows, reading = read(path)
     assert (len(rows), reading.records_read, reading.fault) == (1501, 2, None)
     assert rows[1499]["sent_packets"] == 1499
+
+
+def write_poll_of(circuits: int, path: Path) -> Source:
+    text = json.dumps(CAKE)[:-1]
+    listed = (f'{text}, "dev": "circuit{number}"}}' for number in range(circuits))
+    path.write_text(f'{{"ts_ns": 10, "qdiscs": [{",".join(listed)}], "ts_end_ns": 15}}\n')
+    return Source(path, "none", path.read_bytes()[:65536], path.stat().st_size)
+
+
+def test_the_memory_of_a_poll_does_not_grow_with_its_text(tmp_path: Path) -> None:
+    """All disciplines on one line, as tc prints them; the times may stand at its end."""
+    peaks = []
+    for circuits in (3_000, 9_000):
+        source = write_poll_of(circuits, tmp_path / "tc.jsonl")
+        rows = parts = 0
+        times = set()
+        tracemalloc.start()
+        for name, batch in TcPolls().read(source, CONTEXT, Reading()):
+            if name == "queue_counter":
+                rows += batch.num_rows
+                times |= {(row["poll_start_ns"], row["poll_end_ns"]) for row in batch.select(TIMES).to_pylist()}
+            else:
+                parts += batch.num_rows
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (rows, parts, times) == (circuits, 3 * circuits, {(10, 15)})
+    # The text is 9 MB longer; names and places are kept of every circuit.
+    assert peaks[1] - peaks[0] < 2.5 * 10**6
+
+
+def test_nothing_is_kept_of_a_poll_that_is_cut_after_a_part_of_its_rows(tmp_path: Path) -> None:
+    source = write_poll_of(3_000, tmp_path / "tc.jsonl")
+    with source.path.open("r+b") as file:
+        file.truncate(source.plain_bytes - 30)
+    with pytest.raises(InputError, match="not a list of objects"):
+        list(TcPolls().read(source, CONTEXT, Reading()))
+
+
+@pytest.mark.parametrize(
+    "damage", ['"ts_end_ns": 1, "qdiscs": [0]', '"qdiscs": [[{"kind": "pie"}]]', '"qdiscs": {"a": [{}]}']
+)
+def test_what_is_not_a_list_of_objects_is_no_poll(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "tc.jsonl"
+    path.write_text(poll(10, CODEL) + f'{{"ts_ns": 20, {damage}}}\n' + poll(30, CODEL))
+    rows, reading = read(path)
+    assert ([row["poll_start_ns"] for row in rows], reading.refused) == ([10, 30], {"malformed_poll": 1})
+
+
+def test_brackets_and_quotes_within_names_are_no_structure(tmp_path: Path) -> None:
+    named = CODEL | {"dev": 'a"]}[{\\', "options": {"list": [{"x": "\\\\"}], "qdiscs": [{}]}}
+    path = tmp_path / "tc.jsonl"
+    path.write_text(json.dumps({"ts_ns": 10, "host": [{"qdiscs": 1}], "qdiscs": [named, CODEL]}) + "\n")
+    rows, reading = read(path)
+    assert ([row["device"] for row in rows], reading.refused) == ([named["dev"], "-"], {})
 
 
 @pytest.mark.parametrize("qdisc", [CAKE, DUALPI2])

@@ -32,7 +32,7 @@ marked as (
         run_id,
         'data' as mark_direction
     from queues
-    where marked_most_packets > 0 or counted_packets > 0
+    where marked_most_packets > 0 or counted_most_packets > 0
 ),
 
 final as (
@@ -49,7 +49,7 @@ final as (
             when marked.mark_direction = 'return' then 'the counters are of the other direction'
             when gaps.queue_counters_gap is not null or gaps.study_id is null
                 then coalesce(gaps.queue_counters_gap, 'the run has no counters')
-            when queues.counted_packets is null then 'no discipline of the counters counts marks'
+            when queues.counted_most_packets is null then 'no discipline of the counters counts marks'
         end as queue_counters_gap,
         case
             when gaps.study_id is null then 'the run has no captures before and after the bottleneck'

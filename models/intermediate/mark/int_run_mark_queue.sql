@@ -1,5 +1,7 @@
 -- What the bottleneck's queue log and its counters say of marks. A log whose event of the enqueue comes after the discipline took the
 -- packet cannot tell a mark made at enqueue from one that came: such packets are in the maximum alone.
+-- DualPI2 counts each mark of its step among all marks too, and again where the packet was marked by coupling before
+-- (dualpi2_mark of Linux's sch_dualpi2.c), so its counters give a range of packets.
 with
 
 runs as (
@@ -68,7 +70,8 @@ polled as (
         run_sources.run_id,
         counters.device,
         counters.handle,
-        counters.ecn_marked_packets + coalesce(counters.step_marked_packets, 0) as marked_packets,
+        counters.ecn_marked_packets,
+        coalesce(counters.step_marked_packets, 0) as step_marked_packets,
         row_number() over (
             partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
             order by counters.poll_index
@@ -88,7 +91,8 @@ grown as (
         run_id,
         device,
         handle,
-        max(case when place_from_end = 1 then marked_packets end) - max(case when place = 1 then marked_packets end) as marked_packets
+        max(case when place_from_end = 1 then ecn_marked_packets end) - max(case when place = 1 then ecn_marked_packets end) as marks,
+        max(case when place_from_end = 1 then step_marked_packets end) - max(case when place = 1 then step_marked_packets end) as step_marks
     from polled
     group by study_id, run_id, device, handle
 ),
@@ -97,7 +101,8 @@ counted as (
     select
         study_id,
         run_id,
-        cast(sum(marked_packets) as bigint) as marked_packets
+        cast(sum(case when marks is not null then greatest(marks - step_marks, step_marks) end) as bigint) as least_packets,
+        cast(sum(marks) as bigint) as most_packets
     from grown
     group by study_id, run_id
 ),
@@ -115,7 +120,8 @@ final as (
         logged.polled_most_packets,
         logged.marked_least_packets,
         logged.marked_most_packets,
-        counted.marked_packets as counted_packets
+        counted.least_packets as counted_least_packets,
+        counted.most_packets as counted_most_packets
     from runs
     left join logged
         on

@@ -14,7 +14,7 @@ ROOT_HANDLE = "b0:"
 ROOT_HANDLE_NUMBER = 0xB00000
 CHILD_HANDLE = "b1:"
 
-Discipline = Literal["tail-drop", "codel", "fq_codel", "pie", "fq_pie", "red", "cake"]
+Discipline = Literal["tail-drop", "codel", "fq_codel", "pie", "fq_pie", "red", "cake", "dualpi2"]
 
 MODULES: dict[str, tuple[str, ...]] = {
     "tail-drop": (),
@@ -24,11 +24,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "fq_pie": ("sch_fq_pie",),
     "red": ("sch_red",),
     "cake": ("sch_cake",),
+    "dualpi2": ("sch_dualpi2",),
 }
 #: Built into Debian's kernel, so that there is no module of that name to look for.
 BUILT_IN = frozenset({"sch_fq_codel"})
 
-_HAS_TARGET = frozenset({"codel", "fq_codel", "pie", "fq_pie"})
+_HAS_TARGET = frozenset({"codel", "fq_codel", "pie", "fq_pie", "dualpi2"})
 _HAS_INTERVAL = frozenset({"codel", "fq_codel"})
 _HAS_ECN = frozenset({"codel", "fq_codel", "pie", "fq_pie", "red"})
 

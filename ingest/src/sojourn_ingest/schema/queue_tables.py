@@ -310,7 +310,12 @@ QUEUE_COUNTER = Table(
         ),
         Column("dropped_overmemory_packets", INT64, "packets dropped because memory was full", source="overmemory"),
         Column("dropped_otherwise_packets", INT64, "packets that RED dropped for another reason", source="other"),
-        Column("step_marked_packets", INT64, "packets that DualPI2's step marked in its L4S queue", source="step-mark"),
+        Column(
+            "step_marked_packets",
+            INT64,
+            "packets that DualPI2's step marked in its L4S queue; ecn_marked_packets has them too",
+            source="step-mark",
+        ),
         Column("backlog_max_packets", INT64, "largest queue length so far", source="maxq"),
         Column("memory_used_bytes", INT64, "memory of the queued packets at the poll", "bytes", source="memory_used"),
         Column("memory_limit_bytes", INT64, "memory that they may take", "bytes", source="memory_limit"),

@@ -7,10 +7,8 @@ time as ``date +%s.%N`` prints it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -18,18 +16,13 @@ import pyarrow as pa
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_counters import LARGEST, is_whole, read_counters
+from sojourn_ingest.formats.queue.tc_poll_stream import TIME_LINE, Begin, Damaged, Discipline, End, poll_events
 from sojourn_ingest.schema import table
 
-BATCH_ROWS = 16_384
-#: One poll is in memory as a whole; this is 500,000 disciplines of tc's widest output.
-MAX_OUTPUT_BYTES = 2**30
-
-TIME_LINE = re.compile(rb"^(?:Time: )?(\d{9,10})(?:\.(\d{1,9}))?$")
-BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+#: Rows as objects of Python take fifty times the memory of columns.
+BATCH_ROWS = 2_048
+TABLES = ("queue_counter", "queue_counter_part")
 POLL_LINE = re.compile(rb'^\{\s*"ts_ns"\s*:')
-
-# Start, end, and output, as they are in the file.
-_Poll = tuple[Any, Any, Any]
 
 
 def counter_row(qdisc: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +52,7 @@ class TcPolls(Format):
 
     name = "tc_polls"
     holds_addresses = False
-    version = "tc-polls-3"
+    version = "tc-polls-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
@@ -74,28 +67,35 @@ class TcPolls(Format):
 
         A key of tc that no column takes is counted once among what was refused, by its name.
         """
-        rows: list[dict[str, Any]] = []
-        parts: list[dict[str, Any]] = []
+        poll: _Poll | None = None
+        # Most polls have a few rows.
+        kept: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
         poll_index = 0
         offset = 0
         try:
             with open_plain(source) as handle:
-                for offset, poll in _polls(handle):
-                    try:
-                        found, found_parts = self._rows(poll, poll_index, reading)
-                    except (ValueError, KeyError, TypeError, RecursionError) as error:
-                        _refuse(reading, offset, error)
+                for event in poll_events(handle):
+                    if isinstance(event, Begin):
+                        offset, poll = event.offset, _Poll(poll_index)
+                    elif poll is None:
                         continue
-                    rows += found
-                    parts += found_parts
-                    poll_index += 1
-                    reading.records_read += 1
-                    if len(rows) >= BATCH_ROWS:
-                        yield "queue_counter", queue_counter_batch(rows)
-                        rows = []
-                    if len(parts) >= BATCH_ROWS:
-                        yield "queue_counter_part", _batch("queue_counter_part", parts)
-                        parts = []
+                    elif isinstance(event, Discipline):
+                        poll.add(event.values)
+                    else:
+                        if isinstance(event, End):
+                            poll.end(event, reading)
+                        else:
+                            poll.fault = event.message
+                        if poll.fault is None:
+                            yield from poll.facts(kept)
+                            poll_index += 1
+                            reading.records_read += 1
+                        else:
+                            is_text = isinstance(event, Damaged) and event.is_text
+                            reading.refuse("text_without_json" if is_text else "malformed_poll")
+                            message = f"no poll of tc at byte {offset}: {poll.fault}; it was left out"
+                            reading.fault = reading.fault or InputError("corrupt_record", message, offset)
+                        poll = None
         except InputError as error:
             # Damage to the compressed stream: the polls before it are kept.
             if poll_index == 0:
@@ -104,110 +104,84 @@ class TcPolls(Format):
             reading.fault = error
         if poll_index == 0:
             raise reading.fault or InputError("truncated", "no whole poll of tc in the file", 0)
-        if rows:
-            yield "queue_counter", queue_counter_batch(rows)
-        if parts:
-            yield "queue_counter_part", _batch("queue_counter_part", parts)
+        for name, rows in kept.items():
+            if rows:
+                yield name, _batch(name, rows)
 
-    @staticmethod
-    def _rows(poll: _Poll, poll_index: int, reading: Reading) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        start_ns, end_ns, qdiscs = poll
-        if not isinstance(qdiscs, list) or not all(isinstance(qdisc, dict) for qdisc in qdiscs):
-            raise ValueError("the output of tc is not a list of objects")
-        for time_ns in (start_ns, end_ns):
-            if time_ns is not None and not (is_whole(time_ns) and 0 <= time_ns <= LARGEST):
-                raise ValueError("a time is not in nanoseconds")
-        times = {"poll_index": poll_index, "poll_start_ns": start_ns, "poll_end_ns": end_ns}
-        rows: dict[tuple[str, str], dict[str, Any]] = {}
-        parts: list[dict[str, Any]] = []
-        unknown: Counter[str] = Counter()
-        duplicates = 0
-        for qdisc in qdiscs:
+
+class _Poll:
+    """One poll while its disciplines come: columns of Arrow, so that a poll of a million circuits fits in memory."""
+
+    def __init__(self, index: int) -> None:
+        self.fault: str | None = None
+        self._index = index
+        self._keys: set[tuple[str, str]] = set()
+        self._duplicates = 0
+        self._unknown: Counter[str] = Counter()
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+        self._batches: list[tuple[str, pa.RecordBatch]] = []
+        self._times: tuple[int, int | None] = (0, None)
+
+    def add(self, qdisc: dict[str, Any]) -> None:
+        """Take a discipline; the first that cannot be read is the fault of the poll."""
+        if self.fault is not None or qdisc.get("stats") == {}:
+            # Without counters: a class of a discipline that counts nothing by class, such as DualPI2.
+            return
+        try:
             found = read_counters(qdisc)
-            key = (found.row["device"], found.row["handle"])
-            if key in rows:
-                duplicates += 1
-                continue
-            rows[key] = times | found.row
-            place = {"poll_index": poll_index, "device": key[0], "handle": key[1]}
-            parts += [place | part for part in found.parts]
-            unknown += found.unknown
-        reading.refuse("duplicate_qdisc", duplicates)
-        for name in sorted(unknown):
+        except (ValueError, TypeError) as error:
+            self.fault = str(error)
+            return
+        key = (found.row["device"], found.row["handle"])
+        if key in self._keys:
+            self._duplicates += 1
+            return
+        self._keys.add(key)
+        # Times stand at the end of some polls.
+        self._rows["queue_counter"].append({"poll_index": self._index, "poll_start_ns": 0} | found.row)
+        place = {"poll_index": self._index, "device": key[0], "handle": key[1]}
+        self._rows["queue_counter_part"] += [place | part for part in found.parts]
+        self._unknown += found.unknown
+        for name, rows in self._rows.items():
+            if len(rows) >= BATCH_ROWS:
+                self._flush(name)
+
+    def end(self, end: End, reading: Reading) -> None:
+        """Take the times, and count what was left out."""
+        for time_ns in (end.start_ns, end.end_ns):
+            if time_ns is not None and not (is_whole(time_ns) and 0 <= time_ns <= LARGEST):
+                self.fault = self.fault or "a time is not in nanoseconds"
+        if end.start_ns is None:
+            self.fault = self.fault or "it has no time"
+        if self.fault is not None:
+            return
+        self._times = (end.start_ns, end.end_ns)
+        reading.refuse("duplicate_qdisc", self._duplicates)
+        for name in sorted(self._unknown):
             # Once for each content: it is the key that has no column, and no record is refused for it.
             reason = f"key_without_column {name}"
             reading.refuse(reason, 0 if reason in reading.refused else 1)
-        return list(rows.values()), parts
 
+    def facts(self, kept: dict[str, list[dict[str, Any]]]) -> Facts:
+        """Yield the poll's rows by table; where they are few, add them to those kept of other polls instead."""
+        start_ns, end_ns = self._times
+        for row in self._rows["queue_counter"]:
+            row |= {"poll_start_ns": start_ns, "poll_end_ns": end_ns}
+        for name, batch in self._batches:
+            yield name, self._timed(batch) if name == "queue_counter" else batch
+        for name, rows in self._rows.items():
+            kept[name] += rows
+            if len(kept[name]) >= BATCH_ROWS:
+                yield name, _batch(name, kept[name])
+                kept[name] = []
 
-def _polls(lines: Iterator[bytes]) -> Iterator[tuple[int, _Poll]]:
-    """Yield each poll with the offset where it begins; what is damaged comes as a poll that is refused."""
-    offset = 0
-    start: tuple[int, int] | None = None
-    output = _Output()
-    for line in lines:
-        here, offset = offset, offset + len(line)
-        text = line.strip()
-        time = TIME_LINE.match(text)
-        if time is not None or (start is None and text.startswith(b"{")):
-            if start is not None and output.size:
-                yield start[0], (start[1], None, None)
-            start, output = None, _Output()
-        if not text:
-            continue
-        if time is not None:
-            start = (here, int(time[1]) * 10**9 + int((time[2] or b"0").ljust(9, b"0")))
-        elif start is None:
-            yield here, _json_poll(text)
-        else:
-            if output.takes_last(text):
-                yield start[0], (start[1], None, output.content())
-                start, output = None, _Output()
-            elif output.size > MAX_OUTPUT_BYTES:
-                yield start[0], (start[1], None, None)
-                start, output = None, _Output()
-    if start is not None and output.size:
-        yield start[0], (start[1], None, None)
+    def _flush(self, name: str) -> None:
+        self._batches.append((name, _batch(name, self._rows[name])))
+        self._rows[name] = []
 
-
-class _Output:
-    """One output of tc as its lines come; each byte is looked at once, however large the output is."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._lines: list[bytes] = []
-        self._depth = 0
-
-    def takes_last(self, line: bytes) -> bool:
-        """Add a line, and return whether it closes the list that the output is."""
-        self._lines.append(line)
-        self.size += len(line)
-        # No line of JSON ends within a string.
-        for token in BRACKET.finditer(line):
-            if token[0] in b"[{":
-                self._depth += 1
-            elif token[0] in b"]}":
-                self._depth -= 1
-        return self._depth <= 0
-
-    def content(self) -> list[Any] | None:
-        """Return the list; null if the text is none."""
-        try:
-            content = json.loads(b"".join(self._lines))
-        except (ValueError, RecursionError):
-            return None
-        return content if isinstance(content, list) else None
-
-
-def _json_poll(text: bytes) -> _Poll:
-    try:
-        poll = json.loads(text)
-        return poll["ts_ns"], poll.get("ts_end_ns"), poll["qdiscs"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None, None, None
-
-
-def _refuse(reading: Reading, offset: int, error: Exception) -> None:
-    reading.refuse("malformed_poll")
-    message = f"no poll of tc at byte {offset}: {error}; it was left out"
-    reading.fault = reading.fault or InputError("corrupt_record", message, offset)
+    def _timed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for name, time_ns in zip(("poll_start_ns", "poll_end_ns"), self._times, strict=True):
+            column = batch.schema.field(name)
+            values = pa.repeat(pa.scalar(time_ns, column.type), batch.num_rows)
+            batch = batch.set_column(batch.schema.get_field_index(name), column, values)
+        return batch
