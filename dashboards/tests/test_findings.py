@@ -73,8 +73,8 @@ def test_a_site_is_the_worst_only_if_its_interval_is_above_those_of_all_others()
     # The third's interval reaches above that of the first, though the second's does not.
     ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 1, 300, 420)])
     assert finding == (
-        "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more on average "
-        "[41–49]. c may be worse, which its 7 lines cannot tell [1.0–420]."
+        "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more on "
+        "average [41–49]. c may be worse, which its 7 lines cannot tell [1.0–420]."
     )
     ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 9, 11, 42)])
     assert finding.startswith("No site is the worst for certain: the interval of a [41–49 ms, 20 lines] overlaps that")
