@@ -102,3 +102,9 @@ def test_a_condition_that_is_not_understood_is_named() -> None:
     where = [{"subject": "start_order", "operator": "IN", "comparator": ["solo"]}]
     with pytest.raises(FilterError, match="filter 'Rate': operator 'IN'; expected == or !="):
         started(ROWS, filters(where=where))
+
+
+def test_a_filter_begins_with_the_value_that_has_most() -> None:
+    masks = started(ROWS, filters(most="bandwidth_bps", column="queue_label", within=["study"]))
+    # Of the study b's: CoDel has 1 Mbit/s, tail-drop 2.5 Mbit/s.
+    assert masks["Rate"]["filterState"] == {"value": ["tail-drop 2 BDP"], "label": "tail-drop 2 BDP"}

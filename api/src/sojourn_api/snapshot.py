@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
-from sojourn_snapshot.documents import read_build
+from sojourn_snapshot.documents import BUILD, read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, mart_paths
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer
@@ -309,6 +310,19 @@ class SnapshotStore:
             yield Served(handle.snapshot, handle.published_at)
         finally:
             self._let_go(handle)
+
+    def kept_builds(self) -> list[dict[str, str]]:
+        """Return the id of each build on the disk and when it was written (UTC), the newest first."""
+        written = {}
+        for path in self._folder.glob(f"*/{BUILD}"):
+            try:
+                written[path.parent.name] = path.stat().st_mtime
+            except FileNotFoundError:
+                continue  # it was removed meanwhile, as older builds are
+        return [
+            {"build_id": name, "written_at": datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+            for name, seconds in sorted(written.items(), key=lambda each: (-each[1], each[0]))
+        ]
 
     def published_build(self) -> ServedBuild | None:
         """Return which build CURRENT names, opened or not; None where it names none."""

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from sojourn_client import Client, Column, Dataset
-from sojourn_superset import cells, layout
+from sojourn_superset import cells, layout, links
 from sojourn_superset.filter_start import FilterError, fill_in_starts
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, Look, read_look
@@ -191,11 +191,19 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.effect(each["label"], look))
             elif kind == "share":
                 params.setdefault("metrics", []).append(cells.share(**described, look=look))
+            elif kind == "link":
+                sql = links.link(**links.columns_of(each))
+                # Of a group's own columns, or beside figures, as a metric.
+                if each.get("as") == "metric":
+                    params.setdefault("metrics", []).append(cells.metric(each["label"], sql))
+                else:
+                    params.setdefault("groupby", []).append(cells.column(each["label"], sql))
             elif kind == "expression":
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
-                kinds = "queue, figure, spans, effect, share or expression"
-                raise AssetError(f"{name}: column kind {kind!r}; expected {kinds}")
+                raise AssetError(
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, share, link or expression"
+                )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
 

@@ -50,6 +50,7 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
             target = each["targets"][0]
             dataset, column = datasets[target["datasetUuid"]], target["column"]["name"]
             value = _first(connection, dataset, column, each, chosen)
+            each.pop("startsWithMost", None)
             if value is None:
                 # Superset draws nothing of a page until each filter that must have a value has one.
                 each["controlValues"].update(defaultToFirstItem=False, enableEmptyFilter=False)
@@ -86,10 +87,12 @@ def _first(
         if parent in chosen:
             name, of_parent = chosen[parent]
             conditions.append(f"{expressions[name]} = {_literal(of_parent)}")
-    order = "ASC" if configured["controlValues"]["sortAscending"] else "DESC"
+    order = f"{value} {'ASC' if configured['controlValues']['sortAscending'] else 'DESC'}"
+    if most := configured.get("startsWithMost"):
+        order = f"MAX({expressions[most]}) DESC, {order}"
     query = (
         f"SELECT {value} AS value FROM {dataset['table_name']} "
-        f"WHERE {' AND '.join(conditions)} GROUP BY {value} ORDER BY {value} {order} LIMIT 1"
+        f"WHERE {' AND '.join(conditions)} GROUP BY {value} ORDER BY {order} LIMIT 1"
     )
     return connection.execute(text(rewrite(query).replace(":", "\\:"))).scalar()
 

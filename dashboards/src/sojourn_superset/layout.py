@@ -69,6 +69,7 @@ def native_filters(
 ) -> list[dict[str, Any]]:
     """Return Superset's configuration of filters; `choose: one` starts with the first value and always has one.
 
+    With `most: COLUMN` it starts with the value whose rows have the largest value of that column instead.
     A filter applies to every chart whose dataset has its column, `except` those that it names.
 
     Raises
@@ -113,6 +114,7 @@ def native_filters(
                     {"clause": "WHERE", "expressionType": "SIMPLE", **condition} for condition in each.get("where", ())
                 ],
                 "requiredFirst": one,
+                **({"startsWithMost": each["most"]} if "most" in each else {}),
             }
         )
     return configured

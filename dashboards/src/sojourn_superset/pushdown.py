@@ -16,6 +16,8 @@ from urllib.parse import urlencode
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from sojourn_superset.service import TABLES
+
 PLAIN = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
 COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "",
@@ -127,6 +129,7 @@ def _only_table(select: exp.Select, ctes: set[str]) -> exp.Table:
         or select.find(exp.Window) or (select.find(exp.Star) and not _stars_are_counted(select))
         or not PLAIN.fullmatch(table.name)
         or table.name in ctes
+        or table.name in TABLES
     ):  # fmt: skip
         raise _StaysError
     return table

@@ -96,6 +96,10 @@ class Client(AnswersOfPandas):
         """Return a JSON document, such as ``/v1/studies``, ``/v1/datasets`` or ``/v1/builds``; one page of rows."""
         return self._connection.document(address, query)
 
+    def text(self, address: str) -> str:
+        """Return a text, such as ``/metrics``."""
+        return self._connection.get(address, accept="text/plain").text
+
     def health(self) -> str:
         """Return the id of the build that is served."""
         return str(self.document("/healthz")["build_id"])

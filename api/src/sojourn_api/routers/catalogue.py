@@ -30,13 +30,21 @@ class Studies(BaseModel):
     studies: list[dict[str, Any]]
 
 
+class KeptBuild(BaseModel):
+    """A build on the disk of the service, and when it was written (UTC)."""
+
+    build_id: str
+    written_at: str
+
+
 class Build(BaseModel):
-    """The build being served: its inputs, each with content hash and outcome, and when it was published."""
+    """The build being served: its inputs with content hash and outcome, when it was published, and what is kept."""
 
     model_config = ConfigDict(extra="allow")
 
     build_id: str
     published_at: str
+    kept: list[KeptBuild]
 
 
 class Datasets(BaseModel):
@@ -83,7 +91,7 @@ def builds(request: Request) -> Response:
     """Return what is being served, from which inputs, and since when."""
     store: SnapshotStore = request.app.state.store
     with store.acquire() as served:
-        body = {**served.snapshot.build, "published_at": served.published_at}
+        body = {**served.snapshot.build, "published_at": served.published_at, "kept": store.kept_builds()}
         return document(request, served.snapshot.build_id, lambda: body, served.published_at)
 
 

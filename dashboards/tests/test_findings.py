@@ -1,0 +1,228 @@
+"""The sentence with which a page begins, from planted rows in SQLite: does it say what they say, and no more?"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from statistics import median
+from typing import Any
+
+import pytest
+
+from sojourn_superset import assets
+from sojourn_superset.settings import ASSETS
+
+FILES = assets.read(ASSETS)
+
+
+class Median:
+    """The aggregate that the adapter's SQLite has."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def step(self, value: float | None) -> None:
+        """Take one value."""
+        if value is not None:
+            self.values.append(value)
+
+    def finalize(self) -> float | None:
+        """Return the median, or None of nothing."""
+        return median(self.values) if self.values else None
+
+
+def findings(name: str, **tables: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return each finding of a dataset with its context, without marks of HTML, over tables of these rows."""
+    sql = next(asset["sql"] for path, asset in FILES.items() if path.endswith(f"/{name}.yaml"))
+    connection = sqlite3.connect(":memory:")
+    connection.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
+    for table, rows in tables.items():
+        columns = list(rows[0])
+        connection.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+        marks = ", ".join("?" for _ in columns)
+        rows = [row for row in rows if any(value is not None for value in row.values())]
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", [[row[c] for c in columns] for row in rows])
+    found = connection.execute(f"SELECT finding, context FROM ({sql})").fetchall()
+    connection.close()
+    return [(re.sub(r"<[^>]*>", "", finding), re.sub(r"<[^>]*>", " ", context)) for finding, context in found]
+
+
+def none(*columns: str) -> list[dict[str, Any]]:
+    """Return what makes a table of these columns without rows."""
+    return [dict.fromkeys(columns)]
+
+
+def site(name: str, lines: int, lower: float | None, middle: float, upper: float | None, **more: Any) -> dict[str, Any]:
+    row = {"dataset": "pping-inside", "day": "2026-01-01", "synthetic": 0, "period_kind": "day", "hour_of_day": None}
+    row |= {"group_kind": "site", "group_name": name, "metric": "rtt_increase", "lines": lines, "hosts": lines}
+    return row | {"rtt_samples": 10 * lines, "lower_ms": lower, "median_ms": middle, "upper_ms": upper} | more
+
+
+ALL = site("all", 60, 6, 7, 8, group_kind="all")
+
+
+def test_a_site_is_the_worst_only_if_its_interval_is_above_those_of_all_others() -> None:
+    near = [site("a", 20, 41, 45, 49), site("b", 20, 10, 12, 40), site("c", 20, 9, 11, 13)]
+    hour = site("a", 20, 50, 52, 60, period_kind="hour", hour_of_day=20)
+    ((finding, context),) = findings("access_finding", access_delay=[ALL, *near, hour])
+    assert finding == (
+        "Site a is the worst: the RTT of half of its 20 lines rises by 45 ms or more on average [41–49], "
+        "against 12 ms at b, the next. Its worst hour begins at 20:00 UTC."
+    )
+    assert "SYNTHETIC" not in context
+    # The third's interval reaches above that of the first, though the second's does not.
+    ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 1, 300, 420)])
+    assert finding == (
+        "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more on "
+        "average [41–49]. c may be worse, which its 7 lines cannot tell [1.0–420]."
+    )
+    ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 9, 11, 42)])
+    assert finding.startswith("No site is the worst for certain: the interval of a [41–49 ms, 20 lines] overlaps that")
+
+
+def test_a_site_is_not_compared_with_nothing_and_generated_samples_are_named() -> None:
+    alone = [ALL | {"synthetic": 1}, site("a", 20, 41, 45, 49, synthetic=1)]
+    alone += [site("withheld", 9, 60, 70, 80, synthetic=1), site("unknown", 9, 60, 70, 80, synthetic=1)]
+    ((finding, context),) = findings("access_finding", access_delay=alone)
+    assert finding.startswith("Nothing to compare: only site a has six lines.")
+    assert "SYNTHETIC, not measured" in context
+    ((finding, _),) = findings("access_finding", access_delay=[ALL, site("a", 4, None, 45, None)])
+    assert finding.startswith("No site to tell of:")
+    assert "rises by 7.0 ms" in finding
+
+
+RECORDING = {"dataset": "captures:a", "packets": 1000, "flows": 3, "records_refused": 0}
+DELAY = {"dataset": "captures:a", "leg": "responder", "service": "https", "delay_kind": "queuing_delay"}
+STREAM = {"dataset": "captures:a", "loss_ratio": 0.02}
+
+
+def of_captures(delays: list[dict[str, Any]], streams: list[dict[str, Any]]) -> str:
+    delays = delays or none(*DELAY, "connections", "median_ms", "p95_ms")
+    streams = streams or none(*STREAM)
+    ((finding, _),) = findings(
+        "capture_finding", capture_recording=[RECORDING], capture_service_delay=delays, capture_rtp_stream=streams
+    )
+    return finding
+
+
+def test_a_percentile_needs_twenty_connections() -> None:
+    many = DELAY | {"connections": 20, "median_ms": 17.02, "p95_ms": 395.3}
+    few = DELAY | {"leg": "initiator", "connections": 19, "median_ms": 5.34, "p95_ms": 900.0}
+    assert of_captures([few, many], []) == (
+        "One connection in twenty queues for 395 ms or more on the way to the responder, and half of them for 17 ms "
+        "or more (20 connections, service “https”)."
+    )
+    assert of_captures([few], []) == (
+        "Half of the connections queue for 5.3 ms or more on the way to the initiator (19 connections with 10 RTT "
+        "samples, service “https”)."
+    )
+
+
+def test_without_delays_the_loss_of_streams_is_told_and_without_both_that() -> None:
+    streams = [STREAM, STREAM | {"loss_ratio": 0.01}, STREAM | {"loss_ratio": None}]
+    assert of_captures([], streams) == (
+        "No queuing delay to tell of: no TCP connection has 10 RTT samples. 1 of 3 RTP streams lose more than 1 % of "
+        "their packets."
+    )
+    assert of_captures([], []).startswith("No delay or loss to tell of:")
+
+
+MARK = {
+    "study_id": "s", "bandwidth_bps": 2_000_000, "rtt_ms": 30.0, "application": "voice", "start_order": "app_first",
+    "queue_label": "FQ-CoDel", "congestion_control": "cubic", "ecn": "classic", "l4s": "neither",
+    "mark_direction": "data", "exclusion_reason": None, "mark_verdict": "agree", "queue_log_marked_packets_max": 80,
+    "queue_counters_marked_packets": 70, "wire_marked_packets_max": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "FQ-CoDel marks most: 80 packets in the median run against CUBIC, with classic ECN. "
+             "The sources of marks agree in 2 of 2 runs."),
+        ({"queue_log_marked_packets_max": None}, "FQ-CoDel marks most: 70 packets in the median run against CUBIC, "
+             "with classic ECN. The sources of marks agree in 2 of 2 runs."),
+        ({"queue_log_marked_packets_max": 0, "mark_verdict": "not_comparable", "ecn": None, "l4s": None},
+             "No packet is marked in the median run, not even with FQ-CoDel against CUBIC. "
+             "No two sources of marks can be compared."),
+        ({"mark_verdict": "disagree", "ecn": "accurate", "l4s": "tcp"}, "FQ-CoDel marks most: 80 packets in the median "
+             "run against CUBIC, with accurate ECN and L4S of TCP. The sources of marks disagree in 2 of 2 runs."),
+    ],
+)  # fmt: skip
+def test_marks_are_those_of_the_best_source_and_disagreement_is_told(changes: dict[str, Any], expected: str) -> None:
+    excluded = MARK | {"exclusion_reason": "left out", "queue_log_marked_packets_max": 9999}
+    ((finding, context),) = findings("mark_finding", run_mark=[MARK | changes, MARK | changes, excluded])
+    assert finding == expected
+    assert context.startswith("s · 2 Mbit/s · 30 ms RTT · voice · 2 runs")
+
+
+def published(inside: list[bool | None]) -> list[dict[str, Any]]:
+    return [{"study_id": "tma23", "is_inside_tolerance": each} for each in inside]
+
+
+def test_figures_come_out_again_differ_or_cannot_be_recomputed() -> None:
+    study = [{"runs": 10, "excluded_runs": 2}]
+    ((finding, context),) = findings(
+        "study_finding", published_comparison=published([True, True, False, None]), study=study
+    )
+    assert finding == (
+        "2 of the 3 published figures that this build can recompute come out again, 1 differs (1 study). "
+        "1 cannot be recomputed from public data in this build."
+    )
+    assert context.startswith("1 study in this build · 10 runs that count · 2 left out")
+    ((finding, _),) = findings(
+        "study_finding", published_comparison=published([None]), study=none("runs", "excluded_runs")
+    )
+    assert finding.startswith("No published figure can be recomputed:")
+
+
+def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
+    outcome = {"status": "ok", "records_read": 10, "records_refused": 0}
+    run = {"reconciliation_verdict": "agree", "exclusion_reason": None, "start_ns": 1_767_225_600_000_000_000}
+    build = {
+        "build_id": "b",
+        "published_at": "2026-01-02T03:04:05Z",
+        "age_s": 7200.0,
+        "tests_passed": 9,
+        "is_served": 1,
+    }
+    earlier = build | {"build_id": "a", "is_served": 0}
+
+    def found(outcomes: list[dict[str, Any]], runs: list[dict[str, Any]]) -> tuple[str, str]:
+        (row,) = findings("trust_finding", ingest_outcome=outcomes, run=runs, service_build=[build, earlier])
+        return row
+
+    finding, context = found([outcome, outcome], [run])
+    assert finding == "All 2 sources were read to their end. Where a run has two sources they agree (1 of 1 runs)."
+    assert context == (
+        "Build b, published 2026-01-02 03:04:05 UTC, 2 hours ago, after 9 tests of its tables passed · "
+        "20 records read, none refused The newest run is of 2026-01-01"
+    )
+    damaged = [outcome, outcome | {"status": "partial", "records_refused": 3}, outcome | {"status": "rejected"}]
+    finding, context = found(damaged, [run, run | {"reconciliation_verdict": "disagree", "exclusion_reason": "x"}])
+    assert finding == (
+        "2 of 3 sources were not read whole: 1 refused, 1 read in part. The sources of 1 of 2 runs disagree. "
+        "Aggregates leave 1 run out."
+    )
+    assert "30 records read, 3 refused" in context
+    finding, _ = found([outcome], none(*run))
+    assert finding == "All 1 sources were read to their end."
+
+
+def test_active_flows_have_a_number_for_each_protocol_wherever_one_changes() -> None:
+    sql = next(asset["sql"] for path, asset in FILES.items() if path.endswith("/capture_active_flows_filled.yaml"))
+    connection = sqlite3.connect(":memory:")
+    connection.execute(
+        "CREATE TABLE capture_active_flows (dataset, recording_name, source_hash, protocol, second, active_flows)"
+    )
+    rows = [("udp", 0, 1), ("tcp", 2, 2), ("tcp", 5, 1), ("udp", 9, 0), ("tcp", 9, 0)]
+    connection.executemany("INSERT INTO capture_active_flows VALUES ('d', 'r', 'h', ?, ?, ?)", rows)
+    connection.execute("INSERT INTO capture_active_flows VALUES ('d', 'other', 'i', 'tcp', 3, 7)")
+    found = connection.execute(
+        f"SELECT protocol, second, active_flows FROM ({sql}) WHERE recording_name = 'r' ORDER BY 1 DESC, 2"
+    ).fetchall()
+    connection.close()
+    assert found == [
+        ("udp", 0, 1), ("udp", 2, 1), ("udp", 5, 1), ("udp", 9, 0),
+        ("tcp", 0, 0), ("tcp", 2, 2), ("tcp", 5, 1), ("tcp", 9, 0),
+    ]  # fmt: skip
