@@ -101,7 +101,8 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@infra/setup/check.sh
 	@infra/setup/uv.sh install
 	@echo "==> decoder (Rust)"
-	@cargo build --release --locked --manifest-path native/Cargo.toml
+	@# A module of Python's takes Python's functions from the process that loads it; Debian's libpython without its headers cannot be linked with.
+	@PYO3_BUILD_EXTENSION_MODULE=1 cargo build --release --locked --manifest-path native/Cargo.toml
 	@echo "==> Python environment"
 	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
