@@ -25,8 +25,8 @@ def share_matrix(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
     shares = [
         [
             float("nan")
-            if (row := cells.get((incumbent, competitor))) is None or row["incumbent_share_median_ratio"] is None
-            else float(row["incumbent_share_median_ratio"])
+            if (cell := cells.get((incumbent, competitor))) is None or cell["incumbent_share_median_ratio"] is None
+            else float(cell["incumbent_share_median_ratio"])
             for competitor in names
         ]
         for incumbent in names
