@@ -9,7 +9,7 @@ ranked as (
         *,
         row_number() over (
             partition by source_hash
-            order by records desc, link_type
+            order by records desc, link_type asc
         ) as place,
         count(*) over (partition by source_hash) as link_types
     from links

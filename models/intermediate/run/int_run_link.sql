@@ -105,7 +105,8 @@ final as (
             when link_queue_limit_packets is null then ''
             else ' ' || {{ plain_text('link_queue_limit_packets') }} || ' packets'
         end
-        || case when link_queue_size_bytes is null then '' else ' ' || {{ plain_text('link_queue_size_bytes') }} || ' bytes' end as link_label
+        || case when link_queue_size_bytes is null then '' else ' ' || {{ plain_text('link_queue_size_bytes') }} || ' bytes' end
+            as link_label
     from links
 )
 

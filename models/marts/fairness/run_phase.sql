@@ -27,7 +27,8 @@ rated as (
         -- A second without a rate in force, before the programme starts, leaves the mean unknown.
         case
             when count(link_rate_bps) = count(*)
-                then cast(sum(case when side = 'incumbent' then cast(link_rate_bps as bigint) end) as double)
+                then
+                    cast(sum(case when side = 'incumbent' then cast(link_rate_bps as bigint) end) as double)
                     / nullif(count(case when side = 'incumbent' then 1 end), 0)
         end as phase_link_rate_bps
     from seconds
