@@ -18,13 +18,13 @@ study_runs as (
     select * from {{ ref('run') }}
 ),
 
+replications as (
+    select * from {{ ref('published_replication') }}
+),
+
 described_studies as (
     select distinct study_id
     from study_runs
-),
-
-replications as (
-    select * from {{ ref('published_replication') }}
 ),
 
 -- What configurations of other studies say, each finding once, whatever its groups here.
