@@ -145,7 +145,8 @@ def qlog_document(draft: str) -> dict[str, Any]:
     vantage = {"type": "client", "name": "made up"}
     if draft == "02":
         events: list[Any] = [
-            {"time": time, "name": f"{category}:{event}", "data": data} for time, category, event, data in QLOG_EVENTS
+            {"time": time, "name": f"{category}:{event}", "data": dict(data)}
+            for time, category, event, data in QLOG_EVENTS
         ]
         common: dict[str, Any] = {"time_format": "relative", "reference_time": START_S * 1000.0}
         trace = {"events": events, "vantage_point": vantage, "common_fields": common}
