@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 
 from sojourn_client import ApiError
 from sojourn_superset.pushdown import rewrite
+from sojourn_superset.security import API_URL_VARIABLE
 from sojourn_superset.service import requests_of
 
 METRICS = """
@@ -43,7 +44,7 @@ def test_a_text_without_requests_is_an_error() -> None:
         requests_of("sojourn_queries_running 0.0\n")
 
 
-def test_builds_are_a_table_of_sql_that_is_not_pushed_down() -> None:
+def test_builds_are_a_table_of_sql_that_is_not_pushed_down(monkeypatch: pytest.MonkeyPatch) -> None:
     build: dict[str, Any] = {
         "build_id": "b", "published_at": "2026-01-02T00:00:00Z", "engine": "duckdb", "inputs": [{}, {}],
         "studies": ["s"], "dbt": {"models": 7, "tests_passed": 9},
@@ -59,8 +60,8 @@ def test_builds_are_a_table_of_sql_that_is_not_pushed_down() -> None:
     counted = "SELECT COUNT(*) FROM service_build WHERE is_served = 1"
     assert rewrite(counted) == counted
     with serving(contract):
-        arguments = {"sojourn": {"base_url": contract.url}}
-        engine = create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs=arguments)
+        monkeypatch.setenv(API_URL_VARIABLE, contract.url)
+        engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
         with engine.connect() as connection:
             assert connection.execute(text(query)).fetchall() == [("b", 2, 1, 1), ("a", None, 0, 1)]
             assert connection.execute(text(counted)).scalar() == 1
