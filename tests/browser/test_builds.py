@@ -31,12 +31,20 @@ WILD = "buffering_in_the_wild"
 
 HAS_ROWS = {
     "studies": {
+        "Do the studies' figures come out again?",
         "Published findings: how many can this build recompute?",
         "What studies state, and what this build recomputes",
     },
-    "trust": {READ, "Sources that were refused, or read in part"},
+    "trust": {
+        READ,
+        "Sources that were refused, or read in part",
+        "Can these figures be trusted?",
+        "How old is what was read?",
+        "Builds: the one served, and those kept",
+        "Queries to the service, and how long they took",
+    },
 }
-"""Charts of a build without measurements: what publications state, and that a file was refused."""
+"""Charts of a build without measurements: what publications state, what was refused, what the service says of itself."""
 
 HOSTS = {"DE": 20, "BR": 20, "JP": 20, "FR": 3, "ES": 4, "NL": 5}
 """Hosts by country. Cells of fewer than ten give up their country; together these have enough to be served."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn_ingest.engine_error import EngineError
+from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 CONF_VARIABLE = "SOJOURN_SPARK_CONF"
 LOCAL_MASTER = "local[*]"
+#: Most that the driver of one machine takes, in MiB; half of a smaller machine's memory.
+LOCAL_DRIVER_MIB = 4096
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -82,8 +85,13 @@ def _defaults(paths: Paths) -> dict[str, str]:
 
 
 def _local_defaults() -> dict[str, str]:
-    """On one machine a task costs more than what is in most tables, so few are made: small ones are read by one."""
+    """On one machine a task costs more than what is in most tables, so few are made: small ones are read by one.
+
+    The driver computes everything there. Spark's own default of 1 GiB is not enough for the plans of all models.
+    """
+    driver_mib = max(1024, min(LOCAL_DRIVER_MIB, memory_bytes() // 2**21))
     return {
+        "spark.driver.memory": f"{driver_mib}m",
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 1)),
         "spark.sql.files.minPartitionNum": "1",
         "spark.sql.files.maxPartitionBytes": "32m",
