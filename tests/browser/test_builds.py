@@ -44,7 +44,7 @@ HAS_ROWS = {
         "Queries to the service, and how long they took",
     },
 }
-"""Charts of a build without measurements: what publications state, what was refused, what the service says of itself."""
+"""Charts of a build without measurements: what publications state, what was refused, and the service."""
 
 HOSTS = {"DE": 20, "BR": 20, "JP": 20, "FR": 3, "ES": 4, "NL": 5}
 """Hosts by country. Cells of fewer than ten give up their country; together these have enough to be served."""
