@@ -161,6 +161,7 @@ def link_header(link_type: int, ip: bytes) -> bytes:
         127: b"\0\0\x0a\0\x02\0\0\0\x20\0" + _IEEE_802_11 + bytes(2) + b"\xaa\xaa\x03\0\0\0" + version,
         239: b"\x02\0\0\x01\x06\0\x05\0\0\x01\0\0" + struct.pack("<HH", 4 + len(ip), 9),
         258: struct.pack("<III", 12, 1, 1) + bytes(12) + version,
+        149: struct.pack("<III", 12, 1, 1) + bytes(12) + version,
         OTHER_LINK_TYPE: b"",
     }[link_type]
 

@@ -14,11 +14,15 @@ RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
   cargo build --quiet --release --locked --target "$(rustc -vV | sed -n 's/host: //p')"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 binaries="target/$(rustc -vV | sed -n 's/host: //p')/release"
 for target in "${targets[@]}"; do
   mkdir -p "corpus/$target" "artifacts/$target" "regressions/$target"
   echo "==> fuzz $target for $seconds s"
   "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
     -artifact_prefix="artifacts/$target/" "corpus/$target" "seeds/$target" "regressions/$target" 2>&1 |
-    grep -E "^stat::|ERROR|SUMMARY|panicked|DONE|cov:.*(DONE|REDUCE.*00000 )" | tail -n 12
+    tee "$log" | grep -E "^stat::|ERROR|SUMMARY|panicked|DONE|cov:.*(DONE|REDUCE.*00000 )" | tail -n 12
+  ../../infra/fuzz/count.sh add rust "$target" "$log"
 done
+../../infra/fuzz/count.sh sum

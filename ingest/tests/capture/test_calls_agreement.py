@@ -171,6 +171,7 @@ def links() -> Iterator[tuple[str, int, Callable[[bytes], bytes]]]:
     yield "radiotap", 127, lambda ip: b"\0\0\x08\0\0\0\0\0" + WIRELESS + ip
     yield "nflog", 239, lambda ip: b"\x02\0\0\x01" + struct.pack("<HH", 4 + len(ip), 9) + ip
     yield "pktap", 258, lambda ip: struct.pack("<III", 108, 1, 1) + bytes(96) + ethernet(ip)
+    yield "pktap under user2", 149, lambda ip: struct.pack("<III", 108, 1, 1) + bytes(96) + ethernet(ip)
     yield "c_hdlc", 104, lambda ip: b"\x0f\0\x08\0" + ip
     yield "c_hdlc under ppp", 9, lambda ip: b"\x0f\0\x08\0" + ip
     yield "pbb", 1, lambda ip: ethernet(struct.pack("!I", 7) + ethernet(ip), 0x88E7)
@@ -179,6 +180,8 @@ def links() -> Iterator[tuple[str, int, Callable[[bytes], bytes]]]:
     yield "geneve", 1, lambda ip: ethernet(ip_of(geneve + ethernet(ip), 6081))
     yield "gre in udp", 1, lambda ip: ethernet(ip_of(b"\0\0\x08\0" + ip, 4754))
     vxlan = b"\x08\0\0\0\0\0\x07\0"
+    policy = b"\x88\0\0\x05\0\0\x07\0"
+    yield "vxlan with policy", 1, lambda ip: ethernet(ip_of(policy + ethernet(ip), 4789))
     yield "geneve/vxlan", 1, lambda ip: ethernet(ip_of(geneve + ethernet(ip_of(vxlan + ethernet(ip), 4789)), 6081))
 
 

@@ -120,7 +120,7 @@ impl Conversation<'_> {
             return;
         }
         let mut framing = std::mem::take(self.call.get_or_insert_default().framing.get_mut(self.way));
-        framing.segment(sequence, payload, packet.payload_bytes, |message| {
+        framing.segment(sequence, payload, packet.payload_bytes, &mut |message| {
             self.message(message);
         });
         *self.call.get_or_insert_default().framing.get_mut(self.way) = framing;

@@ -161,8 +161,9 @@ impl CaptureDecoder {
                 let later = self.flows.split_off(flow_rows.min(self.flows.len()));
                 let batch = std::mem::replace(&mut self.flows, later);
                 let flows = flow_batch::flows(&batch)?;
-                for flow in batch {
-                    self.take_rows(*flow);
+                for mut flow in batch {
+                    self.take_rows(&mut flow);
+                    self.table.give_back(flow);
                 }
                 return Ok(Some(("flow", flows)));
             }
@@ -221,11 +222,11 @@ impl CaptureDecoder {
         }
     }
 
-    fn take_rows(&mut self, flow: Flow) {
-        self.ecn.extend(ecn_batch::rows_of(&flow));
-        self.ecn_intervals.extend(ecn_batch::intervals_of(&flow));
-        self.spin.extend(spin_batch::rows_of(&flow));
-        self.spin_edges.extend(spin_batch::edges_of(&flow));
+    fn take_rows(&mut self, flow: &mut Flow) {
+        self.ecn.extend(ecn_batch::rows_of(flow));
+        self.ecn_intervals.extend(ecn_batch::intervals_of(flow));
+        self.spin.extend(spin_batch::rows_of(flow));
+        self.spin_edges.extend(spin_batch::edges_of(flow));
         for direction in [Direction::Fwd, Direction::Rev] {
             let series = flow.traffic.get(direction).intervals.as_slice();
             self.intervals.extend(series.iter().map(|interval| IntervalRow {
@@ -235,7 +236,7 @@ impl CaptureDecoder {
             }));
         }
         let mut media = MediaFound::default();
-        if let Some(streams) = flow.rtp {
+        if let Some(streams) = flow.rtp.take() {
             for (direction, streams) in [(Direction::Fwd, streams.fwd), (Direction::Rev, streams.rev)] {
                 for stream in streams.into_streams() {
                     media.add(&stream);
@@ -249,7 +250,7 @@ impl CaptureDecoder {
                 }
             }
         }
-        if let Some(call) = flow.call {
+        if let Some(call) = flow.call.take() {
             self.reports.extend(ReportRow::of(flow.id, &call));
             self.calls.extend(CallRow::new(flow.id, call, media));
         }

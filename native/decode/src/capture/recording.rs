@@ -109,8 +109,14 @@ impl RecordingReader {
 
 /// The fault of a capture of whose link types none has a decoder.
 fn unsupported(reader: &CaptureReader) -> Option<Fault> {
+    // Interfaces are of the last section, records of all.
+    let of_records = reader.link_records();
+    let numbers: Vec<_> = of_records
+        .iter()
+        .map(|(number, _)| LinkType::from_number(*number))
+        .collect();
     let mut described = Vec::new();
-    for link in reader.links() {
+    for link in numbers.into_iter().chain(reader.links()) {
         let LinkType::Other(number) = link else {
             return None;
         };
@@ -129,7 +135,7 @@ fn unsupported(reader: &CaptureReader) -> Option<Fault> {
         Fault::new(
             FaultKind::UnsupportedLinkType,
             format!(
-                "{place} is {}, which has no decoder; needed one of {}",
+                "{place} is {}, for which there is no decoder; needed one of {}",
                 described.join(" and "),
                 LinkType::names()
             ),
@@ -255,5 +261,29 @@ mod tests {
             ]
         );
         assert_eq!(recording.summary().fault.unwrap().kind, FaultKind::Truncated);
+    }
+
+    #[test]
+    fn a_capture_of_links_without_decoder_names_those_of_every_section() {
+        let mut content = Vec::new();
+        for link in [147u16, 189] {
+            let block = |kind: u32, body: &[u8]| {
+                let length = (12 + body.len() as u32).to_le_bytes();
+                [&kind.to_le_bytes()[..], &length, body, &length].concat()
+            };
+            let header = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+            content.extend(block(0x0a0d_0d0a, &header));
+            content.extend(block(1, &[&link.to_le_bytes()[..], &[0; 6]].concat()));
+            content.extend(block(3, &[&8u32.to_le_bytes()[..], &[9; 8]].concat()));
+        }
+        let mut recording = RecordingReader::open(&[CaptureInput::Memory(content)]).unwrap();
+        while let Some(reader) = recording.file.as_mut() {
+            if matches!(reader.next_packet(), Ok(None)) {
+                recording.end_file(None);
+            }
+        }
+        let fault = recording.summary().fault.unwrap();
+        assert_eq!(fault.kind, FaultKind::UnsupportedLinkType);
+        assert!(fault.message.contains("147, user0 and 189, usb_linux"), "{fault}");
     }
 }

@@ -19,7 +19,21 @@ pub(crate) struct IntervalSeries {
     taken_until_ns: Option<i64>,
 }
 
+/// Room that is kept for other intervals.
+const KEPT_INTERVALS: usize = 64;
+
 impl IntervalSeries {
+    /// An empty series in the memory of one that is of no use any more, unless that is much.
+    pub(crate) fn in_memory_of(other: &mut Self) -> Self {
+        let mut kept = std::mem::take(&mut other.kept);
+        kept.clear();
+        kept.shrink_to(KEPT_INTERVALS);
+        Self {
+            kept,
+            ..Self::default()
+        }
+    }
+
     /// Count a packet; whether it was the first of its interval.
     pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) -> bool {
         // Most packets are of the latest interval; no division tells so.

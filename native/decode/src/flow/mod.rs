@@ -6,6 +6,7 @@ pub(crate) mod interval;
 pub(crate) mod naming;
 pub(crate) mod record;
 pub(crate) mod server_search;
+pub(crate) mod spares;
 pub(crate) mod spin;
 pub(crate) mod table;
 pub(crate) mod tcp;

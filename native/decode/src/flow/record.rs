@@ -8,7 +8,6 @@ use crate::flow::spin::state::Spin;
 use crate::flow::tcp::connection::TcpConnection;
 use crate::flow::tcp::passed::Passing;
 use crate::packet::direction::{Direction, PerDirection};
-use crate::packet::protocol::PROTOCOL_TCP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
 use crate::rtp::hints::Declared;
 use crate::rtp::stream::RtpDirection;
@@ -75,6 +74,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// A flow without its connection, if it is one of TCP.
     pub(crate) fn new(id: i64, first: &Packet<'_>, time_ns: i64) -> Self {
         Self {
             id,
@@ -87,7 +87,7 @@ impl Flow {
             last_ns: time_ns,
             traffic: PerDirection::default(),
             codepoints: None,
-            tcp: (first.protocol == PROTOCOL_TCP).then(Box::default),
+            tcp: None,
             rtp: None,
             call: None,
             spin: None,

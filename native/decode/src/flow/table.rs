@@ -14,6 +14,7 @@ use crate::flow::batch::IntervalRow;
 use crate::flow::ecn::batch::EcnIntervalRow;
 use crate::flow::naming::Naming;
 use crate::flow::record::{EndReason, Flow};
+use crate::flow::spares::Spares;
 use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
@@ -116,6 +117,7 @@ pub(crate) struct FlowTable {
     due_ns: i64,
     #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
     ended: Vec<Box<Flow>>,
+    spares: Spares,
 }
 
 impl FlowTable {
@@ -139,6 +141,7 @@ impl FlowTable {
             last_place: NONE,
             due_ns: i64::MAX,
             ended: Vec::new(),
+            spares: Spares::default(),
         }
     }
 
@@ -228,7 +231,7 @@ impl FlowTable {
                 self.end(oldest, EndReason::Evicted);
             }
         }
-        let mut flow = Box::new(Flow::new(self.flows_seen, packet, time_ns));
+        let mut flow = self.spares.begin(self.flows_seen, packet, time_ns);
         if packet.protocol == PROTOCOL_UDP {
             flow.declared = self.rtp_hints.of(flow.initiator, flow.responder);
         }
@@ -361,6 +364,11 @@ impl FlowTable {
     #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
     pub(crate) fn take_ended(&mut self) -> Vec<Box<Flow>> {
         std::mem::take(&mut self.ended)
+    }
+
+    /// Take back a flow of which nothing is needed any more.
+    pub(crate) fn give_back(&mut self, flow: Box<Flow>) {
+        self.spares.give_back(flow);
     }
 
     /// When more intervals are kept than memory is set aside for, take out the oldest of every flow.

@@ -39,7 +39,7 @@ pub struct KnownLinkType {
 }
 
 /// Of the numbers of one link layer, the one that files have today is first.
-const KNOWN: [KnownLinkType; 18] = [
+const KNOWN: [KnownLinkType; 19] = [
     known(
         1,
         "ethernet",
@@ -123,10 +123,16 @@ const KNOWN: [KnownLinkType; 18] = [
         LinkType::Pktap,
         "Apple's header of process and interface, then a frame of any link type above",
     ),
+    known(
+        149,
+        "user2",
+        LinkType::Pktap,
+        "the same, as Apple's tools number it (DLT_USER2)",
+    ),
 ];
 
 /// Link types that captures are often of and that have no decoder, so that a refusal can name them.
-const WITHOUT_DECODER: [(u32, &str); 45] = [
+const WITHOUT_DECODER: [(u32, &str); 44] = [
     (3, "ax25"),
     (6, "ieee802_5"),
     (7, "arcnet_bsd"),
@@ -152,7 +158,6 @@ const WITHOUT_DECODER: [(u32, &str); 45] = [
     (144, "linux_irda"),
     (147, "user0"),
     (148, "user1"),
-    (149, "user2"),
     (150, "user3"),
     (163, "ieee802_11_avs"),
     (165, "bacnet_ms_tp"),
@@ -259,6 +264,7 @@ mod tests {
             (Other(147).number(), LinkType::from_number(147)),
             (147, Other(147))
         );
+        assert_eq!(LinkType::from_number(149), Pktap);
         assert_eq!(LinkType::describe(127), "127, ieee802_11_radiotap");
         assert_eq!(LinkType::describe(400), "400");
         assert!(

@@ -89,10 +89,11 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
     }
 }
 
-/// RFC 7348: the flag of a valid network identifier, reserved bits zero.
+/// RFC 7348: the flag of a valid network identifier, the reserved byte behind it zero. A group policy may be beside it,
+/// whose flag is the first bit (draft-smith-vxlan-group-policy).
 fn vxlan(bytes: &[u8]) -> Option<Inner> {
     let (flags, network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
-    (flags & 0xff00_0000 == 0x0800_0000 && network.trailing_zeros() >= 8).then_some(Inner::Ethernet(8))
+    (flags & 0x7f00_0000 == 0x0800_0000 && network.trailing_zeros() >= 8).then_some(Inner::Ethernet(8))
 }
 
 /// RFC 8926: version 0, no control packet, and options in words of four bytes; Ethernet or IP is inside.
@@ -214,5 +215,7 @@ mod tests {
         assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7, 0]), Some(Inner::Ethernet(8)));
         assert_eq!(vxlan(&[0, 0, 0, 0, 0, 0, 7, 0]), None);
         assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7, 1]), None);
+        // With a group policy.
+        assert_eq!(vxlan(&[0x88, 0, 0, 5, 0, 0, 7, 0]), Some(Inner::Ethernet(8)));
     }
 }

@@ -12,6 +12,8 @@ const WORD_BITS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
     New,
+    /// New, and the packet before began other numbers.
+    Restarted,
     Late,
     Duplicate,
     /// Far from the others; the next packet shows whether it is a stray or a restart.
@@ -110,7 +112,8 @@ impl SequenceTracker {
         self.expected_before_restart += self.highest - self.lowest + 1;
         self.stray = None;
         self.begin(stray);
-        self.receive(sequence)
+        self.receive(sequence);
+        Arrival::Restarted
     }
 
     pub(crate) fn expected(&self) -> i64 {
@@ -125,7 +128,7 @@ impl SequenceTracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Arrival::{Duplicate, Late, New};
+    use Arrival::{Duplicate, Late, New, Restarted, Stray};
 
     fn track(numbers: &[u16]) -> (SequenceTracker, Vec<Arrival>) {
         let mut tracker = SequenceTracker::new(numbers[0]);
@@ -159,7 +162,8 @@ mod tests {
     fn a_stray_number_is_ignored_and_a_restart_is_followed() {
         let (tracker, _) = track(&[10, 11, 40_000, 12]);
         assert_eq!((tracker.expected(), tracker.lost()), (3, 0));
-        let (tracker, _) = track(&[10, 11, 40_000, 40_001, 40_003]);
+        let (tracker, arrivals) = track(&[10, 11, 40_000, 40_001, 40_003]);
+        assert_eq!(arrivals, [New, Stray, Restarted, New]);
         assert_eq!((tracker.expected(), tracker.lost()), (6, 1));
     }
 }

@@ -97,6 +97,12 @@ struct Jitter {
 }
 
 impl Jitter {
+    /// Forget the packets so far, but not what they have given.
+    fn begin_again(&mut self) {
+        self.previous = None;
+        self.units = <[f64; CLOCK_RATES_HZ.len()]>::default();
+    }
+
     /// Add a packet; whether its timestamp begins again, whatever the clock rate is.
     fn add(&mut self, time_ns: i64, timestamp: u32) -> bool {
         let Some((previous_ns, previous_timestamp)) = self.previous.replace((time_ns, timestamp)) else {
@@ -245,10 +251,16 @@ impl RtpStream {
             }
             Arrival::Stray => return,
             Arrival::Late => self.reordered_packets += 1,
+            // Who begins other numbers begins other timestamps too, however near they are (RFC 3550, 5.1).
+            Arrival::Restarted => self.jitter.begin_again(),
             Arrival::New => {}
         }
         let begins_again = self.jitter.add(packet.time_ns, packet.timestamp);
-        self.clock.add(packet.time_ns, packet.timestamp, begins_again);
+        self.clock.add(
+            packet.time_ns,
+            packet.timestamp,
+            begins_again || arrival == Arrival::Restarted,
+        );
         self.frame(packet.timestamp);
     }
 

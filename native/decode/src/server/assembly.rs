@@ -62,10 +62,18 @@ impl Assembly {
         }
     }
 
+    /// All that is there, in order, without the gaps.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces
+            .iter()
+            .filter_map(|(start, end)| self.bytes.get(*start..*end))
+    }
+
     /// Give up the first `count` bytes of the beginning: the stream starts behind them.
     pub(crate) fn advance(&mut self, count: usize) {
         let count = count.min(self.beginning().len());
         self.bytes.drain(..count);
+        self.bytes.shrink_to_fit();
         for piece in &mut self.pieces {
             *piece = (piece.0.saturating_sub(count), piece.1.saturating_sub(count));
         }

@@ -31,6 +31,7 @@ pub(crate) struct ClientHello<'b> {
     /// Whether it has an encrypted `ClientHello` inside; unknown where the end is missing.
     pub(crate) encrypted: Option<bool>,
     pub(crate) whole: bool,
+    lists_versions: bool,
     protocols: Option<&'b [u8]>,
 }
 
@@ -61,7 +62,12 @@ impl<'b> ClientHello<'b> {
             // A whole message in which a length leads beyond its end, or that says what none can.
             Some(false) => Progress::Never,
             None if whole => Progress::Never,
-            _ => Progress::More(hello.version.is_some().then_some(hello)),
+            _ => {
+                let begun = hello.version.is_some();
+                // TLS 1.3 is offered in an extension, which may be behind the end of what is there.
+                hello.version = hello.version.filter(|_| hello.lists_versions);
+                Progress::More(begun.then_some(hello))
+            }
         }
     }
 
@@ -116,6 +122,7 @@ impl<'b> ClientHello<'b> {
                     .filter_map(version_name)
                     .max();
                 self.version = highest.or(self.version);
+                self.lists_versions = true;
             }
             kind if ENCRYPTED.contains(&kind) => self.encrypted = Some(true),
             _ => {}
@@ -234,6 +241,25 @@ pub(crate) mod tests {
                 (read.name, read.encrypted),
                 (Some(&b"public.example.com"[..]), Some(true))
             );
+        }
+    }
+
+    #[test]
+    fn the_version_of_a_message_that_is_cut_is_told_only_if_its_list_is_there() {
+        let list = extension(SUPPORTED_VERSIONS, &sized(1, &[3, 4, 3, 3]));
+        for (extensions, version) in [
+            ([list.clone(), server_name(b"www.example.com")], Some("1.3")),
+            ([server_name(b"www.example.com"), list], None),
+        ] {
+            let message = hello_with(&extensions);
+            let Progress::More(Some(read)) = ClientHello::read(&message[..message.len() - 1]) else {
+                panic!("not begun");
+            };
+            assert_eq!(read.version, version);
+            let Progress::Found(read) = ClientHello::read(&message) else {
+                panic!("not found");
+            };
+            assert_eq!(read.version, Some("1.3"));
         }
     }
 

@@ -147,3 +147,45 @@ fn the_lists_hold_every_open_flow_in_any_order_of_packets() {
         assert!(seen <= 20);
     }
 }
+
+#[test]
+fn a_flow_in_the_memory_of_another_is_as_a_new_one() {
+    let run = |table: &mut FlowTable, from_ns: i64| {
+        for (place, (forward, sequence, flags)) in [
+            (true, 1, TcpSegment::SYN),
+            (false, 1, TcpSegment::SYN | TcpSegment::ACK),
+            (true, 2, TcpSegment::ACK),
+            (true, 500, TcpSegment::ACK),
+            (true, 2, TcpSegment::ACK),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut packet = packet(forward, sequence, flags);
+            packet.ecn = 3;
+            table.packet(&packet, from_ns + place as i64, 64);
+        }
+        table.finish();
+        table.take_ended()
+    };
+    let mut fresh = table(1_000_000, 10);
+    let expected = run(&mut fresh, 1000);
+    let mut used = table(1_000_000, 10);
+    for flow in run(&mut used, 0) {
+        used.give_back(flow);
+    }
+    let mut other = packet(true, 7, 0);
+    other.protocol = 17;
+    other.transport = Transport::Udp(&[]);
+    used.packet(&other, 500, 64);
+    used.finish();
+    for flow in used.take_ended() {
+        assert!(flow.tcp.is_none());
+        used.give_back(flow);
+    }
+    let found = run(&mut used, 1000);
+    assert_eq!((expected.len(), found.len()), (1, 1));
+    let shown = |flow: &Flow| format!("{flow:?}").replace(&format!("id: {}", flow.id), "");
+    assert_eq!(shown(&found[0]), shown(&expected[0]));
+    assert!(shown(&found[0]).contains("retransmitted_packets: 1"));
+}

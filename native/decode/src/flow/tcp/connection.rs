@@ -126,6 +126,18 @@ impl TcpConnection {
             || self.directions.fwd.flags & self.directions.rev.flags & TcpSegment::FIN != 0
     }
 
+    /// Begin with another connection in the same memory.
+    pub(crate) fn renew(&mut self) {
+        let PerDirection { fwd, rev } = &mut self.directions;
+        *self = Self {
+            directions: PerDirection {
+                fwd: TcpDirection::in_memory_of(fwd),
+                rev: TcpDirection::in_memory_of(rev),
+            },
+            ..Self::default()
+        };
+    }
+
     /// Give up what is needed only while segments come.
     pub(crate) fn close(&mut self) {
         self.directions.fwd.restart();

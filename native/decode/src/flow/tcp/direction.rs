@@ -13,6 +13,8 @@ const OUTSTANDING_SEGMENTS: usize = 16_384;
 const PENDING_TIMESTAMPS: usize = 4096;
 /// A capture that begins in mid-flow may see segments from below its first; as far down as a window reaches.
 const BELOW_FIRST_SEGMENT_BYTES: u32 = 1 << 20;
+/// Room that an empty queue keeps: a short connection needs no more, and asking for it again costs more than its packets.
+const KEPT_ROOM: usize = 16;
 /// Of a connection with more holes, the oldest are forgotten; a segment that fills one counts as retransmitted.
 const HOLES: usize = 64;
 
@@ -72,7 +74,23 @@ pub(crate) struct TcpDirection {
     passed: Passed,
 }
 
+fn empty<T>(queue: &mut VecDeque<T>) {
+    queue.clear();
+    queue.shrink_to(KEPT_ROOM);
+}
+
 impl TcpDirection {
+    /// A direction that has sent nothing, in the memory of one that is of no use any more.
+    pub(crate) fn in_memory_of(other: &mut Self) -> Self {
+        other.restart();
+        Self {
+            outstanding: std::mem::take(&mut other.outstanding),
+            holes: std::mem::take(&mut other.holes),
+            timestamps: std::mem::take(&mut other.timestamps),
+            ..Self::default()
+        }
+    }
+
     /// Whether a segment is a copy that the capture holds of one that passed; if so it is counted, if not remembered.
     pub(crate) fn is_copy(&mut self, segment: &TcpSegment, passing: &Passing) -> bool {
         // Only what lies below the highest sequence number, or takes no number, can have passed.
@@ -112,9 +130,9 @@ impl TcpDirection {
         self.next_sequence = None;
         self.acknowledged = None;
         self.newest_acknowledged_ns = None;
-        self.outstanding = VecDeque::new();
-        self.holes = Vec::new();
-        self.timestamps = VecDeque::new();
+        empty(&mut self.outstanding);
+        self.holes.clear();
+        empty(&mut self.timestamps);
         self.numbering_before = None;
     }
 

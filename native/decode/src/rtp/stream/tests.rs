@@ -130,3 +130,21 @@ fn timestamps_that_begin_again_add_no_spike() {
         );
     }
 }
+
+#[test]
+fn numbers_that_begin_again_bring_no_jitter_however_near_the_timestamps_are() {
+    let mut direction = RtpDirection::default();
+    for n in 0..200u16 {
+        // The second half is two seconds behind in its timestamps: no restart by these alone.
+        let (sequence, timestamp) = if n < 100 {
+            (n, u32::from(n) * 160)
+        } else {
+            (40_000 + n, u32::from(n - 100) * 160)
+        };
+        direction.packet(&packet(sequence, timestamp, i64::from(n) * 20_000_000));
+    }
+    let streams = direction.into_streams();
+    assert_eq!((streams[0].packets, streams[0].sequence.lost()), (200, 0));
+    let (end, mean, largest) = streams[0].jitter_ms().unwrap();
+    assert!(end < 1e-6 && mean < 1e-6 && largest < 1e-6, "{largest} ms");
+}
