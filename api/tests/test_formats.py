@@ -186,10 +186,10 @@ def test_many_rows_are_written_as_few_are(rows: int) -> None:
     same_names = table.select(["whole", "flag"]).rename_columns(["a", "A"])
     for written in (table, chunked, same_names):
         # A number may have another form, such as 1e16 or 10000000000000000.0, but never another value or type.
-        assert repr(json.loads(b"[%b]" % joined_rows(written, b","))) == repr(
+        assert repr(json.loads(b"[%b]" % b"".join(joined_rows(written, b",")))) == repr(
             [json.loads(row) for row in json_rows(written)]
         )
-    assert joined_rows(table, b"\n").count(b"\n") == rows - 1
+    assert b"".join(joined_rows(table, b"\n")).count(b"\n") == rows - 1
 
 
 def test_a_body_is_that_of_the_whole_document() -> None:

@@ -19,13 +19,14 @@ from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import ServedBuild
 
-HARM = "/v1/datasets/run_harm/rows?group=aqm,role&aggregate=median:harm_ratio"
+HARM = "/v1/datasets/run_harm/rows?select=run_id,role,harm_ratio&order=-harm_ratio&limit=3"
 REQUESTS = [
     "/v1/studies",
     "/v1/builds",
     "/v1/datasets",
     "/v1/datasets/run_harm",
     HARM,
+    "/v1/datasets/run_harm/rows?group=aqm,role&aggregate=median:harm_ratio",
     "/v1/datasets/run_harm/rows?limit=7",
     "/v1/distributions/queuing_delay?group=aqm",
 ]

@@ -84,6 +84,7 @@ def test_networks_are_counted_by_month(publish: Any, serve: Any, build: Any) -> 
         ("month", 1, "one month")
     }
     assert {row["is_upper_bound"] for row in rows} == {True}
+    assert all("no jitter" in row["aim_null_reason"] for row in rows)
 
 
 REFUSED = [
@@ -102,6 +103,19 @@ def test_requests_that_are_refused(client: TestClient, query: str, parameter: st
     response = client.get(f"{URL}?{query}")
     assert response.status_code == 422
     assert response.json()["parameter"] == parameter
+
+
+def test_points_of_aim_are_refused_with_the_reason(client: TestClient) -> None:
+    rows = get(client, f"{URL}?role=app&percentiles=50")
+    assert rows
+    assert all("configuration_aim" in row["aim_null_reason"] for row in rows)
+
+
+@pytest.mark.parametrize(("score", "dataset"), [("aim", "configuration_aim"), ("iqb", "configuration_iqb")])
+def test_asking_for_a_score_as_a_metric_says_where_it_is(client: TestClient, score: str, dataset: str) -> None:
+    response = client.get(f"/v1/outcomes/{score}")
+    assert response.status_code == 404
+    assert dataset in response.json()["detail"]
 
 
 def test_metric_without_scores_is_not_found(client: TestClient) -> None:

@@ -136,3 +136,11 @@ def test_help_teaches() -> None:
     assert shown.returncode == 0
     for phrase in ("curl", "/docs", "SOJOURN_API_KEYS", "--port", "--snapshots"):
         assert phrase in shown.stdout
+
+
+def test_the_folder_of_the_other_commands_is_taken(tmp_path: Path) -> None:
+    done = run("--port", "0", "--var", str(tmp_path))
+    assert done.returncode == 1
+    assert str(tmp_path / "snapshots") in done.stderr
+    done = run("--port", "0", "--var", str(tmp_path), "--snapshots", str(tmp_path))
+    assert (done.returncode, "give one of them" in done.stderr) == (1, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request
@@ -20,9 +21,10 @@ from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.routers import catalogue, comparisons, distributions, outcomes, rows, service
 from sojourn_api.safety import documentation_page
+from sojourn_api.safety.answer_memory import AnswerMemory
 from sojourn_api.safety.authentication import KeyMiddleware
-from sojourn_api.settings import Settings
-from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore
+from sojourn_api.settings import Settings, answer_bytes_that_fit
+from sojourn_api.snapshot import Snapshot, SnapshotError, SnapshotStore, duckdbs_bound
 
 DESCRIPTION = """\
 Study aggregates of queuing delay, flow-rate fairness, harm and quality of experience.
@@ -53,8 +55,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     measured = Metrics(runner)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
+        limits = getattr(app.state, "connection_limits", None)
+        # By the state of the lifespan they reach the server's connections.
+        yield {} if limits is None else {"connection_limits": limits}
         store.close()
 
     app = DocumentedApp(
@@ -79,6 +83,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.runner = runner
     app.state.metrics = measured
     app.state.comparisons = ResultCache()
+    answer_bytes = chosen.api_answer_bytes or answer_bytes_that_fit(duckdbs_bound())
+    app.state.answers = AnswerMemory(answer_bytes, chosen.api_query_seconds)
     # Threads of its own, so that a service busy with long queries still answers that it is alive.
     app.state.health_threads = CapacityLimiter(2)
     problems.install(app)

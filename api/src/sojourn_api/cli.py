@@ -82,6 +82,13 @@ def serve(
             help="Folder of the published builds.", show_default="SOJOURN_SNAPSHOTS, or SOJOURN_VAR/snapshots"
         ),
     ] = None,
+    var: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of everything generated, as of the other commands: its snapshots are served.",
+            show_default="SOJOURN_VAR, or var",
+        ),
+    ] = None,
     workers: Annotated[
         int,
         typer.Option(min=1, help="Processes that answer; each holds the build and its own kept responses in memory."),
@@ -105,9 +112,12 @@ def serve(
     except ModuleNotFoundError as error:
         raise _fail(f"{error.name} is not installed; install sojourn with its extra serve: sojourn[serve]") from None
     from sojourn_api.safety.admission import is_loopback
+    from sojourn_api.safety.connections import TimedProtocol
     from sojourn_api.snapshot import SnapshotError
 
-    settings = _settings(snapshots)
+    if var is not None and snapshots is not None:
+        raise _fail("--var and --snapshots both name the builds; give one of them")
+    settings = _settings(snapshots if var is None else var / "snapshots")
     _check_certificate(tls_certificate, tls_key)
     open_beyond = not is_loopback(host) and not settings.api_keys
     if open_beyond and not open_to_all:
@@ -130,6 +140,7 @@ def serve(
     config = uvicorn.Config(
         app,
         factory=workers > 1,
+        http=TimedProtocol,
         workers=workers,
         log_config=None,
         access_log=access_log,
@@ -170,25 +181,19 @@ def _checked_build(settings: Settings) -> str:
     return opened.pointer.build_id
 
 
-def _memory_of_a_worker(workers: int) -> str:
-    import duckdb
-
-    from sojourn_api.settings import memory_that_fits
-
-    with duckdb.connect() as connection:
-        found = connection.execute("select current_setting('memory_limit')").fetchone()
-    return memory_that_fits(found[0] if found else "0 bytes", workers)
-
-
 def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings, host: str) -> None:
     """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
     from uvicorn.supervisors import Multiprocess
 
+    from sojourn_api.settings import answer_bytes_that_fit, memory_that_fits
+    from sojourn_api.snapshot import duckdbs_bound
     from sojourn_api.worker import HOST_VARIABLE
 
     os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
     if settings.api_memory is None:
-        os.environ["SOJOURN_API_MEMORY"] = _memory_of_a_worker(config.workers)
+        os.environ["SOJOURN_API_MEMORY"] = memory_that_fits(duckdbs_bound(), config.workers)
+    if settings.api_answer_bytes is None:
+        os.environ["SOJOURN_API_ANSWER_BYTES"] = str(answer_bytes_that_fit(duckdbs_bound(), config.workers))
     os.environ[HOST_VARIABLE] = host
     with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,12 @@ MEDIA_TYPES = {
 }
 
 
+#: A number of a result in text, with a sign and all its digits; other values are about as long.
+_NUMBER_BYTES = 20
+_TABLE_VALUE_BYTES = 16
+_PYTHON_VALUE_BYTES = 100
+
+
 @dataclass(frozen=True)
 class OutputColumn:
     """A column of a result."""
@@ -35,6 +41,65 @@ class OutputColumn:
     def as_json(self) -> dict[str, str | None]:
         """Return the column as responses describe it."""
         return {"name": self.name, "type": self.type, "unit": self.unit}
+
+
+#: Types whose Python values are those of Arrow, one for one.
+_PLAIN = {
+    "BIGINT": pa.int64(),
+    "BOOLEAN": pa.bool_(),
+    "DOUBLE": pa.float64(),
+    "INTEGER": pa.int32(),
+    "UBIGINT": pa.uint64(),
+    "VARCHAR": pa.string(),
+}
+
+
+def are_plain(types: Iterable[str]) -> bool:
+    """Return whether columns of these DuckDB types may be fetched row by row, as `FewRows`."""
+    return all(type_ in _PLAIN for type_ in types)
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """A small result, row by row: for JSON that is quicker than a table.
+
+    Parameters
+    ----------
+    columns : tuple of (name, type)
+        The columns with their DuckDB types, for which `are_plain` holds.
+    rows : list of tuple
+        A value for each column.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    rows: list[tuple[Any, ...]]
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows, under the name that a table has for it."""
+        return len(self.rows)
+
+    def table(self) -> pa.Table:
+        """Return the rows as a table."""
+        columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        arrays = [pa.array(values, _PLAIN[type_]) for values, (_, type_) in zip(columns, self.columns, strict=True)]
+        return pa.table(arrays, names=[name for name, _ in self.columns])
+
+    def json_rows(self) -> list[bytes]:
+        """Return each row as a JSON object, as `json_rows.json_rows` does of a table."""
+        names = [name for name, _ in self.columns]
+        return [json_bytes(dict(zip(names, row, strict=True))) for row in self.rows]
+
+
+def as_table(rows: pa.Table | FewRows) -> pa.Table:
+    """Return a result as a table."""
+    return rows.table() if isinstance(rows, FewRows) else rows
+
+
+def _joined(rows: pa.Table | FewRows, separator: bytes) -> list[bytes | memoryview]:
+    if not isinstance(rows, FewRows):
+        return joined_rows(rows, separator)
+    return [separator.join(rows.json_rows())] if rows.rows else []
 
 
 def _quality(parameters: list[str]) -> float:
@@ -104,9 +169,32 @@ def _with_metadata(table: pa.Table, columns: tuple[OutputColumn, ...], envelope:
     return table.cast(pa.schema(fields, metadata=metadata))
 
 
+def expected_bytes(name: str, rows: int, columns: Sequence[OutputColumn]) -> int:
+    """Return about what it takes to write a result of which only the number of rows is known, its table included."""
+    return rows * sum(_TABLE_VALUE_BYTES + 2 * _written_bytes(name, column.name) for column in columns)
+
+
+def needed_bytes(name: str, rows: pa.Table | FewRows) -> int:
+    """Return about what it takes to write rows: themselves, the text in pieces, and the whole text."""
+    if isinstance(rows, FewRows):
+        return rows.num_rows * sum(_PYTHON_VALUE_BYTES + 2 * _written_bytes(name, column) for column, _ in rows.columns)
+    texts = sum(int(column.nbytes) for column in rows.columns if not _is_number(column.type))
+    values = sum(_written_bytes(name, field.name) for field in rows.schema)
+    return int(rows.nbytes) + 2 * (int(rows.num_rows) * values + texts)
+
+
+def _written_bytes(name: str, column: str) -> int:
+    # JSON repeats the names, with quotes, a colon and a comma.
+    return _NUMBER_BYTES + (len(column.encode()) + 4 if name in ("json", "ndjson") else 1)
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(type_) or pa.types.is_integer(type_))
+
+
 def encode(
     name: str,
-    table: pa.Table,
+    rows: pa.Table | FewRows,
     columns: tuple[OutputColumn, ...],
     envelope: Mapping[str, Any],
     next_cursor: str | None,
@@ -117,7 +205,7 @@ def encode(
     ----------
     name : str
         A key of `MEDIA_TYPES`.
-    table : pyarrow.Table
+    rows : pyarrow.Table or FewRows
     columns : tuple of OutputColumn
         One for each column of the table.
     envelope : mapping
@@ -127,11 +215,12 @@ def encode(
     """
     if name == "json":
         head = json_bytes({**envelope, "columns": [column.as_json() for column in columns]})
-        tail = json_bytes({"row_count": table.num_rows, "next_cursor": next_cursor})
-        return b'%b,"rows":[%b],%b' % (head[:-1], joined_rows(table, b","), tail[1:])
+        tail = json_bytes({"row_count": rows.num_rows, "next_cursor": next_cursor})
+        return b"".join([head[:-1], b',"rows":[', *_joined(rows, b","), b"],", tail[1:]])
     if name == "ndjson":
-        rows = joined_rows(table, b"\n")
-        return rows + b"\n" if rows else rows
+        lines = _joined(rows, b"\n")
+        return b"".join([*lines, b"\n"] if lines else lines)
+    table = as_table(rows)
     buffer = io.BytesIO()
     if name == "csv":
         pyarrow.csv.write_csv(_for_csv(table), buffer)

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 
 # From here on DuckDB's writer is faster: its start costs about as much as this many rows.
 _MANY_ROWS = 2000
+_ROWS_AT_A_TIME = 50_000
 
 
 def json_bytes(value: Any) -> bytes:
@@ -21,8 +22,10 @@ def json_bytes(value: Any) -> bytes:
     return to_json(value, inf_nan_mode="null", bytes_mode="base64")
 
 
-def joined_rows(table: pa.Table, separator: bytes) -> bytes:
-    """Return the rows of a table as JSON objects with a separator between them.
+def joined_rows(table: pa.Table, separator: bytes) -> list[bytes | memoryview]:
+    """Return the rows of a table as JSON objects with a separator between them, in pieces for one join.
+
+    A piece is of some rows, so that what a row takes while it is written does not add up.
 
     Parameters
     ----------
@@ -31,7 +34,19 @@ def joined_rows(table: pa.Table, separator: bytes) -> bytes:
         A comma or a line feed.
     """
     if table.num_rows < _MANY_ROWS or not _duckdb_writes(table):
-        return separator.join(json_rows(table))
+        pieces: list[bytes | memoryview] = []
+        for start in range(0, table.num_rows, _ROWS_AT_A_TIME):
+            pieces += (separator.join(json_rows(table.slice(start, _ROWS_AT_A_TIME))), separator)
+        return pieces[:-1]
+    texts: list[bytes | memoryview] = []
+    for start in range(0, table.num_rows, _ROWS_AT_A_TIME):
+        texts += _written(table.slice(start, _ROWS_AT_A_TIME), separator)
+    texts[-1] = texts[-1][: -len(separator)]
+    return texts
+
+
+def _written(table: pa.Table, separator: bytes) -> list[memoryview]:
+    """Return rows as DuckDB writes them, each with a separator behind it."""
     written = [_for_duckdb(column) for column in table.columns]
     cursor = _writer().cursor()
     try:
@@ -40,8 +55,8 @@ def joined_rows(table: pa.Table, separator: bytes) -> bytes:
         rows = cursor.sql(sql).to_arrow_table().column("row")
     finally:
         cursor.close()
-    # The texts of an Arrow array lie one behind the other, so nothing is left to be joined.
-    return b"".join(_texts(chunk) for chunk in rows.chunks)[: -len(separator)]
+    # The texts of an Arrow array lie one behind the other.
+    return [_texts(chunk) for chunk in rows.chunks if len(chunk)]
 
 
 @cache

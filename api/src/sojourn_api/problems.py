@@ -39,6 +39,7 @@ KINDS: dict[str, Kind] = {
     "target-too-long": Kind(414, "The address is too long"),
     "body-not-allowed": Kind(413, "The request has a body"),
     "unknown-host": Kind(421, "The request is meant for another host"),
+    "slow-request": Kind(408, "The request took too long to come"),
     "cursor-expired": Kind(410, "The cursor belongs to a build that is no longer served"),
     "unknown-parameter": Kind(422, "A query parameter is not known"),
     "invalid-parameter": Kind(422, "A query parameter has a value that is not allowed"),

@@ -12,17 +12,19 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from sojourn_api.compression import accepted_coding
 from sojourn_api.conditional import etag, has_already
-from sojourn_api.formats import MEDIA_TYPES, OutputColumn, encode
+from sojourn_api.formats import MEDIA_TYPES, FewRows, OutputColumn, encode, needed_bytes
 from sojourn_api.json_rows import json_bytes
+from sojourn_api.safety.answer_memory import AnswerMemory, HeldResponse
 from sojourn_api.safety.authentication import reading_key
 
 
 @dataclass(frozen=True)
 class Result:
-    """A table to answer with, and where its next page starts."""
+    """Rows to answer with, and where the next page of them starts."""
 
-    table: pa.Table
+    rows: pa.Table | FewRows
     columns: tuple[OutputColumn, ...]
     envelope: dict[str, Any]
     next_cursor: str | None = None
@@ -56,20 +58,52 @@ def document(request: Request, build_id: str, body: Callable[[], Any], *parts: s
     return Response(json_bytes(body()), headers=headers, media_type=MEDIA_TYPES["json"])
 
 
-def result(request: Request, build_id: str, format_name: str, fetch: Callable[[], Result]) -> Response:
-    """Return a result in a format, or 304 without running its query."""
+def result(
+    request: Request, build_id: str, format_name: str, fetch: Callable[[], Result], expected_bytes: int = 0
+) -> Response:
+    """Return a result in a format, or 304 without running its query.
+
+    Parameters
+    ----------
+    request : Request
+    build_id : str
+    format_name : str
+        A key of `MEDIA_TYPES`.
+    fetch : callable
+        Runs the query.
+    expected_bytes : int
+        About what the result and its text take, if that is known before it is fetched.
+
+    Raises
+    ------
+    ProblemError
+        503 if there is no memory for it.
+    """
     tag = _etag(request, build_id, format_name)
     headers = _shared_headers(request, build_id, tag)
     if _has_already(request, tag):
         return Response(status_code=304, headers=headers)
-    fetched = fetch()
+    answers: AnswerMemory = request.app.state.answers
+    held = answers.hold(expected_bytes)
+    try:
+        fetched = fetch()
+        held.change_to(needed_bytes(format_name, fetched.rows))
+        _add_next(request, fetched, headers)
+        content = encode(format_name, fetched.rows, fetched.columns, fetched.envelope, fetched.next_cursor)
+        # A second time while it is compressed.
+        held.change_to(len(content) * (1 if accepted_coding(request.headers) == "identity" else 2))
+        return HeldResponse(content, held, headers, MEDIA_TYPES[format_name])
+    except BaseException:
+        held.release()
+        raise
+
+
+def _add_next(request: Request, fetched: Result, headers: dict[str, str]) -> None:
     if fetched.next_cursor:
         items = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
         following = urlencode([*items, ("cursor", fetched.next_cursor)])
         headers["X-Sojourn-Next-Cursor"] = fetched.next_cursor
         headers["Link"] = f'<?{following}>; rel="next"'
-    content = encode(format_name, fetched.table, fetched.columns, fetched.envelope, fetched.next_cursor)
-    return Response(content, headers=headers, media_type=MEDIA_TYPES[format_name])
 
 
 class ResultColumn(BaseModel):

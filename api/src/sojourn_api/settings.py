@@ -14,14 +14,25 @@ DEFAULT_PAGE_ROWS = 1000
 MOST_MEMORY_BYTES = 2_000_000_000
 #: DuckDB's own bound is four fifths of the memory of the machine or of its control group; this makes it half.
 SHARE_OF_DUCKDBS_BOUND = 0.625
+#: Answers have half of what DuckDB has: a quarter of the memory.
+SHARE_OF_ANSWERS = SHARE_OF_DUCKDBS_BOUND / 2
 UNITS = {"bytes": 1, "byte": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
 
 
 def memory_that_fits(duckdbs_bound: str, workers: int = 1) -> str:
     """Return what DuckDB may take in each worker, from the bound that it sets itself, such as ``819.1 MiB``."""
-    number, _, unit = duckdbs_bound.partition(" ")
-    share = float(number) * UNITS[unit] * SHARE_OF_DUCKDBS_BOUND / workers
+    share = _bytes_of(duckdbs_bound) * SHARE_OF_DUCKDBS_BOUND / workers
     return f"{min(MOST_MEMORY_BYTES, int(share)) // 10**6}MB"
+
+
+def answer_bytes_that_fit(duckdbs_bound: str, workers: int = 1) -> int:
+    """Return what answers may take in each worker, beside DuckDB, from the bound that DuckDB sets itself."""
+    return min(MOST_MEMORY_BYTES, int(_bytes_of(duckdbs_bound) * SHARE_OF_ANSWERS / workers))
+
+
+def _bytes_of(text: str) -> float:
+    number, _, unit = text.partition(" ")
+    return float(number) * UNITS[unit]
 
 
 class Settings(BaseSettings):
@@ -54,6 +65,17 @@ class Settings(BaseSettings):
     api_client_requests: int = Field(
         default=64, ge=1, description="Requests of one client address that are answered at one time; others get 429."
     )
+    api_connections: int = Field(
+        default=4096, ge=1, description="Connections that each worker holds; others get 503 and are closed."
+    )
+    api_request_seconds: float = Field(
+        default=10.0, gt=0, description="Seconds in which a request has to be whole; then its connection is closed."
+    )
+    api_stalled_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds in which a client has to take a piece of its answer; then its connection is closed.",
+    )
     api_threads: int = Field(
         default=1,
         ge=1,
@@ -71,6 +93,13 @@ class Settings(BaseSettings):
         default=256 * 1024**2,
         ge=0,
         description="Memory, beside SOJOURN_API_MEMORY, that histograms may be held in; others are read each time.",
+    )
+    api_answer_bytes: int | None = Field(
+        default=None,
+        ge=1,
+        description="Memory, beside SOJOURN_API_MEMORY, that answers may take in each worker until they are sent; "
+        "unless set, 2 GB, or a quarter of the machine's or the control group's where that is less, shared "
+        "among workers.",
     )
     api_kept_bytes: int = Field(
         default=64 * 1024**2,

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import duckdb
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
+from sojourn_api.queries.held_columns import HeldColumns
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import BUILD, read_build
@@ -87,6 +89,7 @@ class Snapshot:
         connection: duckdb.DuckDBPyConnection,
         cells: Mapping[str, Cells],
         threads: int,
+        in_memory: Collection[str] = (),
     ) -> None:
         self.build_id = build_id
         self.catalogue = catalogue
@@ -94,6 +97,7 @@ class Snapshot:
         self.cells = cells
         self.threads = threads
         self._connection = connection
+        self.held = HeldColumns(connection, in_memory)
 
     @classmethod
     def open(cls, folder: Path, settings: Settings) -> Snapshot:
@@ -121,8 +125,8 @@ class Snapshot:
             },
         )
         try:
-            connection.execute("set memory_limit = ?", [settings.api_memory or _memory_that_fits(connection)])
-            _attach(connection, folder, catalogue, settings.api_load_bytes)
+            connection.execute("set memory_limit = ?", [settings.api_memory or memory_that_fits(duckdbs_bound())])
+            in_memory = _attach(connection, folder, catalogue, settings.api_load_bytes)
             cells = load_cells(
                 connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
             )
@@ -136,7 +140,7 @@ class Snapshot:
         except SnapshotError:
             connection.close()
             raise
-        return cls(folder.name, catalogue, build, connection, cells, settings.api_threads)
+        return cls(folder.name, catalogue, build, connection, cells, settings.api_threads, in_memory)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own to the database, for one query in one thread."""
@@ -147,22 +151,29 @@ class Snapshot:
         self._connection.close()
 
 
-def _memory_that_fits(connection: duckdb.DuckDBPyConnection) -> str:
-    found = connection.execute("select current_setting('memory_limit')").fetchone()
-    return memory_that_fits(found[0] if found else "0 bytes")
+@cache
+def duckdbs_bound() -> str:
+    """Return the memory that DuckDB would take by itself, such as ``819.1 MiB``: it knows of control groups."""
+    with duckdb.connect() as connection:
+        found = connection.execute("select current_setting('memory_limit')").fetchone()
+    return str(found[0]) if found else "0 bytes"
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
-    views = False
+def _attach(
+    connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int
+) -> frozenset[str]:
+    """Make a table or a view of each dataset, and return the names of those that are tables in memory."""
+    in_memory: set[str] = set()
     for dataset in catalogue.datasets:
         paths = mart_paths(folder, dataset.name)
         kind = "table" if sum(path.stat().st_size for path in paths) <= load_bytes else "view"
-        views = views or kind == "view"
+        if kind == "table":
+            in_memory.add(dataset.name)
         listing = ", ".join(_literal(_glob_escaped(path)) for path in paths)
         source = f"select * from read_parquet([{listing}])"
         connection.execute(f"create {kind} {dataset.sql} as {source}")
         _check_columns(connection, dataset)
-    if views:
+    if len(in_memory) < len(catalogue.datasets):
         # Both spellings, because DuckDB checks the pattern that it is given and then the file that it opens.
         allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{_glob_escaped(folder)}/")}))
         connection.execute(f"set allowed_directories = [{allowed}]")
@@ -172,6 +183,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Cata
     # The first result of a process loads DuckDB's Arrow output, and pyarrow's way to NumPy imports pandas: a second
     # that no request should have to wait for.
     connection.sql("select 1 as one").to_arrow_table().column("one").to_numpy()
+    return frozenset(in_memory)
 
 
 def _check_columns(connection: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:

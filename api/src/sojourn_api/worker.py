@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from sojourn_api.app import create_app
 from sojourn_api.arrow_alone import keep_pandas_out
 from sojourn_api.safety.admission import AdmissionMiddleware, is_loopback
+from sojourn_api.safety.connections import ConnectionLimits, PiecesMiddleware, connections_that_fit
 from sojourn_api.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def guarded_app(settings: Settings, host: str) -> FastAPI:
     # Outside everything else, so that what is refused costs nothing more.
     names = None if is_loopback(host) else (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
     app.add_middleware(AdmissionMiddleware, client_requests=settings.api_client_requests, names=names)
+    app.add_middleware(PiecesMiddleware)
+    app.state.connection_limits = ConnectionLimits(
+        settings.api_request_seconds, settings.api_stalled_seconds, connections_that_fit(settings.api_connections)
+    )
     # The first comparison needs these, which take a second to load; the first answers do not wait for them.
     warming = threading.Timer(WARM_AFTER_S, _load_statistics)
     warming.daemon = True

@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from sojourn_api.catalogue import Catalogue, identifier
-from sojourn_api.formats import OutputColumn
+from sojourn_api.formats import OutputColumn, as_table
 from sojourn_api.problems import ProblemError
 from sojourn_api.publication.errors import PublicationError
 from sojourn_api.publication.marts import literal
@@ -133,7 +133,7 @@ class Rows:
             raise PublicationError(f"{permalink}: {error.detail}{more}") from error
         if page.next_values is not None and "limit" not in known:
             raise PublicationError(f"{permalink} has more than {MOST_ROWS} rows; group by fewer columns, or add limit=")
-        return Answer(columns, tuple(_plain(page.table)))
+        return Answer(columns, tuple(_plain(as_table(page.rows))))
 
 
 def _plain(table: pa.Table) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -31,6 +31,14 @@ NETWORK = "asn"
 """Column of numbers of networks: one that is withheld or not known is not above 0."""
 
 Row = dict[str, Any]
+
+#: Why a group has no points of AIM, by what the histograms are of.
+_NO_AIM: Final = {
+    "runs": "the delay of packets alone has no points: run_aim and configuration_aim have jitter, loss and rate too",
+    "connections": "connections tell no jitter, loss or download rate, which AIM adds up",
+    "captures": "the delay of packets alone has no points: AIM adds up jitter, loss and download rate too",
+}
+_AIM_OF: Final = {"queuing_delay": "runs", "capture_queuing_delay": "captures"}
 
 
 def _is_unknown(network: object) -> bool:
@@ -84,6 +92,7 @@ def outcome_output(request: OutcomeRequest) -> tuple[OutputColumn, ...]:
         OutputColumn(f"{quantity}_lower_ms", "DOUBLE", "ms"),
         OutputColumn(f"{quantity}_upper_ms", "DOUBLE", "ms"),
         *scores,
+        OutputColumn("aim_null_reason", "VARCHAR", None),
         OutputColumn("level_ratio", "DOUBLE", "ratio"),
         OutputColumn("interval_null_reason", "VARCHAR", None),
         OutputColumn("group_rank", "BIGINT", None),
@@ -177,6 +186,7 @@ def _row(request: OutcomeRequest, key: Row, percentile: int, found: ReplicatedMe
         f"{quantity}_lower_ms": found.lower,
         f"{quantity}_upper_ms": found.upper,
         **(_of_rtt(found, key.get("rtt_statistic")) if quantity == "rtt" else _grade(found)),
+        "aim_null_reason": _NO_AIM[_AIM_OF.get(request.cells.metric.name, "connections")],
         "level_ratio": None if found.lower is None else LEVEL,
         "interval_null_reason": found.null_reason,
     }

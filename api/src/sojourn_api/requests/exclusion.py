@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sojourn_api.catalogue import Column
-from sojourn_api.requests.filters import Condition, Filters
+from sojourn_api.requests.filters import IS_NULL, Condition, Filters
 
 LEAVE_OUT, INCLUDE = "leave_out", "include"
 _COLUMN = "exclusion_reason"
@@ -20,5 +20,5 @@ def excluded_runs(
     by_reason = _COLUMN in filters.columns or _COLUMN in group
     treatment = chosen or (INCLUDE if by_reason else default)
     if treatment == LEAVE_OUT:
-        filters = filters.and_also(Condition(f"{columns[_COLUMN].sql} is null"))
+        filters = filters.and_also(Condition(columns[_COLUMN], IS_NULL))
     return filters, treatment

@@ -28,12 +28,26 @@ _REAL = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
 _BOOLEANS = {"true": True, "false": False}
 
 
+IN, IS_NULL, IS_NOT_NULL = "in", "is null", "is not null"
+
+
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a where clause, and its parameters."""
+    """A condition that a column must meet: an operator of SQL, and the values that it compares with.
 
-    sql: str
-    parameters: tuple[Any, ...] = ()
+    A comparison has one value, `IN` any number, and the tests for null none.
+    """
+
+    column: Column
+    operator: str
+    values: tuple[Any, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The condition in a where clause, with a marker for each of its values."""
+        markers = ", ".join([placeholder(self.column.type)] * len(self.values))
+        compared = f" ({markers})" if self.operator == IN else f" {markers}" if markers else ""
+        return f"{self.column.sql} {self.operator}{compared}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class Filters:
     @property
     def parameters(self) -> list[Any]:
         """The parameters of the where clause, in its order."""
-        return [value for condition in self.conditions for value in condition.parameters]
+        return [value for condition in self.conditions for value in condition.values]
 
 
 def placeholder(column_type: str) -> str:
@@ -139,14 +153,13 @@ def _condition(name: str, value: str, column: Column, operator: str) -> Conditio
     if operator == "null":
         if value not in _BOOLEANS:
             raise invalid_parameter(name, f"{quoted(value)} is not true or false")
-        return Condition(f"{column.sql} is {'' if _BOOLEANS[value] else 'not '}null")
+        return Condition(column, IS_NULL if _BOOLEANS[value] else IS_NOT_NULL)
     if operator == "in":
-        values = tuple(parse_value(name, part, column) for part in value.split(","))
-        return Condition(f"{column.sql} in ({', '.join([placeholder(column.type)] * len(values))})", values)
+        return Condition(column, IN, tuple(parse_value(name, part, column) for part in value.split(",")))
     if operator in COMPARISONS and column.kind == "boolean":
         raise invalid_parameter(name, f"{column.name} is BOOLEAN and has no order")
     comparison = COMPARISONS.get(operator, "<>")
-    return Condition(f"{column.sql} {comparison} {placeholder(column.type)}", (parse_value(name, value, column),))
+    return Condition(column, comparison, (parse_value(name, value, column),))
 
 
 def parse_filters(items: Items, columns: Mapping[str, Column], reserved: Sequence[str]) -> Filters:
@@ -182,8 +195,5 @@ def parse_filters(items: Items, columns: Mapping[str, Column], reserved: Sequenc
             any_of.setdefault(column.name, []).append(parse_value(name, value, column))
         else:
             conditions.append(_condition(name, value, column, operator))
-    for column_name, values in any_of.items():
-        column = columns[column_name]
-        markers = ", ".join([placeholder(column.type)] * len(values))
-        conditions.append(Condition(f"{column.sql} in ({markers})", tuple(values)))
+    conditions += [Condition(columns[name], IN, tuple(values)) for name, values in any_of.items()]
     return Filters(tuple(conditions), frozenset(used))

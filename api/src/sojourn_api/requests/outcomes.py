@@ -29,7 +29,26 @@ REPLICATES: Final = {
     "capture_queuing_delay": (("day", ("start_date",)),),
 }
 
-OutcomeMetric = Annotated[str, MetricName(tuple(REPLICATES))]
+#: Scores that need more than one distribution, by the name under which people ask for them.
+SCORES: Final = (
+    (
+        "aim",
+        "AIM adds up points of delay, jitter, loss and download rate, which connections do not tell. "
+        "Runs do: ask the datasets run_aim and configuration_aim",
+    ),
+    (
+        "iqb",
+        "IQB needs throughput and loss, which connections do not tell: rtt with rtt_statistic=minimum has its bounds. "
+        "Of runs, ask the datasets run_iqb and configuration_iqb; of networks, iqb_score",
+    ),
+    (
+        "qoo",
+        "QoO needs loss, which connections do not tell: rtt with rtt_statistic=maximum has the part of latency. "
+        "Of runs, ask the datasets run_outcome and configuration_outcome",
+    ),
+)
+
+OutcomeMetric = Annotated[str, MetricName(tuple(REPLICATES), hints=SCORES)]
 
 
 class OutcomeParameters(DataParameters):

@@ -81,13 +81,15 @@ class OneOf:
 
 @dataclass(frozen=True)
 class MetricName(OneOf):
-    """Marks the metric of an address: an unknown one is not found."""
+    """Marks the metric of an address: an unknown one is not found, with a hint where one is known to be asked for."""
+
+    hints: tuple[tuple[str, str], ...] = ()
 
     def _checked(self, value: str | None, info: core_schema.ValidationInfo) -> str | None:
         if value is not None and value not in self.allowed:
-            raise ProblemError(
-                "unknown-metric", f"{quoted(value)} is not a metric", metric=value[:200], known=sorted(self.allowed)
-            )
+            hint = dict(self.hints).get(value)
+            detail = f"{quoted(value)} is not a metric" + (f": {hint}" if hint else "")
+            raise ProblemError("unknown-metric", detail, metric=value[:200], known=sorted(self.allowed))
         return value
 
 

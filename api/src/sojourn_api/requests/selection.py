@@ -13,7 +13,7 @@ from sojourn_api.catalogue import Column
 from sojourn_api.formats import MEDIA_TYPES, negotiate
 from sojourn_api.problems import ProblemError
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
-from sojourn_api.requests.filters import Condition, Filters, parse_filters, placeholder
+from sojourn_api.requests.filters import IN, Condition, Filters, parse_filters
 from sojourn_api.requests.query_string import Asked, Items, OneOf
 from sojourn_api.safety.keys import Key
 
@@ -73,9 +73,7 @@ def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Fil
         return filters
     if STUDY not in columns:
         raise ProblemError("forbidden", "this key reads some studies, and rows of this dataset are of none")
-    column = columns[STUDY]
-    markers = ", ".join([placeholder(column.type)] * len(key.studies))
-    return filters.and_also(Condition(f"{column.sql} in ({markers})", key.studies))
+    return filters.and_also(Condition(columns[STUDY], IN, key.studies))
 
 
 def select(

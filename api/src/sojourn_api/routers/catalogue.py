@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 
 from sojourn_api.catalogue import Dataset
+from sojourn_api.formats import as_table
 from sojourn_api.json_rows import rows_of
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
@@ -75,7 +76,7 @@ def studies(request: Request) -> Response:
         def body() -> dict[str, Any]:
             asked = all_rows(dataset, reading_key(request))
             page = fetch_page(runner, snapshot, rows_relation(asked), asked.limit, None)
-            return {"build_id": snapshot.build_id, "studies": rows_of(page.table)}
+            return {"build_id": snapshot.build_id, "studies": rows_of(as_table(page.rows))}
 
         return document(request, snapshot.build_id, body)
 

@@ -49,6 +49,8 @@ _ANSWER = {
             "queuing_delay_lower_ms": 19.8,
             "queuing_delay_upper_ms": 22.4,
             "bufferbloat_grade": "A",
+            "aim_null_reason": "the delay of packets alone has no points: run_aim and configuration_aim have jitter, "
+            "loss and rate too",
             "level_ratio": 0.95,
             "interval_null_reason": None,
             "group_rank": 2,

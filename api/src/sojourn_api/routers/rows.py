@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
+from sojourn_api.formats import expected_bytes
 from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
@@ -104,6 +105,8 @@ def rows(request: Request, name: str, parameters: Annotated[RowsParameters, Quer
                 "dataset": asked.dataset.name,
                 "excluded": asked.selection.excluded,
             }
-            return Result(page.table, relation.columns, envelope, following or None)
+            return Result(page.rows, relation.columns, envelope, following or None)
 
-        return result(request, snapshot.build_id, asked.selection.format, fetch)
+        format_name = asked.selection.format
+        expected = expected_bytes(format_name, min(asked.limit, asked.dataset.rows), relation.columns)
+        return result(request, snapshot.build_id, format_name, fetch, expected)

@@ -1,0 +1,126 @@
+"""Memory of the answers that are being written and sent, bounded: many large ones at a time do not end the service.
+
+DuckDB bounds its own memory, and nothing bounds what is made of its results: a page of 100,000 rows is a table of Arrow
+and two texts of 70 MB, of which one is kept until the client has read it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from sojourn_api.problems import ProblemError
+
+#: Of the forty threads that answer requests, so many may wait here; the others answer small requests meanwhile.
+MOST_WAITING = 16
+
+
+class AnswerMemory:
+    """What all answers may take together.
+
+    Parameters
+    ----------
+    limit_bytes : int
+    seconds : float
+        How long a request waits for others to end.
+    """
+
+    def __init__(self, limit_bytes: int, seconds: float) -> None:
+        self.limit_bytes = limit_bytes
+        self._seconds = seconds
+        self._changed = threading.Condition()
+        self._held_bytes = 0
+        self._waiting = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """What answers under way take now."""
+        return self._held_bytes
+
+    def hold(self, expected_bytes: int) -> Held:
+        """Return a share for one answer, of which only an estimate is known.
+
+        An estimate above the limit waits for all of it: the answer may turn out to be smaller.
+
+        Raises
+        ------
+        ProblemError
+            503 if others took it for too long.
+        """
+        held = Held(self)
+        held.change_to(min(expected_bytes, self.limit_bytes))
+        return held
+
+    def change(self, from_bytes: int, to_bytes: int) -> None:
+        """Give one answer another share; see `Held.change_to`."""
+        if to_bytes > self.limit_bytes:
+            raise ProblemError(
+                "query-memory",
+                f"The answer needs about {to_bytes / 1e6:,.0f} MB, and answers have {self.limit_bytes / 1e6:,.0f} MB. "
+                "Filter more, select fewer columns or ask for a smaller page.",
+            )
+        more = to_bytes - from_bytes
+        with self._changed:
+            if more > 0 and self._held_bytes + more > self.limit_bytes:
+                self._wait_for(more)
+            self._held_bytes += more
+            if more < 0:
+                self._changed.notify_all()
+
+    def _wait_for(self, more: int) -> None:
+        # Each that waits takes one of the threads in which requests are answered.
+        if self._waiting >= MOST_WAITING:
+            raise _busy(f"{self._waiting} other requests wait until large answers are sent.")
+        deadline = time.monotonic() + self._seconds
+        self._waiting += 1
+        try:
+            while self._held_bytes + more > self.limit_bytes:
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise _busy(f"Large answers were being sent for {self._seconds:g} s.")
+        finally:
+            self._waiting -= 1
+
+
+def _busy(what: str) -> ProblemError:
+    return ProblemError("busy", f"{what} Ask again, or for a smaller page.", headers={"Retry-After": "5"})
+
+
+class Held:
+    """The share of one answer, from before its query until it is sent."""
+
+    def __init__(self, memory: AnswerMemory) -> None:
+        self._memory = memory
+        self._bytes = 0
+
+    def change_to(self, size_bytes: int) -> None:
+        """Take more or give back.
+
+        Raises
+        ------
+        ProblemError
+            503 if an answer can never be as large, or if others took the memory for too long.
+        """
+        self._memory.change(self._bytes, size_bytes)
+        self._bytes = size_bytes
+
+    def release(self) -> None:
+        """Give everything back; a second time does nothing."""
+        self.change_to(0)
+
+
+class HeldResponse(Response):
+    """A response whose memory is given back when it was sent, or when its client is gone."""
+
+    def __init__(self, content: bytes, held: Held, headers: dict[str, str], media_type: str) -> None:
+        super().__init__(content, headers=headers, media_type=media_type)
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._held.release()

@@ -1,0 +1,154 @@
+"""Clients that send or read slowly, break off, or are a thousand: others are served, and the slow are let go."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from api.tests.conftest import Build
+from api.tests.service.real_server import Server, read_until_closed, serving
+
+pytestmark = pytest.mark.integration
+
+REQUEST_SECONDS = 2.0
+STALLED_SECONDS = 2.0
+ROWS = 60_000
+LARGE = f"/v1/datasets/wide/rows?limit={ROWS}"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, write: Callable[..., Path], build: Build) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("service")
+    both = Build(dict(build.tables), dict(build.keys))
+    random = np.random.default_rng(1)
+    columns: dict[str, Any] = {"id": np.arange(ROWS)}
+    columns |= {f"value_{number}_ms": random.random(ROWS) for number in range(10)}
+    both.tables["wide"], both.keys["wide"] = pa.table(columns), ["id"]
+    settings = {
+        "SOJOURN_API_REQUEST_SECONDS": str(REQUEST_SECONDS),
+        "SOJOURN_API_STALLED_SECONDS": str(STALLED_SECONDS),
+        "SOJOURN_API_CONNECTIONS": "1500",
+    }
+    with serving(write(folder / "snapshots", both, "b1"), folder / "log", **settings) as made:
+        yield made
+
+
+@pytest.fixture
+def connections() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+def test_a_byte_a_second_is_let_go_after_the_stated_time(server: Server, connections: contextlib.ExitStack) -> None:
+    slow = [connections.enter_context(server.connect()) for _ in range(100)]
+    silent = [connections.enter_context(server.connect()) for _ in range(100)]
+    started = time.monotonic()
+    request = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 100
+    for place in range(6):
+        for connection in slow:
+            with contextlib.suppress(OSError):
+                connection.send(request[place : place + 1])
+        assert server.is_serving() == "b1"
+        time.sleep(max(0.0, started + 0.5 * (place + 1) - time.monotonic()))
+    for connection in (*slow, *silent):
+        connection.settimeout(30)
+        told = read_until_closed(connection)
+        head, _, body = told.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408 ")
+        assert json.loads(body)["type"] == "urn:sojourn:problem:slow-request"
+    assert time.monotonic() - started >= REQUEST_SECONDS
+
+
+def test_a_second_request_and_a_body_have_the_same_time(server: Server, connections: contextlib.ExitStack) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+    # A byte again and again, which would keep a connection that only idleness ends.
+    for begun, more in ((head + b"X-Long: ", b"a"), (head + b"Content-Length: 9000\r\n\r\n", b"a"), (b"\r\n", b"\r\n")):
+        connection = connections.enter_context(server.connect())
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(begun)
+        started = time.monotonic()
+        while time.monotonic() - started < 30:
+            with contextlib.suppress(OSError):
+                connection.send(more)
+            if select.select([connection], [], [], 0.2)[0] and not _received(connection):
+                break
+        assert REQUEST_SECONDS * 0.9 <= time.monotonic() - started < 30
+
+
+def _received(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(65536)
+    except ConnectionResetError:
+        return b""
+
+
+def test_a_client_that_does_not_read_is_let_go_and_its_answer_too(
+    server: Server, connections: contextlib.ExitStack
+) -> None:
+    before = server.settled_files()
+    for number in range(8):
+        connection = connections.enter_context(server.connect())
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(f"GET {LARGE}&id__ge={number} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    server.wait_for(lambda: server.status_of_process()["files"] >= before + 8)
+    assert server.is_serving() == "b1"
+    server.wait_for(lambda: server.log.read_text().count("took too little of its answer") == 8)
+    server.wait_for(lambda: server.status_of_process()["files"] <= before)
+
+
+def test_connections_that_break_in_the_middle_of_an_answer_leave_nothing(
+    server: Server, connections: contextlib.ExitStack
+) -> None:
+    before = server.settled_files()
+    for number in range(30):
+        connection = connections.enter_context(server.connect())
+        connection.sendall(f"GET {LARGE}&id__ge={number % 3} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        if number % 2:
+            connection.recv(1000)
+        # With a reset, as of a client that crashed.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    status, _, body = server.get(LARGE, timeout=120)
+    assert (status, json.loads(body)["row_count"]) == (200, ROWS)
+    server.wait_for(lambda: server.status_of_process()["files"] <= before)
+
+
+def test_a_thousand_connections_at_a_time_are_answered(server: Server, connections: contextlib.ExitStack) -> None:
+    request = b"GET /v1/datasets/run_harm/rows?limit=5 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    opened = [connections.enter_context(server.connect()) for _ in range(1000)]
+    for connection in opened:
+        connection.sendall(request)
+    statuses = [int(read_until_closed(connection)[9:12]) for connection in opened]
+    # One address has so many requests under way; the others are told to come again.
+    assert set(statuses) <= {200, 429}
+    assert statuses.count(200) >= 64
+    assert server.is_serving() == "b1"
+
+
+def test_one_connection_too_many_is_refused_in_words(
+    tmp_path: Path, write: Callable[..., Path], build: Build, connections: contextlib.ExitStack
+) -> None:
+    folder = write(tmp_path / "snapshots", build, "b1")
+    with serving(folder, tmp_path / "log", SOJOURN_API_CONNECTIONS="10") as server:
+        kept = [connections.enter_context(server.connect()) for _ in range(10)]
+        for connection in kept:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        status, headers, body = server.get("/healthz")
+        assert (status, headers["retry-after"]) == (503, "5")
+        assert json.loads(body)["type"] == "urn:sojourn:problem:busy"
+        for connection in kept:
+            connection.close()
+        time.sleep(0.5)
+        assert server.is_serving() == "b1"
