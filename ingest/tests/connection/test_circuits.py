@@ -13,7 +13,7 @@ from tool_results import START_S
 
 from sojourn_ingest import _native
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
-from sojourn_ingest.enrichment import CircuitTable, Enrichment, PrefixList
+from sojourn_ingest.enrichment import CircuitTable, Enrichment, PrefixList, circuit_table
 from sojourn_ingest.enrichment.circuit_table import CircuitLookup
 from sojourn_ingest.formats.interface import Context, InputError, Reading
 
@@ -142,6 +142,17 @@ def test_a_table_cut_anywhere_is_refused_or_read(shaped: Path) -> None:
             shaped.write_bytes(cut)
             reasons.add(reason_of(shaped))
     assert reasons == {"read", "corrupt_record", "unrecognised_format"}
+
+
+def test_a_table_of_many_circuits_is_read_and_one_that_is_too_large_is_refused(
+    shaped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = SHAPED_DEVICES.splitlines()[:3]
+    lines += [f"c{n},x,{n},x,AP_A,,10.{n >> 16}.{n >> 8 & 255}.{n & 255},,1,1,100,20,," for n in range(30_000)]
+    shaped.write_text("\n".join([*lines, ""]))
+    assert len(CircuitTable.load(shaped).circuits) == 30_001
+    monkeypatch.setattr(circuit_table, "LARGEST_BYTES", shaped.stat().st_size - 1)
+    assert reason_of(shaped) == "too_large"
 
 
 def test_a_circuit_table_among_the_data_is_refused_with_what_to_do(shaped: Path) -> None:

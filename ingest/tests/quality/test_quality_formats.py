@@ -90,6 +90,26 @@ def test_curl_and_navigation_timing_by_line(tmp_path: Path) -> None:
     assert outcome["records_read"] == 2
 
 
+def test_navigation_entries_as_pages_print_them(tmp_path: Path) -> None:
+    """An array with the one entry, the older object that counts from 1970, and numbers that are no load times."""
+    lines = [
+        '[{"name":"https://someone.example/","entryType":"navigation","startTime":0,"loadEventEnd":812.5}]',
+        '{"navigationStart":1700000000000,"loadEventStart":1700000000790,"loadEventEnd":1700000000800}',
+        '{"connectStart":1700000000000,"loadEventEnd":1700000000800}',
+        '{"startTime":0,"loadEventEnd":"soon"}',
+        '[{"loadEventEnd":1},{"loadEventEnd":2}]',
+    ]
+    scores, outcome = ingested(tmp_path, "\n".join(lines).encode())
+    assert values(scores) == [
+        ("page_load_time_ms", "load/0", None, 812.5), ("page_load_time_ms", "load/1", None, 800.0)
+    ]  # fmt: skip
+    assert json.loads(outcome["refused_by_reason"]) == {
+        "load: longer than a day: not a load time": 1,
+        "load: no load time": 1,
+        "load: the line is not one object": 1,
+    }
+
+
 def test_numbers_of_curl_by_line(tmp_path: Path) -> None:
     scores, outcome = ingested(tmp_path, b"1.250000\n-0.5\n0,812500\n0.000000\nnone\n2.", "page_loads.txt")
     assert values(scores) == [

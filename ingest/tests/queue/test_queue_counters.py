@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_counters import read_counters
+from sojourn_ingest.formats.queue.tc_poll_stream import Begin, Discipline, End, poll_events
 from sojourn_ingest.formats.queue.tc_polls import TcPolls, counter_row, queue_counter_batch
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.series.flent.document import FlentDocument
@@ -327,6 +330,29 @@ def test_what_is_not_a_list_of_objects_is_no_poll(damage: str, tmp_path: Path) -
     path.write_text(poll(10, CODEL) + f'{{"ts_ns": 20, {damage}}}\n' + poll(30, CODEL))
     rows, reading = read(path)
     assert ([row["poll_start_ns"] for row in rows], reading.refused) == ([10, 30], {"malformed_poll": 1})
+
+
+def test_time_grows_with_a_poll_and_not_with_its_square() -> None:
+    poll = b'{"ts_ns":1,' + b'"a":[],' * 150_000 + b'"qdiscs":[]}\n'
+    before_s = time.process_time()
+    assert [type(event) for event in poll_events(io.BytesIO(poll))] == [Begin, End]
+    # A twentieth of a second; half a minute when all before each list was looked at.
+    assert time.process_time() - before_s < 5
+
+
+def test_a_name_that_ends_like_that_of_the_list_is_another_one() -> None:
+    line = json.dumps({'of "qdiscs': [{"kind": "other"}], "ts_ns": 1, "qdiscs": [CODEL]}).encode() + b"\n"
+    events = list(poll_events(io.BytesIO(line)))
+    assert [event.values for event in events if isinstance(event, Discipline)] == [CODEL]
+    assert isinstance(events[-1], End)
+
+
+def test_half_a_character_in_a_name_spoils_its_poll_alone(tmp_path: Path) -> None:
+    path = tmp_path / "qdisc_stats.jsonl"
+    path.write_text(poll(1, CODEL) + poll(2, CODEL | {"kind": "\ud800"}) + poll(3, CODEL))
+    rows, reading = read(path)
+    assert [row["poll_start_ns"] for row in rows] == [1, 3]
+    assert reading.refused["malformed_poll"] == 1
 
 
 def test_brackets_and_quotes_within_names_are_no_structure(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from results import KEY, REGISTRY, read, source_of
-from tool_results import FORMS, SPEED_TESTS, flent_document, pping_samples
+from tool_results import FORMS, SPEED_TESTS, crusader, flent_document, iperf3, pping_samples
 
 from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
@@ -19,7 +19,8 @@ from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.interface import Context, InputError, Reading
 from sojourn_ingest.formats.series.series_rows import SeriesRows
 
-DOCUMENTS: dict[str, Callable[[], str]] = {
+DOCUMENTS: dict[str, Callable[[], str | bytes]] = {
+    "crusader": lambda: crusader(2),
     "flent": lambda: json.dumps(flent_document()),
     "iperf3": FORMS["iperf3"][1],
     "irtt": FORMS["irtt"][1],
@@ -57,8 +58,36 @@ def fping(samples: int) -> str:
     )
 
 
+def pping_lines(samples: int) -> str:
+    """Return samples of one flow, as ePPing writes them line by line."""
+    return "".join(json.dumps(one) + "\n" for one in json.loads(pping_array(samples)))
+
+
+def iperf2(samples: int) -> str:
+    """Return intervals of one transfer, as iperf 2.2 writes them with -e."""
+    columns = "srcaddress,srcport,dstaddr,dstport,transferid,istart,iend,bytes,speed,tcpretry,tcprtt"
+    lines = [
+        f"+0000:20231114221320.000,9.9.9.9,1,9.9.9.8,5001,1,{n}.0,{n + 1}.0,125000,1000000,0,20000"
+        for n in range(samples)
+    ]
+    return "\n".join([f"time,{columns}", *lines, ""])
+
+
+def iperf3_stream(samples: int) -> str:
+    """Return intervals of one stream, as iperf3 writes them with --json-stream."""
+    content = iperf3()
+    (stream,) = content["intervals"][0]["streams"]
+    events = [{"event": "start", "data": content["start"]}]
+    events += [
+        {"event": "interval", "data": {"streams": [stream | {"start": n, "end": n + 1.0}], "sum": {}}}
+        for n in range(samples)
+    ]
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
 STREAMS: dict[str, Callable[[int], str]] = {
-    "pping-array": pping_array, "pping-machine": pping_machine, "ping": ping, "fping": fping,
+    "pping-array": pping_array, "pping-lines": pping_lines, "pping-machine": pping_machine, "ping": ping,
+    "fping": fping, "iperf2": iperf2, "iperf3-stream": iperf3_stream,
 }  # fmt: skip
 
 
@@ -67,7 +96,8 @@ def test_a_document_that_is_too_large_is_refused_with_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     path = tmp_path / "result"
-    path.write_text(DOCUMENTS[form]())
+    content = DOCUMENTS[form]()
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     read(path)
     monkeypatch.setattr(json_document, "MAX_BYTES", path.stat().st_size - 1)
     with pytest.raises(InputError, match="larger than") as caught:

@@ -8,6 +8,7 @@ Each entry names its source, which was written without this project:
 - networkQuality: networkQuality(8) of macOS, outputs of macOS 12, 14 and 27 that programmes which read them test with
   (dl_throughput in bit/s, times in ms, responsiveness in round trips per minute).
 - Cloudflare's engine: the README of @cloudflare/speedtest 1.5 (bit/s, ms, loss as a ratio between 0 and 1).
+- cloudflare-speed-cli: the fields of ``RunResult`` in its ``src/model.rs`` (mbps, ms, loss as a ratio).
 - speedtest-cli: its README and ``SpeedtestResults`` (bit/s, ms). LibreSpeed's client: ``helper.go`` (Mbit/s, ms).
 
 The documents here are our own; names of fields and units are theirs.
@@ -70,6 +71,17 @@ LIBRESPEED = [
      "ping": 45.5, "jitter": 3.5, "upload": 34.5, "download": 95.5, "share": ""},
 ]  # fmt: skip
 
+CLOUDFLARE_CLIENT: dict[str, Any] = {
+    "version": "0.6.1", "timestamp_utc": "2026-01-02T03:04:05Z", "base_url": "https://a.example.org", "meas_id": "1",
+    **{
+        name: {"sent": 20, "received": 19, "loss": 0.05, "min_ms": ms, "mean_ms": ms + 1.5, "median_ms": ms + 1,
+               "p25_ms": ms + 0.5, "p75_ms": ms + 2, "max_ms": ms + 9, "jitter_ms": 0.5}
+        for name, ms in (("idle_latency", 10.0), ("loaded_latency_download", 40.0), ("loaded_latency_upload", 60.0))
+    },
+    "download": {"bytes": 125_000_000, "duration_ms": 10_000, "mbps": 100.5, "median_mbps": 99.0},
+    "upload": {"bytes": 12_500_000, "duration_ms": 10_000, "mbps": 10.25, "median_mbps": 9.0},
+    "ip": "8.8.8.8", "asn": "AS64500",
+}  # fmt: skip
 #: Document; of each field that states a measurement: its unit as the source has it, and the metric that it is.
 STATED: dict[str, tuple[Any, dict[str, tuple[str, str]]]] = {
     "Ookla": (
@@ -120,6 +132,22 @@ STATED: dict[str, tuple[Any, dict[str, tuple[str, str]]]] = {
             **dict.fromkeys(("latency", "downLoadedLatency", "upLoadedLatency"), ("ms", "rtt_ms")),
             **dict.fromkeys(("jitter", "downLoadedJitter", "upLoadedJitter"), ("ms", "jitter_ms")),
             "packetLoss": ("ratio", "other"),
+        },
+    ),
+    "Cloudflare's client": (
+        CLOUDFLARE_CLIENT,
+        {
+            "download.mbps": ("Mbit/s", "rate_bps"), "upload.mbps": ("Mbit/s", "rate_bps"),
+            "download.bytes": ("byte", "sent_bytes"), "upload.bytes": ("byte", "sent_bytes"),
+            **{
+                f"{state}.{name}": (unit, metric)
+                for state in ("idle_latency", "loaded_latency_download", "loaded_latency_upload")
+                for name, unit, metric in (
+                    ("min_ms", "ms", "http_latency_ms"), ("mean_ms", "ms", "http_latency_ms"),
+                    ("median_ms", "ms", "http_latency_ms"), ("max_ms", "ms", "http_latency_ms"),
+                    ("jitter_ms", "ms", "jitter_ms"), ("loss", "ratio", "other"),
+                )
+            },
         },
     ),
     "speedtest-cli": (

@@ -183,6 +183,18 @@ def test_axes_of_the_studies_are_read_and_an_old_manifest_has_none_of_them(tmp_p
         read(path)
 
 
+@pytest.mark.parametrize(("said", "block"), [("monday", "monday"), (3, "3")])
+def test_a_block_is_a_name_or_a_number(tmp_path: Path, said: str | int, block: str) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(minimal(block=said)))
+    assert read(path)["run_block"] == [{"study_id": "s", "run_id": "r1", "block": block}]
+    path.write_text(json.dumps(minimal(block="")))
+    with pytest.raises(InputError, match="block"):
+        read(path)
+    path.write_text(json.dumps(minimal()))
+    assert "run_block" not in read(path)
+
+
 def test_two_applications_compete_as_app_and_rival(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     flows = [

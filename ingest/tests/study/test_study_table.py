@@ -74,6 +74,16 @@ def test_units_codes_patterns_and_derived_queue_size(runs: StudyTable, tmp_path:
     assert second["queue_size_bdp"] is None
 
 
+@pytest.mark.parametrize("left_out", ["queue_size_bytes", "bandwidth_bps"])
+def test_a_queue_without_what_its_size_in_bdp_follows_from_has_none(tmp_path: Path, left_out: str) -> None:
+    description = tmp_path / "study.yaml"
+    description.write_text("".join(line for line in DESCRIPTION.splitlines(True) if f"{left_out}:" not in line))
+    path = tmp_path / "runs.csv"
+    path.write_text("id,kind,mbit,delay,queue,when\nr1,alone,1,0.05,fifo 12500,2026-01-01\n")
+    rows, reading = read(tables_of([KnownStudy.load(description)])[0], path)
+    assert (len(rows), rows[0]["queue_size_bdp"], reading.refused) == (1, None, {})
+
+
 def test_rows_that_do_not_fit_are_refused_by_reason_and_the_rest_is_kept(runs: StudyTable, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text(

@@ -94,8 +94,27 @@ def test_a_clip_with_times_of_its_own_needs_the_capture_before(clip: Path, tmp_p
     subprocess.run(["ffmpeg", "-v", "error", "-i", str(clip), "-c", "copy", str(file)], check=True)
     after = capture(tmp_path / "after.pcap", stream)
     assert score_frames(file, after, tmp_path, after).ssim_mean == 1
-    # Its times begin at 0 and those of the stream later, so frames are compared with others, or with none.
-    assert score_frames(file, after, tmp_path).ssim_mean < 0.999
+    # Its times begin at 0 and those of the stream later: other frames would be compared.
+    with pytest.raises(VideoError, match=r"from 0.000 s to 2.960 s, those that arrived from 1.400 s .* with --before"):
+        score_frames(file, after, tmp_path)
+
+
+def test_packets_lost_at_the_ends_count_with_the_capture_before(clip: Path, tmp_path: Path) -> None:
+    stream = clip.read_bytes()
+    packets = -(-len(stream) // PACKET_BYTES)
+    lost = {*range(packets // 3), *range(packets - 5, packets)}
+    before = capture(tmp_path / "before.pcap", stream)
+    after = capture(tmp_path / "after.pcap", stream, lost)
+    found = score_frames(clip, after, tmp_path, before)
+    assert (found.sent_packets, found.missing_packets) == (packets, len(lost))
+    assert 0 < found.compared_frames < FRAMES
+    without = score_frames(clip, after, tmp_path)
+    assert (without.sent_packets, without.missing_packets) == (packets - len(lost), 0)
+    done = CliRunner().invoke(
+        application(), ["qoe", "video", str(clip), "--after", str(after), "--out", str(tmp_path)]
+    )  # fmt: skip
+    assert f"{FRAMES - found.compared_frames} frames before the first that arrived have no score" in done.output
+    assert "--before counts them" in done.output
 
 
 def test_the_stream_is_put_together_in_order_and_copies_count_once(clip: Path, tmp_path: Path) -> None:
@@ -125,7 +144,11 @@ def test_bad_input_ends_in_one_line_and_writes_nothing(clip: Path, tmp_path: Pat
         (tmp_path / "text.pcap", clip, "tshark cannot read it"),
         (tmp_path / "missing.pcap", clip, "is not a file; give a capture"),
         (capture(tmp_path / "a.pcap", stream), tmp_path / "text.pcap", "failed"),
-        (capture(tmp_path / "none.pcap", b"\x00" * PACKET_BYTES * 5), clip, "failed|no frame"),
+        (
+            capture(tmp_path / "none.pcap", b"\x00" * PACKET_BYTES * 5),
+            clip,
+            "no frame of its 5 packets of SSRC 7 can be read",
+        ),
     ):
         with pytest.raises(VideoError, match=message) as raised:
             score_frames(sent, after, out)

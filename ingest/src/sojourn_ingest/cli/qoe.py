@@ -46,8 +46,15 @@ def video(
     from sojourn_ingest.video.frame_scores import score_frames
 
     found = score_frames(sent, after, out, before, ssrc)
+    unscored = found.sent_frames - found.compared_frames
     typer.echo(
         f"{found.compared_frames} of {found.sent_frames} frames scored, mean SSIM {found.ssim_mean:.4f}; "
-        f"{found.stream.missing_packets} of {found.stream.packets + found.stream.missing_packets} packets missing "
-        f"(SSRC {found.stream.ssrc})"
+        f"{found.missing_packets} of {found.sent_packets} packets missing (SSRC {found.stream.ssrc})"
     )
+    if unscored > 0:
+        typer.echo(f"{unscored} frames before the first that arrived have no score and are not in the mean", err=True)
+    if before is None:
+        typer.echo(
+            "packets lost before the first or after the last that arrived are not counted; --before counts them",
+            err=True,
+        )

@@ -33,6 +33,8 @@ REQUIRED = ("Circuit ID", "Parent Node", "IPv4", "IPv6", "Download Max Mbps", "U
 BITS_PER_MEGABIT = 1_000_000
 #: No line is faster than this; a larger number is not a rate.
 LARGEST_MEGABITS = 10_000_000
+#: More than a million circuits. A capture that was given by mistake is not read whole.
+LARGEST_BYTES = 256 * 2**20
 #: Longer chains of nodes than this are a circle.
 DEEPEST_NODE = 64
 
@@ -160,9 +162,16 @@ def looks_like_circuits(head: bytes) -> bool:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as handle:
+            content = handle.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise InputError("unreadable", f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > LARGEST_BYTES:
+        message = (
+            f"{path}: larger than {LARGEST_BYTES // 2**20} MiB, which no list of circuits is; give ShapedDevices.csv"
+        )
+        raise InputError("too_large", message)
+    return content
 
 
 def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:

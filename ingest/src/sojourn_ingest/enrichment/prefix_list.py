@@ -78,6 +78,9 @@ def _csv_rows(path: Path) -> Rows:
             f"{path}: a prefix list has the columns prefix and asn or country (or both), this one has "
             f"{', '.join(named)}",
         )
+    for name in ("prefix", "asn", "country"):
+        if named.count(name) > 1:
+            raise InputError("corrupt_record", f"{path}: the column {name} occurs twice; keep one of them")
 
     def column(name: str) -> list[Any]:
         return table.column(name).to_pylist() if name in named else [None] * table.num_rows

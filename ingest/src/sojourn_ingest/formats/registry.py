@@ -49,6 +49,7 @@ from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
 from sojourn_ingest.formats.series.qlog.log_file import Qlog
 from sojourn_ingest.formats.series.speed_test import SpeedTest
+from sojourn_ingest.formats.series.texts_for_people import what_people_wrote
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile
 from sojourn_ingest.formats.study.study_table import KnownStudy, bundled_studies, header_hint, tables_of
@@ -156,6 +157,9 @@ class Registry:
         if source.plain_name.lower().endswith(CAPTURE_SUFFIXES):
             kind = "text" if printable else f"bytes {source.head[:4].hex(' ')}"
             return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
+        written = what_people_wrote(source.head)
+        if written is not None:
+            return written
         if not printable:
             return f"no reader knows a content that begins with bytes {source.head[:8].hex(' ')}"
         if looks_like_circuits(source.head):

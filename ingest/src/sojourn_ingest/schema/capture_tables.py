@@ -238,7 +238,8 @@ FLOW = Table(
         Column(
             "tls_version_offered",
             STRING,
-            "highest version that the ClientHello offers: 1.3, 1.2, 1.1, 1.0 or ssl-3.0",
+            "highest version that the ClientHello offers: 1.3, 1.2, 1.1, 1.0 or ssl-3.0; null also where the "
+            "part of the message that lists versions is missing",
             source="RFC 8446",
         ),
         Column(

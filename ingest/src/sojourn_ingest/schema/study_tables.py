@@ -269,6 +269,23 @@ RUN_FLOW = Table(
     ),
 )
 
+RUN_BLOCK = Table(
+    "run_block",
+    "manifest reader",
+    "the block that one run was made in",
+    ("study_id", "run_id"),
+    (
+        *PROVENANCE,
+        Column("study_id", STRING, "study", nullable=False),
+        Column("run_id", STRING, "run", nullable=False),
+        Column(
+            "block",
+            STRING,
+            "set of runs that were made together and share what drifts between sets, such as a day",
+            nullable=False,
+        ),
+    ),
+)
 RUN_RIVAL = Table(
     "run_rival",
     "manifest reader, study tables",
@@ -456,6 +473,7 @@ TABLES = (
     RUN_EXCLUSION,
     RUN_SHAPER,
     RUN_FLOW,
+    RUN_BLOCK,
     RUN_RIVAL,
     RUN_LINK,
     RUN_PHASE,

@@ -8,6 +8,7 @@ import traceback
 import pyarrow as pa
 
 from sojourn_ingest.formats.content.file_parts import PartOfFile
+from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.lake import DataFile, FactWriter, Lake
 from sojourn_ingest.session.draft import Draft
@@ -46,8 +47,9 @@ def decode(
     forgotten = context.pseudonymiser.forgotten.host_keys
     with FactWriter(lake.storage, draft.content_hash, draft.version, forgotten) as writer:
         try:
-            for name, batch in chosen.read(source, context, reading):
-                _write(writer, name, batch)
+            with whole_characters():
+                for name, batch in chosen.read(source, context, reading):
+                    _write(writer, name, batch)
         except (InputError, MemoryError):
             raise
         except _LakeFault as fault:

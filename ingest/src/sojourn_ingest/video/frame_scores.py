@@ -20,6 +20,8 @@ SSIM_FILE: Final = "ssim.log"
 PSNR_FILE: Final = "psnr.log"
 SSIM: Final = re.compile(r" All:(\S+)")
 LONGEST_S: Final = 3600
+TIME_TOLERANCE_S: Final = 0.001
+"""By how much rounded times of one frame may differ: less than any clip's time from frame to frame."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class FrameScores:
     ----------
     stream
         The stream that arrived.
+    sent_packets, missing_packets
+        RTP packets of the stream before the bottleneck, and those of them that did not arrive. Without that capture,
+        those from the first to the last that arrived.
     sent_frames, compared_frames
         Frames of the clip, and those with a score. Frames before the first that arrived have none.
     ssim_mean
@@ -37,6 +42,8 @@ class FrameScores:
     """
 
     stream: TransportStream
+    sent_packets: int
+    missing_packets: int
     sent_frames: int
     compared_frames: int
     ssim_mean: float
@@ -71,11 +78,20 @@ def score_frames(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         arrived = transport_stream(after, folder / "arrived.ts", ssrc)
-        start_s, sent_frames = _times(sent)
+        start_s, end_s, sent_frames = _times(sent)
         shift_s = 0.0
+        sent_packets = arrived.packets + arrived.missing_packets
         if before is not None:
             whole = transport_stream(before, folder / "whole.ts", arrived.ssrc)
-            shift_s = _times(whole.path)[0] - start_s
+            shift_s = _times_of_stream(whole, before)[0] - start_s
+            sent_packets = max(sent_packets, whole.packets)
+        else:
+            first_s, last_s = _times_of_stream(arrived, after)
+            if first_s < start_s - TIME_TOLERANCE_S or last_s > end_s + TIME_TOLERANCE_S:
+                raise VideoError(
+                    f"{sent.name}: its frames are from {start_s:.3f} s to {end_s:.3f} s, those that arrived from "
+                    f"{first_s:.3f} s to {last_s:.3f} s; give the capture before the bottleneck with --before"
+                )
         _compare(sent, arrived.path, shift_s, folder)
         scores = [
             float(found[1]) for line in _lines(folder / SSIM_FILE) if (found := SSIM.search(line)) is not None
@@ -85,24 +101,35 @@ def score_frames(
             raise VideoError(f"{after}: no frame of the clip has one that arrived at its time{advice}")
         for file_name in (SSIM_FILE, PSNR_FILE):
             (out / file_name).write_bytes((folder / file_name).read_bytes())
-    return FrameScores(arrived, sent_frames, len(scores), fmean(scores))
+    return FrameScores(arrived, sent_packets, sent_packets - arrived.packets, sent_frames, len(scores), fmean(scores))
 
 
 def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="ascii", errors="replace").splitlines() if path.exists() else []
 
 
-def _times(clip: Path) -> tuple[float, int]:
-    """Return the time of a clip's first frame in seconds and the number of its frames."""
+def _times(clip: Path) -> tuple[float, float, int]:
+    """Return the times of a clip's first and last frame in seconds and the number of its frames."""
     said = _run(
-        "ffprobe", "-v", "error", "-select_streams", "v:0", "-count_packets",
-        "-show_entries", "stream=start_time,nb_read_packets", "-of", "csv=p=0", str(clip),
+        "ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "packet=pts_time", "-of", "csv=p=0",
+        str(clip),
     )  # fmt: skip
-    fields = said.strip().splitlines()[0].rstrip(",").split(",") if said.strip() else []
+    # Transport streams end some lines in a comma, and a packet may have no time.
+    times = [float(text) for line in said.splitlines() if (text := line.strip().rstrip(",")) not in ("", "N/A")]
+    if not times:
+        raise VideoError(f"{clip.name}: no video in it that ffmpeg reads; give a clip with a video stream")
+    return min(times), max(times), len(said.split())
+
+
+def _times_of_stream(stream: TransportStream, capture: Path) -> tuple[float, float]:
+    """Return the times of a stream's first and last frame in seconds."""
     try:
-        return float(fields[0]), int(fields[1])
-    except (IndexError, ValueError) as error:
-        raise VideoError(f"{clip.name}: no video in it that ffmpeg reads; give a clip with a video stream") from error
+        return _times(stream.path)[:2]
+    except VideoError as error:
+        raise VideoError(
+            f"{capture}: no frame of its {stream.packets} packets of SSRC {stream.ssrc} can be read; give a capture "
+            "with the beginning of the clip, or another stream with --ssrc"
+        ) from error
 
 
 def _compare(sent: Path, arrived: Path, shift_s: float, folder: Path) -> None:

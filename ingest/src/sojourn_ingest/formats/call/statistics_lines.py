@@ -13,16 +13,25 @@ from sojourn_ingest.formats.interface import Context, Facts, Format, InputError,
 
 LONGEST_LINE: Final = 2**24
 
+NUMBERED_DUMP: Final = b"RTCStatsDump\n"
+"""First line of rtcstats' numbered file formats, which abbreviate names by tables of their own."""
 RTCSTATS_ROW = re.compile(rb'\s*\[\s*"[A-Za-z][A-Za-z._]{0,63}"\s*,\s*(null|"[^"]{0,64}")\s*,')
 SERVER_OBJECT = re.compile(rb'\s*\{\s*"statsSessionId"\s*:')
 GET_STATS = re.compile(
     rb'\s*[\[{].{0,65536}?"type"\s*:\s*"(inbound-rtp|outbound-rtp|peer-connection|codec|transport|media-source|local-candidate|candidate-pair|certificate)"',
     re.DOTALL,
 )
-REPORT_LINE = re.compile(rb'\s*(\[\s*\{\s*"|\{\s*"[^"]{1,128}"\s*:\s*\{\s*"(id|type|timestamp)"\s*:)')
+REPORT_LINE = re.compile(
+    rb'\s*(\[\s*\{\s*"|\[\s*\[\s*"[^"]{1,128}"\s*,\s*\{|\{\s*"[^"]{1,128}"\s*:\s*\{\s*"(id|type|timestamp)"\s*:)'
+)
 
 SERVER_MESSAGE: Final = (
     "statistics of a server (JVB or Jigasi), which has no streams as a viewer sees them; give the dump of a client"
+)
+
+NUMBERED_MESSAGE: Final = (
+    "rtcstats dump with a numbered file format, which is not read; save the dump of chrome://webrtc-internals instead "
+    "(webrtc_internals_dump), or record getStats() by line"
 )
 
 
@@ -69,8 +78,12 @@ class RtcStatsDump(Format):
     version = "rtcstats-1"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the first line is a row of a client or an object of a server."""
-        return RTCSTATS_ROW.match(source.head) is not None or SERVER_OBJECT.match(source.head) is not None
+        """Return whether the first line is a row of a client, an object of a server, or names a numbered format."""
+        return (
+            RTCSTATS_ROW.match(source.head) is not None
+            or SERVER_OBJECT.match(source.head) is not None
+            or source.head.startswith(NUMBERED_DUMP)
+        )
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll.
@@ -78,8 +91,10 @@ class RtcStatsDump(Format):
         Raises
         ------
         InputError
-            ``unsupported_version`` if the dump is of a server; if it has no poll.
+            ``unsupported_version`` if the dump is of a server or has a numbered format; if it has no poll.
         """
+        if source.head.startswith(NUMBERED_DUMP):
+            raise InputError("unsupported_version", NUMBERED_MESSAGE, 0)
         if SERVER_OBJECT.match(source.head) is not None:
             raise InputError("unsupported_version", SERVER_MESSAGE, 0)
         return _read(source, reading, self._take)
@@ -105,7 +120,7 @@ class RtcStatsDump(Format):
 
 
 class GetStatsLines(Format):
-    """Results of ``getStats()``, one a line: an array of reports, or an object of reports by their id."""
+    """Results of ``getStats()``, one a line: an array of reports or of pairs of id and report, or an object by id."""
 
     name = "get_stats"
     holds_addresses = False
@@ -128,12 +143,19 @@ class GetStatsLines(Format):
             reports = list(content.items())
         elif isinstance(content, list):
             reports = [
-                (str(each.get("id", number)), each) for number, each in enumerate(content) if isinstance(each, dict)
+                (str(each.get("id", number)), each)
+                for number, each in enumerate(map(_report_of, content))
+                if isinstance(each, dict)
             ]
         else:
             raise ValueError("the line is neither an array nor an object of reports")  # noqa: TRY004
         times = [each["timestamp"] for _, each in reports if isinstance(each, dict) and _is_time(each.get("timestamp"))]
         yield from rows.take("", max(times, default=None), reports, whole=True)
+
+
+def _report_of(element: Any) -> Any:
+    """Return the report of an element: of a pair, as an array made of a map has them, the second."""
+    return element[1] if isinstance(element, list) and len(element) == 2 else element
 
 
 def _is_time(value: Any) -> bool:

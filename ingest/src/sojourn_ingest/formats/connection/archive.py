@@ -24,6 +24,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_plain
+from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 
 HEAD_BYTES = 65_536
@@ -204,13 +205,14 @@ class ConnectionArchive(ConnectionFormat):
                 raise InputError("unrecognised_format", "no reader of connections recognises it")
             inner = Reading()
             try:
-                for found in chosen.found(source, inner):
-                    if isinstance(found, tuple):
-                        # The rows of other tables are distinguished by their file, which an archive is not.
-                        name, batch = found
-                        reading.refuse(f"{name}: not read in an archive", batch.num_rows)
-                    else:
-                        yield from rows.of_member(found)
+                with whole_characters():
+                    for found in chosen.found(source, inner):
+                        if isinstance(found, tuple):
+                            # The rows of other tables are distinguished by their file, which an archive is not.
+                            name, batch = found
+                            reading.refuse(f"{name}: not read in an archive", batch.num_rows)
+                        else:
+                            yield from rows.of_member(found)
             finally:
                 reading.records_read += inner.records_read
                 for reason, count in inner.refused.items():

@@ -29,6 +29,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 )
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
 from sojourn_ingest.formats.connection.connection_values import convert
+from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, text_parts
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, InputError, Reading, Source, SplittableFormat
@@ -145,19 +146,19 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     def _csv_batches(
         self, handle: BinaryIO, reading: Reading, used: list[str], header: list[str] | None
     ) -> Iterator[pa.RecordBatch]:
-        def count_and_skip(row: pa_csv.InvalidRow) -> str:
+        def count() -> None:
             reading.records_read += 1
             reading.refuse("wrong_number_of_columns")
-            return "skip"
 
         try:
-            yield from pa_csv.open_csv(
+            yield from csv_batches(
                 handle,
+                count,
                 read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=header),
-                parse_options=pa_csv.ParseOptions(delimiter=self.mapping.delimiter, invalid_row_handler=count_and_skip),
                 convert_options=pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(used, pa.string()), include_columns=used, strings_can_be_null=False
                 ),
+                delimiter=self.mapping.delimiter,
             )
         except pa.ArrowInvalid as error:
             # A table that ends after its header is one without connections.

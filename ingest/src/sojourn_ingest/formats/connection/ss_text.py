@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from sojourn_ingest.formats.connection.connection_format import ConnectionFormat
-from sojourn_ingest.formats.connection.ss_polls import STATES, Poll, SocketRows
+from sojourn_ingest.formats.connection.ss_polls import LARGEST_NS, STATES, Poll, SocketRows
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.text_columns import rfc3339_ns_of
@@ -24,7 +24,8 @@ SOCKET = re.compile(rf"^({'|'.join(STATES)})\s+\d+\s+\d+\s+\S+:\S+\s+\S+:\S+")
 def _time_ns(line: str) -> int | None:
     match = SECONDS.match(line)
     if match is not None:
-        return int(match["whole"]) * 1_000_000_000 + int((match["fraction"] or "").ljust(9, "0"))
+        time_ns = int(match["whole"]) * 1_000_000_000 + int((match["fraction"] or "").ljust(9, "0"))
+        return time_ns if time_ns <= LARGEST_NS else None
     # date --iso-8601=ns writes a comma before the fraction.
     return rfc3339_ns_of(line.lstrip("# ").strip().replace(",", "."))
 

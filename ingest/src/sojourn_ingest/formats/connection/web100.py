@@ -21,6 +21,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawConnections,
     connection_numbers,
 )
+from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import InputError, Reading, Source
@@ -52,21 +53,17 @@ class SideStream(MemberFormat):
         if missing:
             raise InputError("missing_columns", f"SideStream table without {', '.join(missing)}")
 
-        def count_and_skip(row: pa_csv.InvalidRow) -> str:
-            reading.refuse("wrong_number_of_columns")
-            return "skip"
-
         with open_plain(source) as handle:
             try:
-                reader = pa_csv.open_csv(
+                reader = csv_batches(
                     handle,
+                    lambda: reading.refuse("wrong_number_of_columns"),
                     read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1),
-                    parse_options=pa_csv.ParseOptions(
-                        delimiter=" ", quote_char=False, invalid_row_handler=count_and_skip
-                    ),
                     convert_options=pa_csv.ConvertOptions(
                         column_types=dict.fromkeys(names, pa.string()), include_columns=["K:", *USED]
                     ),
+                    delimiter=" ",
+                    quote_char=False,
                 )
                 for batch in reader:
                     # Tables that were put together from several have their head lines in between.

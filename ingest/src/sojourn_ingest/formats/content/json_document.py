@@ -32,11 +32,15 @@ def parse_object(text: bytes, what: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it is not a JSON object; the message never quotes the content.
+        If it is not a JSON object; the message never quotes the content. ``several_results`` where another object
+        follows the first, as in the log of a command that was run several times.
     """
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.doc[error.pos : error.pos + 1] == "{":
+            message = f"{what}: another JSON object follows the first one; give each result a file of its own"
+            raise InputError("several_results", message, error.pos) from error
         message = f"{what}: JSON is damaged at character {error.pos} ({error.msg}); copy the file again"
         raise InputError("corrupt_record", message, error.pos) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:

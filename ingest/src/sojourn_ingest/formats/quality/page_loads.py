@@ -19,11 +19,13 @@ from sojourn_ingest.formats.quality.scores import Score, facts_of
 
 METRIC: Final = "page_load_time_ms"
 LONGEST_LINE: Final = 2**20
+LONGEST_LOAD_MS: Final = 86_400_000.0
+"""A larger number is a time since 1970, or has another unit."""
 HAR = re.compile(rb'^\s*\{\s*"log"\s*:\s*\{')
 CURL = re.compile(rb'^\s*\{.*"time_total"\s*:')
 NUMBERS_FILE: Final = "page_loads.txt"
 SECONDS = re.compile(rb"-?\d{1,9}([.,]\d{1,9})?")
-NAVIGATION = re.compile(rb'^\s*\{.*"loadEventEnd"\s*:')
+NAVIGATION = re.compile(rb'^\s*\[?\s*\{.*"loadEventEnd"\s*:')
 
 
 def load_time_ms(value: Any, factor: float = 1.0) -> float:
@@ -38,6 +40,8 @@ def load_time_ms(value: Any, factor: float = 1.0) -> float:
         raise ValueError("no load time")
     if value <= 0:
         raise ValueError("the page did not load (its time is not positive)")
+    if value * factor > LONGEST_LOAD_MS:
+        raise ValueError("longer than a day: not a load time")
     return float(value) * factor
 
 
@@ -120,7 +124,7 @@ class LinesOfLoads(Format):
 
 
 class PageLoadLines(LinesOfLoads):
-    """One JSON object per line: curl's ``-w '%{json}'``, or PerformanceNavigationTiming."""
+    """One JSON object per line: curl's ``-w '%{json}'``, PerformanceNavigationTiming, or its older form."""
 
     name = "page_load_lines"
     version = "page-load-lines-1"
@@ -161,13 +165,19 @@ def _time_of_line(line: bytes) -> float:
         load = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError("the line is not JSON") from error
+    if isinstance(load, list) and len(load) == 1:
+        # What performance.getEntriesByType("navigation") returns.
+        (load,) = load
     if not isinstance(load, dict):
-        raise ValueError("the line is not an object")  # noqa: TRY004 - of the input, not of a caller
+        raise ValueError("the line is not one object")  # noqa: TRY004 - of the input, not of a caller
     if "time_total" in load:
         if load.get("exitcode"):
             raise ValueError("curl failed")
         return load_time_ms(load["time_total"], 1000.0)
-    end, start = load.get("loadEventEnd"), load.get("startTime", 0)
+    # The older performance.timing counts from 1970, and says when the navigation began.
+    end, start = load.get("loadEventEnd"), load.get("navigationStart", load.get("startTime", 0))
     if end == 0:
         raise ValueError("the page did not load (its time is not positive)")
-    return load_time_ms(load_time_ms(end) - (start if isinstance(start, int | float) else math.nan))
+    if isinstance(end, bool) or not isinstance(end, int | float) or not isinstance(start, int | float):
+        raise ValueError("no load time")  # noqa: TRY004 - of the input, not of a caller
+    return load_time_ms(end - start)

@@ -14,6 +14,7 @@ from sojourn_ingest.schema import table
 
 BATCH_ROWS: Final = 16_384
 
+LARGEST_FRAME_NUMBER: Final = 2**63 - 1
 GREATEST_PSNR_DB: Final = 60.0
 """What an infinite PSNR, of equal frames, counts as: the most that libvmaf gives 8 bits (6 bits + 12)."""
 
@@ -32,6 +33,10 @@ class Score:
     item: str
     frame_number: int | None
     score: float
+
+    def __post_init__(self) -> None:
+        if self.frame_number is not None and self.frame_number > LARGEST_FRAME_NUMBER:
+            raise ValueError("a frame has a number of more than 63 bits")
 
 
 def frame_score(metric: str, value: Any) -> float:

@@ -18,7 +18,11 @@ MAX_DISCIPLINE_BYTES: Final = 2**23
 TIME_LINE: Final = re.compile(rb"^(?:Time: )?(\d{9,10})(?:\.(\d{1,9}))?$")
 
 _TOKEN: Final = re.compile(rb'["\[\]{}]|\\', re.DOTALL)
-_BEFORE_LIST: Final = re.compile(rb'"qdiscs"\s*:\s*$')
+#: A quote that is escaped is part of a longer name.
+_BEFORE_LIST: Final = re.compile(rb'(?<!\\)"qdiscs"\s*:\s*$')
+#: Where that is looked for, before a list: no writer of JSON puts more space there. Looking at all that came before,
+#: for each of a million lists, takes hours.
+_BEFORE_BYTES: Final = 256
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ class _Document:
                 self._in_string = True
             elif token in b"[{":
                 if self._open is None and self._depth == level - 1 and token == b"[":
-                    self._in_list = self.is_list or _BEFORE_LIST.search(self._frame + piece[kept:here]) is not None
+                    self._in_list = self.is_list or self._is_named(piece, kept, here)
                 elif self._open is None and self._in_list and self._depth == level and token == b"{":
                     self._frame += piece[kept:here] + b"0"
                     self._open, kept = bytearray(), here
@@ -177,10 +181,21 @@ class _Document:
                 return End(*times)
         return Damaged(self._fault or "the output of tc is not a list of objects")
 
+    def _is_named(self, piece: bytes, kept: int, here: int) -> bool:
+        """Return whether the list that begins here is the one of disciplines."""
+        before = piece[max(kept, here - _BEFORE_BYTES) : here]
+        if len(before) < _BEFORE_BYTES:
+            before = bytes(self._frame[-_BEFORE_BYTES:]) + before
+        return _BEFORE_LIST.search(before) is not None
+
     def _read(self, text: bytearray) -> Discipline | None:
         try:
             self._disciplines += 1
-            return Discipline(json.loads(text))
+            values = json.loads(text)
+            if b"\\u" in text:
+                # Escapes may be halves of characters, which no column takes.
+                json.dumps(values, ensure_ascii=False).encode()
+            return Discipline(values)
         except (ValueError, RecursionError) as error:
             self._fault = f"a discipline is no JSON: {error}"
             return None

@@ -165,6 +165,8 @@ class Manifest(_Model):
     #: Which roles send as L4S (RFC 9331).
     l4s: Literal["neither", "app", "tcp", "both"] | None = None
     repetition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    #: The set of runs that were made together and share what drifts, such as a day, or a round of a randomised plan.
+    block: Annotated[str, Field(min_length=1)] | int | None = None
     bandwidth_programme: str | None = None
     session_id: str | None = None
     t0: _Instant | None = None

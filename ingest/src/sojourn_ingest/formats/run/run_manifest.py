@@ -46,20 +46,22 @@ class RunManifest(Format):
     describes_neighbours = True
     describes_runs = True
     pair_format = CapturePair
-    version = "run-manifest-8"
+    version = "run-manifest-9"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
         return source.plain_bytes <= MAX_BYTES and SCHEMA_ENTRY.search(source.head[:4096]) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the run, its flows, rival, links and phases, and the hashes that bind its files to it."""
+        """Yield the run, its block, flows, rival, links and phases, and the hashes that bind its files to it."""
         manifest = load_manifest(source)
         reading.records_read = 1
         run_key = {"study_id": manifest.study, "run_id": manifest.run_id}
         yield _batch("run", [run_key | self._run(manifest)])
         if manifest.exclusion_reason:
             yield _batch("run_exclusion", [run_key | {"exclusion_reason": manifest.exclusion_reason}])
+        if manifest.block is not None:
+            yield _batch("run_block", [run_key | {"block": str(manifest.block)}])
         shaper = manifest.queue.shaper
         if shaper is not None:
             row = {"shaper": shaper.kind, "shaper_burst_bytes": shaper.burst_bytes}

@@ -23,6 +23,8 @@ FILE = "iperf3 result"
 START = re.compile(rb'^\s*\{\s*"(?:title|extra_data|start)"\s*:')
 VERSION = re.compile(rb'"version"\s*:\s*"iperf 3')
 EVENT = re.compile(rb'^\s*\{\s*"event"\s*:\s*"start"')
+#: What a client that found no server writes with --json-stream: it has no start.
+FAILED = re.compile(rb'^\s*\{\s*"event"\s*:\s*"error"\s*,\s*"data"\s*:')
 MAX_LINE_BYTES = 16 * 2**20
 
 #: Key of a stream in an interval: metric, basis, and factor (or a divisor, where negative) to the metric's unit.
@@ -61,6 +63,8 @@ class Iperf3(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins like a result, or like the first line of a stream of events."""
+        if FAILED.match(source.head):
+            return True
         begins = START.match(source.head) or EVENT.match(source.head)
         return begins is not None and VERSION.search(source.head) is not None
 
@@ -73,9 +77,15 @@ class Iperf3(Format):
             ``no_series`` where the test measured nothing, as after a failed connection.
         """
         result = _Result(context, reading)
-        events = _events(source, reading) if EVENT.match(source.head) else _events_of_document(source)
+        is_stream = EVENT.match(source.head) or FAILED.match(source.head)
+        events = _events(source, reading) if is_stream else _events_of_document(source)
         for event, data in events:
-            if not isinstance(data, dict):
+            if event == "error":
+                # What was measured before stands; the text may name hosts.
+                reading.refuse("test_ended_with_an_error")
+            elif event not in ("start", "interval", "end"):
+                continue
+            elif not isinstance(data, dict):
                 reading.refuse(f"{event}: not an object")
             elif event == "start":
                 result.start(data)
@@ -238,18 +248,28 @@ def _events_of_document(source: Source) -> Iterator[tuple[str, Any]]:
     intervals = document.get("intervals")
     for interval in intervals if isinstance(intervals, list) else ():
         yield "interval", interval
+    if "error" in document:
+        yield "error", document["error"]
     yield "end", document.get("end")
 
 
 def _events(source: Source, reading: Reading) -> Iterator[tuple[str, Any]]:
-    """Yield the events of a stream, line by line; the first damaged line ends it, and is the reading's fault."""
-    offset = 0
+    """Yield the events of a stream, line by line; the first damaged line ends it, and is the reading's fault.
+
+    Behind the end, ``--json-stream-full-output`` repeats the same test as a document. Further tests, as a server logs
+    them, are counted as refused, because a source is one run.
+    """
+    offset, has_ended = 0, False
     try:
         with open_plain(source) as handle:
             while line := handle.readline(MAX_LINE_BYTES):
+                if has_ended:
+                    reading.refuse("further_test", int(EVENT.match(line) is not None))
+                    continue
                 event = parse_object(line, f"{FILE}: line at byte {offset}") if line.strip() else {}
                 if isinstance(event.get("event"), str):
                     yield event["event"], event.get("data")
+                    has_ended = event["event"] == "end"
                 offset += len(line)
     except InputError as error:
         reading.fault = InputError(error.reason, error.message, offset)

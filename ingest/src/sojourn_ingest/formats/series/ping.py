@@ -20,12 +20,16 @@ from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, Series
 from sojourn_ingest.formats.series.setting import setting_of
 
 STAMP = rb"(?:\[(?P<time>\d{1,10}(?:\.\d{1,9})?)\]\s+)?"
-HEADER = re.compile(rb"^PING\s+\S.*\bdata bytes\b|^PING\s+\S.*\bbytes of data\b")
+#: macOS' --apple-time states the time of day only, in the local zone.
+TIME_OF_DAY = rb"(?:\d\d:\d\d:\d\d(?:\.\d{1,9})?\s+)?"
+HEADER = re.compile(rb"^PING\s+\S.*\bdata bytes\b|^PING\s+\S.*\bbytes of data\b|^PING6\(\d+=.* bytes\) ")
 REPLY = re.compile(
-    STAMP + rb"\d+ bytes from .*?\b(?:icmp_)?seq=(?P<seq>\d{1,9}) .*?time[=<](?P<rtt>[\d.]{1,20}) ?ms(?P<rest>.*)$"
+    STAMP
+    + TIME_OF_DAY
+    + rb"\d+ bytes from .*?\b(?:icmp_)?seq=(?P<seq>\d{1,9}) .*?time[=<](?P<rtt>[\d.]{1,20}) ?ms(?P<rest>.*)$"
 )
 STATED = re.compile(rb"^(?:rtt|round-trip) min/avg/max(?:/\S+)? = ([\d.]+)/([\d.]+)/([\d.]+)")
-SENT = re.compile(rb"^(\d{1,12}) packets transmitted, (?:\d+) (?:packets )?received")
+SENT = re.compile(rb"^(\d{1,12}) packets transmitted, (\d{1,12}) (?:packets )?received")
 
 FPING = re.compile(
     STAMP + rb"(?P<target>\S+)\s+: \[(?P<seq>\d{1,9})\], (?:\d+ bytes, (?P<rtt>[\d.]{1,20}) ms|(?P<lost>timed out))\b"
@@ -110,7 +114,7 @@ class Ping(_PingText):
         elif (stated := STATED.match(line)) is not None and series.last is not None:
             yield from series.stated(series.last, stated.groups())
         elif (sent := SENT.match(line)) is not None and series.last is not None:
-            series.sent(series.last, int(sent[1]))
+            series.sent(series.last, int(sent[1]), int(sent[2]))
 
 
 class Fping(_PingText):
@@ -205,8 +209,14 @@ class _Series:
                 kind = SeriesKind(f"{probe.name} {name}", "rtt_ms", "total", probe.name, "probe")
                 yield from self.rows.add(self.rows.begin(kind), [Sample(value)])
 
-    def sent(self, probe: _Probe, sent: int) -> None:
-        """Note the probes behind the last answer as without one, of an output that lists its answers."""
+    def sent(self, probe: _Probe, sent: int, received: int) -> None:
+        """Note the probes behind the last answer as without one, of an output that lists its answers.
+
+        If nothing was received, that is all of them: a line that is down is a measurement.
+        """
+        if probe.last_sequence is None and received == 0:
+            probe.last_sequence = -1
+            self.reading.records_read += 1
         lost = sent - probe.replies - len(probe.waiting)
         if probe.last_sequence is not None and 0 < lost <= LARGEST_GAP:
             for place in range(lost):

@@ -1,4 +1,4 @@
-"""Results of speed tests as JSON: networkQuality, Ookla's and LibreSpeed's clients, speedtest-cli, Cloudflare's engine.
+"""Results of speed tests as JSON: networkQuality, Ookla's, LibreSpeed's and Cloudflare's clients, speedtest-cli.
 
 Each states a handful of values of a whole test, which become series of the basis ``total``; networkQuality also lists
 single requests. RTTs that are stated with a time become connections too. Addresses of clients become pseudonyms there;
@@ -75,10 +75,16 @@ REQUESTS = (
     *(f"lud_{who}_h2" for who in ("foreign_dl", "foreign_ul", "self", "self_dl", "self_ul")),
 )  # fmt: skip
 
+CLOUDFLARE_STATES = ("idle_latency", "loaded_latency_download", "loaded_latency_upload")
+
 TOOLS = (
     Tool(
         "networkQuality",
-        (rb'"(?:dl|ul)_throughput"\s*:', rb'"(?:base_rtt|(?:dl_|ul_)?responsiveness|os_version)"\s*:'),
+        # Keys stand in the order of the alphabet: the lists of requests (lud_…) may push those behind out of the head.
+        (
+            rb'"(?:(?:dl|ul)_throughput|lud_(?:foreign|self)_\w{1,40})"\s*:',
+            rb'"(?:base_rtt|(?:dl_|ul_)?responsiveness|os_version|lud_(?:foreign|self)_\w{1,40})"\s*:',
+        ),
         (
             _rate(("dl_throughput",), "downlink"),
             _rate(("ul_throughput",), "uplink"),
@@ -135,6 +141,24 @@ TOOLS = (
         start=b"[",
     ),
     Tool(
+        # Rates in Mbit/s, loss as a ratio. A round trip is a whole request, with the time that the server takes.
+        "cloudflare-speed-cli",
+        (rb'"idle_latency"\s*:', rb'"mbps"\s*:', rb'"(?:meas_id|loaded_latency_download)"\s*:'),
+        (
+            _rate(("download", "mbps"), "downlink", 1e6),
+            _rate(("upload", "mbps"), "uplink", 1e6),
+            Stated(("download", "bytes"), "sent_bytes", "tcp", "downlink"),
+            Stated(("upload", "bytes"), "sent_bytes", "tcp", "uplink"),
+            *(
+                Stated((state, name), "http_latency_ms", "probe")
+                for state in CLOUDFLARE_STATES
+                for name in ("min_ms", "mean_ms", "median_ms", "max_ms")
+            ),
+            *(_jitter(state, "jitter_ms") for state in CLOUDFLARE_STATES),
+            *(Stated((state, "loss"), "other", unit="ratio") for state in CLOUDFLARE_STATES),
+        ),
+    ),
+    Tool(
         "cloudflare",
         (rb'"(?:down|up)Loaded(?:Latency|Jitter)"\s*:', rb'"latency"\s*:', rb'"(?:download|upload)"\s*:'),
         (
@@ -146,6 +170,14 @@ TOOLS = (
         ),
     ),
 )
+
+
+OOKLA = next(tool for tool in TOOLS if tool.name == "speedtest")
+#: The first line of --format=jsonl, whose result may stand behind the head of the file.
+OOKLA_PROGRESS = re.compile(rb'^\s*\{"type":\s*"(?:testStart|ping|download|upload|log)",\s*"timestamp":\s*"\d{4}-')
+#: A line of --format=jsonl, or of a result that is one line.
+OOKLA_LINE = re.compile(rb'^\s*\{"type":\s*"(?:testStart|ping|download|upload|log|result)"')
+OOKLA_RESULT = re.compile(rb'^\s*\{"type":\s*"result"')
 
 
 class SpeedTest(ConnectionFormat):
@@ -171,14 +203,14 @@ class SpeedTest(ConnectionFormat):
             raise InputError("unrecognised_format", "not a result of a known speed test")
         what = f"result of {tool.name}"
         text = read_text(source, what)
-        documents = _list(text, what) if tool.start == b"[" else [parse_object(text, what)]
+        documents = _list(text, what) if tool.start == b"[" else [_object(text, tool, what)]
         rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             if document.get("error_code"):
                 # networkQuality then states a rate of 0, which nothing measured.
                 raise InputError("no_series", f"{what}: the test failed with an error_code; run it again")
             reading.records_read += 1
-            # Results of several servers in one file are flows of one run.
+            # LibreSpeed's results of several servers are flows of one run.
             flow = tool.name if len(documents) == 1 else f"{tool.name} {place + 1}"
             for stated in tool.values:
                 samples = list(_samples(document, stated, reading))
@@ -201,15 +233,28 @@ class SpeedTest(ConnectionFormat):
 
 
 def _start_ns(document: dict[str, Any]) -> int | None:
-    stamp = document.get("timestamp")
+    stamp = document.get("timestamp", document.get("timestamp_utc"))
     return rfc3339_ns_of(stamp) if isinstance(stamp, str) else None
 
 
 def _tool_of(head: bytes) -> Tool | None:
     start = head.lstrip()[:1]
-    return next(
-        (tool for tool in TOOLS if start == tool.start and all(re.search(key, head) for key in tool.keys)), None
-    )
+    found = (tool for tool in TOOLS if start == tool.start and all(re.search(key, head) for key in tool.keys))
+    return next(found, OOKLA if OOKLA_PROGRESS.match(head) else None)
+
+
+def _object(text: bytes, tool: Tool, what: str) -> dict[str, Any]:
+    """Return the one result of a text: a document, or the last of Ookla's lines, which tell of its progress before."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if tool is not OOKLA or len(lines) < 2 or not OOKLA_LINE.match(lines[0]):
+        return parse_object(text, what)
+    results = [line for line in lines if OOKLA_RESULT.search(line)]
+    if not results:
+        raise InputError("no_series", f"{what}: no line is a result; the test failed or was broken off")
+    if len(results) > 1:
+        message = f"{what}: {len(results)} results in one file; give each a file of its own"
+        raise InputError("several_results", message)
+    return parse_object(results[0], what)
 
 
 def _list(text: bytes, what: str) -> list[dict[str, Any]]:

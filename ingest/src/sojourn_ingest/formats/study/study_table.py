@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
@@ -93,15 +95,11 @@ class StudyTable(Format):
         first_numbers: dict[str, int] = {}
         line = 1
 
-        def keep_reading(row: pa_csv.InvalidRow) -> str:
-            reading.refuse("wrong_number_of_columns")
-            return "skip"
-
         with open_plain(source) as handle:
             try:
-                reader = pa_csv.open_csv(
+                reader = csv_batches(
                     handle,
-                    parse_options=pa_csv.ParseOptions(invalid_row_handler=keep_reading),
+                    lambda: reading.refuse("wrong_number_of_columns"),
                     convert_options=pa_csv.ConvertOptions(
                         column_types=dict.fromkeys(self.mapping.header, pa.string()),
                         strings_can_be_null=False,
@@ -147,7 +145,7 @@ class StudyTable(Format):
                 reading.refuse(f"{output.table}.{name}: missing", pc.sum(absent).as_py() or 0)
                 keep = pc.and_(keep, pc.is_valid(column))
         columns["study_id"] = pa.repeat(pa.scalar(self.study.description.study_id), batch.num_rows)
-        if output.table == "run" and "queue_size_bdp" not in columns:
+        if output.table == "run" and "queue_size_bdp" not in columns and columns.keys() >= SIZE_IN_BDP:
             columns["queue_size_bdp"] = _queue_size_bdp(columns)
         if output.table == "qoe_score":
             columns["scored"] = _scored(columns, batch.num_rows)
@@ -258,6 +256,10 @@ def _scored(columns: dict[str, pa.Array], rows: int) -> pa.Array:
         pc.binary_join_element_wise("session/", named("session_id"), ""),
         span,
     )
+
+
+SIZE_IN_BDP: Final = {"bandwidth_bps", "rtt_ms", "queue_size_bytes"}
+"""Columns from which the size of a queue in bandwidth-delay products follows."""
 
 
 def _queue_size_bdp(columns: dict[str, pa.Array]) -> pa.Array:

@@ -1,0 +1,127 @@
+"""Rows of a CSV through Arrow, also of one in which some lines are not UTF-8.
+
+Arrow hands a row with too many or too few columns to a function of Python as text. If it is not UTF-8, that fails
+before the function is called: the row is not counted, Arrow gives the whole table up, and a traceback is printed. So
+bytes that are not UTF-8 are replaced before Arrow sees them, and a value in which one was replaced is refused as Arrow
+refuses a value that is not UTF-8.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+#: A noncharacter of Unicode, which no text interchanges: where a byte was that is not UTF-8.
+MARK = "\ufdd0"
+_MARKING = "sojourn_ingest.marking"
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return MARK, error.end
+
+
+codecs.register_error(_MARKING, _mark)
+
+
+class MarkedText:
+    """A stream of bytes as UTF-8: what is not is replaced by `MARK`, and the rest is as it was.
+
+    Parameters
+    ----------
+    stream : binary file
+        Is not closed by this object.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._begun = b""  # the first bytes of a character whose others have not been read
+        self._ready = b""
+        self.closed = False
+        #: Whether anything read so far was replaced.
+        self.replaced = False
+
+    def read(self, size: int) -> bytes:
+        """Return at most so many bytes, and none only at the end: Arrow has no room for more."""
+        if not self._ready:
+            self._fill(size)
+        piece, self._ready = self._ready[:size], self._ready[size:]
+        return piece
+
+    def close(self) -> None:
+        """Do nothing more than to say so: the stream belongs to whoever opened it."""
+        self.closed = True
+
+    def _fill(self, size: int) -> None:
+        while not self._ready:
+            block = self._stream.read(size)
+            if not block and not self._begun:
+                return
+            content = self._begun + block
+            if content.isascii():
+                self._ready, self._begun = content, b""
+                return
+            at_end = not block
+            try:
+                _, used = codecs.utf_8_decode(content, "strict", at_end)
+                self._ready = content[:used]
+            except UnicodeDecodeError:
+                text, used = codecs.utf_8_decode(content, _MARKING, at_end)
+                self._ready = text.encode()
+                self.replaced = True
+            self._begun = content[used:]
+
+
+def csv_batches(
+    stream: BinaryIO,
+    on_wrong_width: Callable[[], None],
+    *,
+    read_options: pa_csv.ReadOptions | None = None,
+    convert_options: pa_csv.ConvertOptions,
+    **parse_options: Any,
+) -> Iterator[pa.RecordBatch]:
+    """Yield a table batch by batch; a row with another number of columns than the first is left out.
+
+    Parameters
+    ----------
+    stream : binary file
+    on_wrong_width : callable
+        Called for each row that is left out.
+    read_options, convert_options
+        As `pyarrow.csv.open_csv` takes them.
+    **parse_options
+        What `pyarrow.csv.ParseOptions` takes.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        If the table is damaged, or a value of a column of text is not UTF-8.
+    """
+
+    def count_and_skip(_: pa_csv.InvalidRow) -> str:
+        on_wrong_width()
+        return "skip"
+
+    text = MarkedText(stream)
+    reader = pa_csv.open_csv(
+        text,
+        read_options=read_options,
+        parse_options=pa_csv.ParseOptions(invalid_row_handler=count_and_skip, **parse_options),
+        convert_options=convert_options,
+    )
+    for batch in reader:
+        # Arrow reads some blocks ahead of the batch, so this may look at a few batches more than it must.
+        if text.replaced:
+            _refuse_marked(batch)
+        yield batch
+
+
+def _refuse_marked(batch: pa.RecordBatch) -> None:
+    for number, column in enumerate(batch.columns):
+        if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, MARK)).as_py():
+            raise pa.ArrowInvalid(f"In CSV column #{number}: CSV conversion error to string: invalid UTF8 data")

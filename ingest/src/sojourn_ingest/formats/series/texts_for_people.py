@@ -1,0 +1,53 @@
+"""What people give that a tool wrote for people: no reader takes it, and the refusal says how to record it."""
+
+from __future__ import annotations
+
+import re
+
+#: Beginnings of texts, in the order in which they are asked: what it is, and what to do.
+TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
+    (re.compile(pattern, re.MULTILINE), text)
+    for pattern, text in (
+        (rb"\A(?:Connecting to host \S+, port \d|-+\s+Server listening on \d)", "iperf3's text; run it with -J"),
+        (
+            rb"\A-+\s+(?:Client connecting to|Server listening on (?:TCP|UDP))",
+            "iperf 2's text; run it with -i 1 -y C",
+        ),
+        (
+            rb"\A\s*Pinging \S+.* with \d+ bytes of data",
+            "output of Windows' ping, which has whole milliseconds and no times; run irtt, or ping of Linux",
+        ),
+        (
+            rb"\APING \S+ ?\(.{1,80}\) \d+",
+            "output of ping in another language or form than is read; run LC_ALL=C ping -D",
+        ),
+        (
+            rb"^.{0,200}\bPING \S.*\b(?:data bytes|bytes of data)\b",
+            "output of ping with other text before it; keep what ping wrote, and let ping -D state the times",
+        ),
+        (rb"\A\S+ is (?:alive|unreachable)", "fping's text without round trips; run it with -D -c 100"),
+        (
+            rb"\A\[\S{3,30}(?: \S{1,20}){0,4}\] \S+\s+: \[\d+\], ",
+            "output of fping with times in another form than epochs; run it without --timestamp-format",
+        ),
+        (rb'\A\{"resp":\s*\{', "fping's JSON; run it without -J, and with -D -c 100"),
+        (rb"\A\s*Speedtest by Ookla", "text of Ookla's client; run it with --format=json"),
+        (rb"\A\s*Retrieving speedtest\.net configuration", "speedtest-cli's text; run it with --json"),
+        (rb"\A\s*={2,} ?SUMMARY", "networkQuality's text; run it with -c"),
+        (rb"\A\s*\[Connecting\] connecting to ", "irtt's text; run irtt client with -o result.json"),
+    )
+)
+BYTE_ORDER_MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\xef\xbb\xbf", "UTF-8"))
+LONGEST_START_BYTES = 4096
+
+
+def what_people_wrote(head: bytes) -> str | None:
+    """Return what a text is that no reader takes, and what to do; None for what is not known."""
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return (
+                f"text that begins with a byte order mark ({encoding}), as Windows writes it; "
+                "save it as UTF-8 without the mark"
+            )
+    start = head[:LONGEST_START_BYTES]
+    return next((text for pattern, text in TEXTS if pattern.search(start)), None)

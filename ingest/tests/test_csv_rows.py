@@ -1,0 +1,124 @@
+"""Tables with lines that are not UTF-8, through every reader of CSV that goes through Arrow."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from connection_tables import DESCRIPTION, HEADER
+from decoded_inputs import STUDY, web100_lines
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.content.csv_rows import MARK, MarkedText
+from sojourn_ingest.formats.interface import Context, InputError, Reading
+from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.session.sources import open_file
+
+NOT_UTF8 = b"\xe9t\xe9 \xff\xed\xa0\x80"
+
+
+@pytest.fixture(autouse=True)
+def _no_traceback(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What C code cannot raise is printed as a traceback in the middle of an ingest."""
+    printed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: printed.append(unraisable.exc_value))
+    yield
+    assert printed == []
+
+
+def described_table(folder: Path, *rows: bytes) -> tuple[Path, str, list[Path]]:
+    (folder / "t.yaml").write_text(DESCRIPTION)
+    good = [f"{1_700_000_000 + n},192.0.2.1,10,50,{n}".encode() for n in range(3)]
+    path = folder / "t.csv"
+    path.write_bytes(b"\n".join([",".join(HEADER).encode(), *good, *rows, *good]) + b"\n")
+    return path, "connection", [folder / "t.yaml"]
+
+
+def study_table(folder: Path, *rows: bytes) -> tuple[Path, str, list[Path]]:
+    (folder / "study.yaml").write_text(STUDY)
+    good = [f"call {n},{n}".encode() for n in range(3)]
+    path = folder / "scores.csv"
+    path.write_bytes(b"\n".join([b"call,score", *good, *rows, *[line.replace(b"call", b"c") for line in good]]) + b"\n")
+    return path, "qoe_score", [folder / "study.yaml"]
+
+
+def sidestream(folder: Path, *rows: bytes) -> tuple[Path, str, list[Path]]:
+    head, good, *_ = web100_lines().splitlines()
+    path = folder / "x.web100"
+    path.write_bytes(b"\n".join([head, *[good] * 3, *rows, *[good] * 3]) + b"\n")
+    return path, "connection", []
+
+
+def read(written: tuple[Path, str, list[Path]]) -> tuple[int, Reading]:
+    path, table, descriptions = written
+    source = open_file(path).source
+    reading = Reading()
+    context = Context(Pseudonymiser(b"key"), lambda _: "")
+    facts = Registry(descriptions).recognise(source).read(source, context, reading)
+    return sum(batch.num_rows for name, batch in facts if name == table), reading
+
+
+@pytest.mark.parametrize(
+    ("write", "row"),
+    [
+        (described_table, b"1," + NOT_UTF8 + b",1"),
+        (described_table, b"1,2,3,4,5,6," + NOT_UTF8),
+        (study_table, NOT_UTF8),
+        (study_table, b"call," + NOT_UTF8 + b",3"),
+        (sidestream, b"C: 4 " + NOT_UTF8),
+    ],
+)
+def test_a_row_of_wrong_width_that_is_not_utf8_is_counted_and_the_others_are_read(
+    write: Callable[..., tuple[Path, str, list[Path]]], row: bytes, tmp_path: Path
+) -> None:
+    rows, reading = read(write(tmp_path, row, row))
+    assert rows == 6
+    assert reading.refused == {"wrong_number_of_columns": 2}
+    assert reading.fault is None
+
+
+@pytest.mark.parametrize(
+    ("write", "row"),
+    [(described_table, b"1," + NOT_UTF8 + b",1,2,3"), (study_table, NOT_UTF8 + b",3")],
+)
+def test_a_value_that_is_not_utf8_is_damage_as_before(
+    write: Callable[..., tuple[Path, str, list[Path]]], row: bytes, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"In CSV column #\d.*convert the table to UTF-8$") as refused:
+        read(write(tmp_path, row, b"of,wrong,width," * 9 + NOT_UTF8))
+    assert refused.value.reason == "corrupt_record"
+
+
+def test_a_value_that_nobody_reads_may_be_anything(tmp_path: Path) -> None:
+    names = web100_lines().split(b"\n", 1)[0].split()
+    fields = web100_lines().splitlines()[1].split()
+    fields[names.index(b"cid")] = NOT_UTF8.replace(b" ", b"")
+    rows, reading = read(sidestream(tmp_path, b" ".join(fields)))
+    assert (rows, reading.refused, reading.fault) == (7, {}, None)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 1000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"plain\n" * 9,
+        "ä€😀\n".encode() * 9,
+        b"a\xffb\xe2\x82c\xf0\x9f\x98\n" * 5,
+        "cut 😀".encode()[:-1],
+        b"",
+    ],
+)
+def test_text_passes_whatever_is_read_at_a_time(content: bytes, size: int) -> None:
+    stream = MarkedText(io.BytesIO(content))
+    pieces = list(iter(lambda: stream.read(size), b""))
+    assert all(len(piece) <= size for piece in pieces)
+    try:
+        expected = content.decode().encode()
+    except UnicodeDecodeError:
+        # Python's own replacement is one character for each longest part of one, and so is this.
+        expected = content.decode(errors="replace").replace("\ufffd", MARK).encode()
+    assert b"".join(pieces) == expected
+    assert stream.replaced == (expected != content)
