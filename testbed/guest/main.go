@@ -13,11 +13,19 @@ var commands = map[string]struct {
 	does string
 	run  func(arguments []string) error
 }{
-	"init":        {"be the first process of the guest: mount, load modules, carry out all runs, switch off", bootedAsInit},
-	"run":         {"carry out one run: run SPECIFICATION FOLDER", runCommand},
-	"poll":        {"run a command again and again: poll INTERVAL_MS END_NS FILE KEY COMMAND…", pollCommand},
-	"rtp-send":    {"send a constant-rate RTP stream", rtpSendCommand},
-	"rtp-receive": {"receive an RTP stream and count it", rtpReceiveCommand},
+	"init":             {"be the first process of the guest: mount, load modules, carry out all runs, switch off", bootedAsInit},
+	"run":              {"carry out one run: run SPECIFICATION FOLDER", runCommand},
+	"poll":             {"run a command again and again: poll INTERVAL_MS END_NS FILE KEY COMMAND…", pollCommand},
+	"rtp-send":         {"send a constant-rate RTP stream", rtpSendCommand},
+	"rtp-receive":      {"receive an RTP stream and count it", rtpReceiveCommand},
+	"clip-send":        {"send an MPEG-2 transport stream over RTP in its own time", clipSendCommand},
+	"web-serve":        {"answer requests for so many bytes over HTTP", webServeCommand},
+	"web-load":         {"load a page again and again", webLoadCommand},
+	"background-serve": {"send or take what clients of background ask for", backgroundServeCommand},
+	"background":       {"sessions of short flows, or flows without end", backgroundCommand},
+	"streaming-play":   {"stream segments of adaptive rate from web-serve", streamingPlayCommand},
+	"webrtc-send":      {"send video of a WebRTC call, with Google congestion control", webrtcSendCommand},
+	"webrtc-receive":   {"answer a WebRTC call", webrtcReceiveCommand},
 }
 
 func main() {
@@ -42,7 +50,7 @@ func main() {
 func usage() {
 	fmt.Fprintln(os.Stderr, "usage: testbed-guest COMMAND ARGUMENT…")
 	for name, command := range commands {
-		fmt.Fprintf(os.Stderr, "  %-12s %s\n", name, command.does)
+		fmt.Fprintf(os.Stderr, "  %-17s %s\n", name, command.does)
 	}
 	os.Exit(2)
 }

@@ -53,3 +53,40 @@ def test_cells_without_ecn_have_the_names_that_they_had_and_those_with_it_anothe
     assert all(label.endswith("_classicecn") for label in labels[2])
     # The application alone is the same in both, and runs once.
     assert len(labels[3]) == len(labels[0]) + len(labels[2]) - 1
+
+
+def test_no_background_is_the_application_alone_at_each_queue_and_workloads_are_there_first() -> None:
+    axes = {
+        "queue": [{"discipline": "tail-drop", "size_packets": size} for size in (8, 256)],
+        "workload": ["noBG", "short-many", "long-many"],
+        "congested": ["downstream", "both"],
+        "application": ["voice", "web"],
+    }
+    found = cells(plan(axes=axes, links={"downlink_mbps": 16, "uplink_mbps": 1}))
+    assert len(found) == 2 * 2 * (1 + 2 * 2)
+    assert len({cell.label for cell in found}) == len(found)
+    for cell in found:
+        assert (cell.workload == "noBG") == (cell.start_order == "solo") == (cell.congested == "none")
+        assert cell.start_order in ("solo", "tcp_first")
+        assert (cell.congestion_control is None) == (cell.workload == "noBG")
+        assert (cell.rate_mbps, cell.opposite_mbps) == (16, 1)
+
+
+def test_rivals_and_tcp_are_competitors_side_by_side_and_each_has_its_run_alone() -> None:
+    axes = {
+        "queue": ["codel"],
+        "rate_mbps": [1],
+        "application": ["webrtc"],
+        "rival": ["webrtc", "streaming"],
+        "congestion_control": ["cubic"],
+        "start_order": ["app_first", "tcp_first"],
+    }
+    found = cells(plan(axes=axes))
+    together = [(cell.rival, cell.congestion_control) for cell in found if cell.start_order != "solo"]
+    assert Counter(together) == {("webrtc", None): 2, ("streaming", None): 2, (None, "cubic"): 2}
+    alone = {(cell.application, cell.congestion_control) for cell in found if cell.start_order == "solo"}
+    assert alone == {("webrtc", None), ("streaming", None), (None, "cubic")}
+
+
+def test_labels_of_cells_that_earlier_versions_had_are_the_same() -> None:
+    assert cells(plan())[0].label == "1000k_rtt50_fq_codel_cubic_voice_appfirst"

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -34,6 +36,43 @@ SHORT = {
     "timing": {
         "second_start_s": 0.5, "start_spread_s": 0.2, "window_start_s": 1, "window_end_s": 4, "end_s": 4.2,
         "drain_s": 1,
+    },
+}  # fmt: skip
+#: One run of six seconds with queues in both directions, background traffic in both, page loads and ping.
+ACCESS = {
+    "sojourn_testbed": 1,
+    "study": "access",
+    "links": {"downlink_mbps": 3, "uplink_mbps": 1},
+    "axes": {
+        "queue": [{"discipline": "tail-drop", "size_packets": 8}],
+        "workload": ["three"],
+        "congested": ["both"],
+        "application": ["web"],
+    },
+    "workloads": {"three": {"uplink_sessions": 1, "downlink_sessions": 2, "flow_length": "long"}},
+    "repetitions": 1,
+    "solo": False,
+    "ping_interval_ms": 200,
+    "poll_interval_ms": 500,
+    "timing": {
+        "second_start_s": 0.5, "start_spread_s": 0, "window_start_s": 0.5, "window_end_s": 5, "end_s": 6, "drain_s": 1,
+    },
+}  # fmt: skip
+#: One run of six seconds: a call, and a player that joins it.
+PAIR = {
+    "sojourn_testbed": 1,
+    "study": "pair",
+    "axes": {
+        "queue": [{"discipline": "tail-drop", "size_bdp": 2}],
+        "rate_mbps": [2],
+        "application": ["webrtc"],
+        "rival": ["streaming"],
+    },
+    "repetitions": 1,
+    "solo": False,
+    "timing": {
+        "second_start_s": 1, "start_spread_s": 0.2, "second_end_s": 5, "window_start_s": 1.5, "window_end_s": 5,
+        "end_s": 6, "drain_s": 1,
     },
 }  # fmt: skip
 KILLED_WITHIN_S = 1200
@@ -119,6 +158,81 @@ def test_the_results_are_ingested_without_a_complaint(study: tuple[Path, list[Pr
     ]
     # Polls of CAKE's counters are polls of tc, which polls of ss resemble.
     assert ("cake",) in rows("queue_counter", "kind")
+
+
+def executed(planned: dict[str, Any], backend: QemuBackend, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the folder and the manifest of a study's only run, which must be good."""
+    told: list[Progress] = []
+    execute(Plan.model_validate(planned), 1, backend, folder / "out", told.append, "none")
+    assert [step.complaints for step in told] == [()]
+    (run,) = (folder / "out" / "runs").iterdir()
+    return run, json.loads((run / "manifest.json").read_text())
+
+
+def ingested(run: Path, var: Path) -> Callable[[str, str], list[tuple[Any, ...]]]:
+    """Return what reads columns of a lake table, distinct and sorted, after the run's study was ingested."""
+    command = [SOJOURN, "ingest", run.parents[1], "--var", var]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [line for line in ran.stdout.splitlines() if line.startswith(("rejected ", "partial "))] == []
+
+    def rows(table: str, columns: str) -> list[tuple[Any, ...]]:
+        files = str(var / "lake" / "data" / table / "*.parquet")
+        return duckdb.sql(f"select distinct {columns} from '{files}' order by all").fetchall()
+
+    return rows
+
+
+def test_an_access_link_has_two_queues_background_traffic_page_loads_and_ping(
+    backend: QemuBackend, tmp_path: Path
+) -> None:
+    run, manifest = executed(ACCESS, backend, tmp_path)
+    counts = manifest["check"]["counts"]
+    for suffix in ("", "_rs"):
+        assert counts[f"log_dequeued{suffix}"] == counts[f"tc_sent{suffix}"] > 100
+        assert counts[f"log_dropped{suffix}"] == counts[f"tc_dropped{suffix}"] > 0
+    rows = ingested(run, tmp_path / "var")
+    assert rows("run", "direction, congested_direction, workload, application, start_order") == [
+        ("downlink", "both", "three", "web", "tcp_first")
+    ]
+    assert rows("run_link", "direction, bandwidth_bps, queue_size_packets") == [
+        ("downlink", 3_000_000, 8),
+        ("uplink", 1_000_000, 8),
+    ]
+    # Two flows without end go down; those of the page come from the server's port of the web.
+    assert rows("run_flow", "role, count(*) over (partition by role), source_port") == [
+        ("app", len([flow for flow in manifest["flows"] if flow["role"] == "app"]), 80),
+        ("tcp", 2, 5301),
+    ]
+    assert [row[0] for row in rows("queue", "interface_index")] == sorted(
+        int((run / f"ifindex_{device}.txt").read_text()) for device in ("rs", "btl")
+    )
+    loads = [json.loads(line) for line in (run / "page_loads.jsonl").read_text().splitlines()]
+    whole = [load for load in loads if load["exitcode"] == 0]
+    assert whole
+    assert all(load["size_download"] == 80_800 for load in whole)
+    times_ms = sorted(score for _, score in rows("tool_score", "item, score"))
+    assert times_ms == pytest.approx(sorted(load["time_total"] * 1000 for load in whole))
+    # A page takes some round trips of 50 ms and more than its bytes do.
+    assert min(times_ms) > 300
+    # One ping, its samples and what it says of them at its end; idle ones are no series of the run.
+    assert {name for (name,) in rows("series", "series_name")} == {
+        f"ping 1{stated}" for stated in ("", " avg", " max", " min")
+    }
+    assert len(rows("series", "sample_number")) > 15
+
+
+@pytest.mark.long
+def test_a_call_and_a_player_compete_and_the_second_ends_first(backend: QemuBackend, tmp_path: Path) -> None:
+    run, manifest = executed(PAIR, backend, tmp_path)
+    assert {flow["role"]: flow["app"] for flow in manifest["flows"]} == {"app": "webrtc", "rival": "streaming"}
+    sent, got = (json.loads((run / f"app_{end}.json").read_text()) for end in ("sender", "receiver"))
+    assert 170 <= got["frames_marked"] <= sent["frames"] <= 181
+    player = json.loads((run / "rival_client.json").read_text())
+    assert player["segments"] >= 2
+    rows = ingested(run, tmp_path / "var")
+    assert rows("run", "application, start_order") == [("webrtc", "app_first")]
+    assert rows("run_rival", "rival_application") == [("streaming",)]
+    assert rows("call_poll", "ssrc") == [(sent["ssrc"],)]
 
 
 @pytest.mark.long

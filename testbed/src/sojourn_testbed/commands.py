@@ -14,12 +14,13 @@ from rich.table import Table
 from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
-from sojourn_testbed.cells import blocks, cells
+from sojourn_testbed.cells import Cell, blocks, cells
 from sojourn_testbed.execution import RECORD, execute
 from sojourn_testbed.execution import Progress as Step
 from sojourn_testbed.ledger import Ledger
 from sojourn_testbed.plan import Plan, PlanError, load_plan
 from sojourn_testbed.run_folder import Compression
+from sojourn_testbed.size import COMPRESSED_SHARE, expected_raw_bytes
 
 
 def _image(given: Path | None) -> Path:
@@ -39,25 +40,32 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
     """Print the runs of a plan in their order, with the time and space that they take."""
     plan = _loaded(plan_file)
     ordered = blocks(plan, repetitions)
-    table = Table(
-        "cell", "rate\nMbit/s", "RTT\nms", "queue", "congestion\ncontrol", "application", "first", "ECN", box=None
-    )
+    table = Table("cell", "rate\nMbit/s", "RTT\nms", "queue", "against", "application", "first", "ECN", box=None)
     for cell in cells(plan):
         table.add_row(
-            cell.label, f"{cell.rate_mbps:g}", f"{cell.rtt_ms:g}", cell.queue.label, cell.congestion_control or "-",
+            cell.label, f"{cell.rate_mbps:g}", f"{cell.rtt_ms:g}", cell.queue.label, _against(cell),
             cell.application or "-", cell.start_order, cell.ecn,
         )  # fmt: skip
     console = Console()
     console.print(table)
     runs = sum(map(len, ordered))
-    estimate = QemuBackend(_image(image)).estimate(plan, runs)
-    # Frames of 96 bytes with 16 of header, twice, and one line of 120 bytes for each of two events, a fifth compressed.
+    estimate = QemuBackend(_image(image)).estimate(plan, ordered)
     seconds = plan.timing.end_s + plan.timing.drain_s
-    packets = sum(run.cell.rate_mbps for block in ordered for run in block) * 1e6 / 8 / 900 * seconds
+    compressed = sum(expected_raw_bytes(plan, run) for block in ordered for run in block) * COMPRESSED_SHARE
     console.print(
         f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about "
-        f"{estimate.seconds / 60:.0f} minutes ({estimate.basis}) and {packets * 464 / 4 / 1e6:.0f} MB"
+        f"{_duration(estimate.seconds)} ({estimate.basis}) and {compressed / 1e6:,.0f} MB"
     )
+
+
+def _against(cell: Cell) -> str:
+    if cell.has_background:
+        return f"{cell.workload} {cell.congested}"
+    return cell.rival or cell.congestion_control or "-"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def run_plan(

@@ -8,17 +8,22 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
+
+from pydantic import ValidationError
 
 from sojourn_testbed.backend.interface import Backend
 from sojourn_testbed.cells import Run, blocks
 from sojourn_testbed.ledger import Attempt, Ledger
 from sojourn_testbed.plan import Plan, PlanError
 from sojourn_testbed.run_check import check_run
-from sojourn_testbed.run_folder import Compression, keep_run, study_description
+from sojourn_testbed.run_folder import Compression, keep_run
+from sojourn_testbed.specification import queues_of
+from sojourn_testbed.study import study_description
 
 RECORD = "testbed.json"
 #: A run whose check fails is tried so often; then it is kept, marked as excluded, with the reason.
@@ -73,7 +78,7 @@ def execute(
 
         def finish(run: Run, raw: Path) -> None:
             nonlocal begun
-            check = check_run(raw, run.cell.set_queue.rate_bps)
+            check = check_run(raw, run.cell.set_queue.rate_bps, queues_of(run))
             seconds, begun = round(time.monotonic() - begun, 1), time.monotonic()
             last_try = ledger.failures(run.run_id) + 1 >= TRIES
             if check.complaints and not last_try:
@@ -116,7 +121,10 @@ def begin(plan: Plan, repetitions: int, backend: str, folder: Path) -> None:
     path = folder / RECORD
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
-        # More repetitions of the same plan go on; anything else is another study.
+        # More repetitions of the same plan go on; anything else is another study. A plan that an earlier version noted
+        # lacks keys that came since.
+        with suppress(ValidationError, KeyError):
+            before["plan"] = Plan.model_validate(before["plan"]).model_dump(mode="json")
         if before | {"repetitions": 0} != record | {"repetitions": 0}:
             raise PlanError(f"{folder} holds runs of another plan or backend; give another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)

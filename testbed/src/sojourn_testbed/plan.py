@@ -11,13 +11,17 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
-from sojourn_testbed.queue_disciplines import Queue
+from sojourn_testbed.background import NO_BACKGROUND, WORKLOADS, Congested, Sessions
+from sojourn_testbed.places import Direction
+from sojourn_testbed.queue_disciplines import FRAME_BYTES, Queue
 
 #: Longest plan that is read; a plan is written by hand.
 MAX_BYTES = 2**20
 
 CongestionControl = Literal["cubic", "bbr", "reno"]
-Application = Literal["voice", "video"]
+Application = Literal["voice", "video", "web", "web-parallel", "streaming", "webrtc", "clip"]
+#: Applications whose data go from a server to the home, whatever the bottleneck's direction.
+DOWNLOADS = frozenset({"web", "web-parallel", "streaming"})
 StartOrder = Literal["app_first", "tcp_first"]
 #: Whether the hosts ask for ECN (RFC 3168) when TCP connects; the guest's kernel has no Accurate ECN.
 Ecn = Literal["none", "classic"]
@@ -38,12 +42,31 @@ class Axes(BaseModel, extra="forbid", frozen=True):
     """What is varied: each combination of one value of each axis is a cell."""
 
     queue: Annotated[list[Queue], Field(min_length=1)]
-    rate_mbps: Annotated[list[Annotated[float, Field(gt=0, le=1000)]], Field(min_length=1)]
+    #: Empty where the plan gives the rates of both directions (``links``).
+    rate_mbps: list[Annotated[float, Field(gt=0, le=1000)]] = []
+    direction: Annotated[list[Direction], Field(min_length=1)] = ["downlink"]
     rtt_ms: Annotated[list[Annotated[float, Field(ge=0, le=10_000)]], Field(min_length=1)] = [50.0]
-    congestion_control: Annotated[list[CongestionControl], Field(min_length=1)] = ["cubic"]
+    #: What competes with the application: a bulk TCP flow of each of these, each rival, each workload. Empty by default
+    #: where there is a rival or a workload.
+    congestion_control: list[CongestionControl] = ["cubic"]
+    rival: list[Application] = []
+    workload: list[str] = []
+    #: Which directions each workload but noBG goes.
+    congested: Annotated[list[Congested], Field(min_length=1)] = ["downstream"]
     application: Annotated[list[Application], Field(min_length=1)] = ["voice"]
     start_order: Annotated[list[StartOrder], Field(min_length=1)] = ["app_first"]
     ecn: Annotated[list[Ecn], Field(min_length=1)] = ["none"]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _competes_with_one_kind(cls, given: Any) -> Any:
+        if (
+            isinstance(given, dict)
+            and "congestion_control" not in given
+            and (given.get("rival") or given.get("workload"))
+        ):
+            return given | {"congestion_control": []}
+        return given
 
     @field_validator("queue", mode="before")
     @classmethod
@@ -61,7 +84,28 @@ class Axes(BaseModel, extra="forbid", frozen=True):
             values = getattr(self, name)
             if len({repr(value) for value in values}) < len(values):
                 raise ValueError(f"{name} names a value twice")
+        if not (self.congestion_control or self.rival or self.workload):
+            raise ValueError(
+                "nothing competes: give congestion_control, rival or workload (noBG: the application alone)"
+            )
+        downloads = sorted(DOWNLOADS & {*self.application, *self.rival})
+        if "uplink" in self.direction and downloads:
+            raise ValueError(
+                f"{downloads[0]} downloads, so its data do not pass a bottleneck on the uplink; give links and the "
+                "direction downlink, and let a workload fill the uplink"
+            )
         return self
+
+
+class Links(BaseModel, extra="forbid", frozen=True):
+    """Rates of both directions, each with a queue of its own: the cell's, at that direction's rate."""
+
+    downlink_mbps: Annotated[float, Field(gt=0, le=1000)]
+    uplink_mbps: Annotated[float, Field(gt=0, le=1000)]
+
+    def mbps(self, direction: Direction) -> float:
+        """Rate of a direction."""
+        return self.downlink_mbps if direction == "downlink" else self.uplink_mbps
 
 
 class Timing(BaseModel, extra="forbid", frozen=True):
@@ -73,6 +117,8 @@ class Timing(BaseModel, extra="forbid", frozen=True):
     window_start_s: Annotated[float, Field(ge=0)] = 10.0
     window_end_s: Annotated[float, Field(gt=0)] = 30.0
     end_s: Annotated[float, Field(gt=0, le=86_400)] = 31.0
+    #: When the second flow ends; null: with the run. The first goes on alone.
+    second_end_s: Annotated[float, Field(gt=0)] | None = None
     drain_s: Annotated[float, Field(ge=0, le=60)] = 1.5
 
     @model_validator(mode="after")
@@ -82,6 +128,11 @@ class Timing(BaseModel, extra="forbid", frozen=True):
             raise ValueError(
                 "expected second_start_s + start_spread_s <= window_start_s < window_end_s <= end_s; "
                 f"found {last_start_s:g}, {self.window_start_s:g}, {self.window_end_s:g}, {self.end_s:g}"
+            )
+        if self.second_end_s is not None and not last_start_s < self.second_end_s <= self.end_s:
+            raise ValueError(
+                f"expected second_start_s + start_spread_s < second_end_s <= end_s; found {last_start_s:g}, "
+                f"{self.second_end_s:g}, {self.end_s:g}"
             )
         return self
 
@@ -98,9 +149,19 @@ class Plan(BaseModel, extra="forbid", frozen=True):
     timing: Timing = Timing()
     #: Runs of each application and each congestion control alone, which give demand and so harm.
     solo: bool = True
+    #: Rates of both directions, instead of the axis rate_mbps.
+    links: Links | None = None
+    #: Sessions of workloads that are not built in, by name.
+    workloads: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")], Sessions] = {}
+    #: Congestion control of background traffic.
+    background_congestion_control: CongestionControl = "cubic"
+    #: Probes of ping from the side of the bottleneck's sender, beside the application; null: none.
+    ping_interval_ms: Annotated[int, Field(ge=10, le=10_000)] | None = None
     #: Rate of the way back; null: not limited.
     uplink_mbps: Annotated[float, Field(gt=0, le=1000)] | None = None
     rate_steps: list[RateStep] = []
+    #: The MPEG-2 transport stream that the application ``clip`` sends; in a plan's file, relative to its folder.
+    clip: Path | None = None
     #: Media rate of video over the rate of the link.
     video_share: Annotated[float, Field(gt=0, le=1)] = 0.5
     snap_length_bytes: Annotated[int, Field(ge=64, le=65_535)] = 96
@@ -108,12 +169,57 @@ class Plan(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Plan:
+        axes = self.axes
+        if (self.links is None) == (not axes.rate_mbps):
+            raise ValueError("expected either axes.rate_mbps, or links with the rates of both directions")
+        if self.uplink_mbps is not None and (self.links is not None or "uplink" in axes.direction):
+            raise ValueError("uplink_mbps limits the way back of a bottleneck on the downlink; expected links instead")
         for step in self.rate_steps:
             if step.at_s >= self.timing.end_s:
                 raise ValueError(f"a rate step at {step.at_s:g} s comes after the end at {self.timing.end_s:g} s")
-        if "voice" in self.axes.application and min(self.axes.rate_mbps) < 0.1:
+            if step.at_s != int(step.at_s):
+                raise ValueError(f"a rate step at {step.at_s:g} s; expected whole seconds")
+        if "voice" in axes.application and min(self.rates_mbps) < 0.1:
             raise ValueError("voice (G.711) needs 87 kbit/s; expected rate_mbps of 0.1 or more")
+        if ("clip" in {*axes.application, *axes.rival}) != (self.clip is not None):
+            raise ValueError(
+                "expected both the application clip and the file that it sends (clip: FILE.ts), or neither"
+            )
+        if self.clip is not None and self.snap_length_bytes < FRAME_BYTES:
+            raise ValueError(
+                f"a clip is scored from whole packets; expected snap_length_bytes of {FRAME_BYTES} or more"
+            )
+        self._has_its_workloads()
         return self
+
+    def _has_its_workloads(self) -> None:
+        known = {NO_BACKGROUND, *WORKLOADS, *self.workloads}
+        for name in self.axes.workload:
+            if name not in known:
+                raise ValueError(
+                    f"workload {name!r} is not one of {', '.join(sorted(known))}; describe it under workloads"
+                )
+        unused = sorted(self.workloads.keys() - set(self.axes.workload))
+        if unused:
+            raise ValueError(f"workload {unused[0]!r} is described and in no cell; name it in axes.workload")
+        filling = [name for name in self.axes.workload if name != NO_BACKGROUND]
+        if filling and self.links is None and any(one != "downstream" for one in self.axes.congested):
+            raise ValueError("a workload that goes upstream needs the rate of both directions; give links")
+
+    @property
+    def rates_mbps(self) -> list[float]:
+        """Rates of the bottleneck, of all directions."""
+        if self.links is None:
+            return self.axes.rate_mbps
+        return [self.links.mbps(direction) for direction in self.axes.direction]
+
+    def sessions(self, workload: str) -> Sessions:
+        """Return the sessions of a workload other than noBG."""
+        return self.workloads.get(workload) or WORKLOADS[workload]
+
+    def programme(self, rate_mbps: float) -> str | None:
+        """Name of the programme that steps the rate from ``rate_mbps`` on; null without steps."""
+        return f"steps-{rate_mbps * 1000:g}k" if self.rate_steps else None
 
 
 def load_plan(path: Path) -> Plan:
@@ -132,6 +238,13 @@ def load_plan(path: Path) -> Plan:
         raise PlanError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or "sojourn_testbed" not in content:
         raise PlanError(f"{path} is not a testbed plan; expected a line `sojourn_testbed: 1` in it")
+    clip = content.get("clip")
+    if isinstance(clip, str):
+        content["clip"] = path.parent / clip
+        if not content["clip"].is_file():
+            raise PlanError(
+                f"{path}: clip: there is no file {content['clip']}; make it as the documents say, with ffmpeg"
+            )
     try:
         return Plan.model_validate(content)
     except ValidationError as error:

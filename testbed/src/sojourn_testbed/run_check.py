@@ -6,6 +6,7 @@ The queue sees what the captures see, and ARP besides, which they leave out; cou
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,19 @@ class Check:
     complaints: tuple[str, ...]
 
 
-def check_run(folder: Path, rate_bps: int) -> Check:
-    """Hold a run's raw files against each other."""
+def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",)) -> Check:
+    """Hold a run's raw files against each other; ``devices`` have the logged queues, the bottleneck's first."""
     complaints: list[str] = []
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     complaints += result["failures"]
     missing = [
         name
-        for name in ("before.pcap", "after.pcap", "queue_bpftrace.txt", "tc_final.json")
+        for name in (
+            "before.pcap",
+            "after.pcap",
+            "queue_bpftrace.txt",
+            *(f"tc_final_{device}.json" for device in devices),
+        )
         if not _holds(folder / name)
     ]
     if missing:
@@ -41,9 +47,12 @@ def check_run(folder: Path, rate_bps: int) -> Check:
         if lost:
             complaints.append(f"tcpdump lost {lost} packets of {name}.pcap")
     try:
-        counts |= _log_counts(folder / "queue_bpftrace.txt")
+        for device in devices:
+            suffix = "" if device == devices[0] else f"_{device}"
+            index = int((folder / f"ifindex_{device}.txt").read_text(encoding="utf-8"))
+            found = _log_counts(folder / "queue_bpftrace.txt", index) | _counters(folder / f"tc_final_{device}.json")
+            counts |= {f"{name}{suffix}": count for name, count in found.items()}
         counts |= _pair_counts(folder, rate_bps)
-        counts |= _counters(folder / "tc_final.json")
     except (_native.DecodeError, ValueError, KeyError) as error:
         return Check(counts, (*complaints, f"cannot be read: {error}"))
     if counts["lost_events"]:
@@ -52,6 +61,11 @@ def check_run(folder: Path, rate_bps: int) -> Check:
         ("log_dequeued", "tc_sent", "packets that left: log {}, tc {}"),
         ("log_dropped", "tc_dropped", "packets dropped: log {}, tc {}"),
         ("log_dropped", "captures_dropped", "packets dropped: log {}, captures {}"),
+        *(
+            (f"{log}_{device}", f"{tc}_{device}", f"packets {what} of {device}: log {{}}, tc {{}}")
+            for device in devices[1:]
+            for log, tc, what in (("log_dequeued", "tc_sent", "that left"), ("log_dropped", "tc_dropped", "dropped"))
+        ),
     ):
         if counts[log] != counts[other]:
             complaints.append(what.format(counts[log], counts[other]))
@@ -69,14 +83,17 @@ def _dropped_by_tcpdump(path: Path) -> int | None:
     return None
 
 
-def _log_counts(path: Path) -> dict[str, int | None]:
+def _log_counts(path: Path, interface_index: int) -> dict[str, int | None]:
     decoder = _native.QueueLogDecoder(str(path), form="bpftrace")
     fates: dict[str, int] = {}
     lost = 0
     for table, batch in decoder:
         if table == "queue_packet":
-            for fate in batch.column("fate").to_pylist():
-                fates[fate] = fates.get(fate, 0) + 1
+            for fate, index in zip(
+                *(batch.column(name).to_pylist() for name in ("fate", "interface_index")), strict=True
+            ):
+                if index == interface_index:
+                    fates[fate] = fates.get(fate, 0) + 1
         elif table == "queue_log":
             lost += sum(batch.column("lost_events").to_pylist())
     fault = decoder.summary().fault

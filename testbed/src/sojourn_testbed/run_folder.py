@@ -10,24 +10,35 @@ import shutil
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from sojourn_testbed.cells import Run
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.run_check import Check
-from sojourn_testbed.specification import BOTTLENECK, flows
+from sojourn_testbed.specification import BOTTLENECK, OPPOSITE, flows
 
 Compression = Literal["gzip", "xz", "none"]
-MEASUREMENTS = ("before.pcap", "after.pcap", "queue_bpftrace.txt", "qdisc_stats.jsonl", "ss_raw.jsonl")
+MEASUREMENTS = (
+    "before.pcap",
+    "after.pcap",
+    "queue_bpftrace.txt",
+    "qdisc_stats.jsonl",
+    "ss_raw.jsonl",
+    "page_loads.jsonl",
+    "get_stats.jsonl",
+)
 #: Small texts that say what was really set and with what; the rest of the raw files says nothing more.
 RECORDS = (
     "router_setup.txt",
     "ping.txt",
     "versions.txt",
     "iperf3.json",
-    "app_sender.json",
-    "app_receiver.json",
-    "tc_final.json",
+    *(f"{role}_{part}" for role in ("app", "rival") for part in ("sender.json", "receiver.json", "client.json")),
+    *(f"{role}_{part}" for role in ("app", "rival") for part in ("targets.txt", "streaming.txt")),
+    "background_downlink.json",
+    "background_uplink.json",
+    f"ifindex_{BOTTLENECK}.txt",
+    f"ifindex_{OPPOSITE}.txt",
+    f"tc_final_{BOTTLENECK}.json",
+    f"tc_final_{OPPOSITE}.json",
     "capture_before.err",
     "capture_after.err",
     "result.json",
@@ -75,18 +86,23 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
     cell = run.cell
     result = json.loads((raw / "result.json").read_text(encoding="utf-8"))
     start_s = result["start_ns"] / 1e9
+    complaints = list(check.complaints)
+    queue = cell.set_queue.manifest()
+    if cell.opposite_queue is not None:
+        # The log holds two queues, and knows a device by its number alone.
+        queue["interface"] = str(_number(raw / f"ifindex_{BOTTLENECK}.txt"))
     found: dict[str, Any] = {
         "schema": "testbed-manifest/1",
         "run_id": run.run_id,
         "study": plan.study,
-        "direction": "downlink",
+        "direction": cell.direction,
         "bandwidth_bps": cell.set_queue.rate_bps,
         "rtt_ms": cell.rtt_ms,
         "bdp_bytes": cell.set_queue.bdp_bytes,
-        "queue": cell.set_queue.manifest(),
+        "queue": queue,
         "cc": cell.congestion_control,
         "app": cell.application,
-        "order": cell.start_order,
+        "order": "rival_first" if cell.rival and cell.start_order == "tcp_first" else cell.start_order,
         "ecn": cell.ecn,
         "l4s": "neither",
         # Not "repetition": runs of the same number would be compared as pairs, and those of a block share no cause of
@@ -98,48 +114,62 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
             "start_epoch_s": start_s + plan.timing.window_start_s,
             "end_epoch_s": start_s + plan.timing.window_end_s,
         },
-        "flows": flows(plan, run),
+        "flows": _flows(plan, run, raw, complaints),
         "clock": {
             "mono_to_realtime_offset_ns": result["monotonic_offset_ns"],
             "offset_at_end_ns": result["monotonic_offset_at_end_ns"],
         },
         "bottleneck": {
             "dev": BOTTLENECK,
-            "ifindex": _number(raw / "bottleneck_ifindex.txt"),
+            "ifindex": _number(raw / f"ifindex_{BOTTLENECK}.txt"),
             "netns_inum": _number(raw / "bottleneck_namespace.txt"),
         },
         "made_with": made_with | {"kernel": result["kernel"]},
-        "check": {"counts": check.counts, "complaints": list(check.complaints)},
+        "check": {"counts": check.counts, "complaints": complaints},
         "steps": result["steps"],
     }
-    if check.complaints:
+    found |= _parts_of_few_runs(plan, run, raw, queue)
+    if complaints:
         found["exclusion_reason"] = "check_failed"
+    return found
+
+
+def _flows(plan: Plan, run: Run, raw: Path, complaints: list[str]) -> list[dict[str, Any]]:
+    """Return the run's flows; where a process left no word of its own, a complaint instead."""
+    try:
+        return flows(plan, run, raw)
+    except (OSError, ValueError, KeyError) as error:
+        complaints.append(f"flows are not known: {type(error).__name__}: {error}")
+        return []
+
+
+def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -> dict[str, Any]:
+    """Return what the manifests of some plans say besides: a rival, a workload, both directions, steps of the rate."""
+    cell = run.cell
+    found: dict[str, Any] = {}
+    if cell.rival is not None:
+        found["rival"] = cell.rival
+    if cell.workload is not None:
+        found |= {"workload": cell.workload, "congested_direction": cell.congested}
+    if plan.clip is not None:
+        content = plan.clip.read_bytes()
+        found["clip"] = {
+            "name": plan.clip.name,
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+    programme = plan.programme(cell.rate_mbps)
+    if programme is not None:
+        found["bandwidth_programme"] = programme
+    if cell.opposite_queue is not None:
+        opposite = cell.opposite_queue.manifest() | {"interface": str(_number(raw / f"ifindex_{OPPOSITE}.txt"))}
+        own = {"bandwidth_bps": cell.set_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": queue}
+        other = {"bandwidth_bps": cell.opposite_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": opposite}
+        found["links"] = (
+            {"downlink": own, "uplink": other} if cell.direction == "downlink" else {"downlink": other, "uplink": own}
+        )
     return found
 
 
 def _number(path: Path) -> int:
     return int(path.read_text(encoding="utf-8").strip())
-
-
-def study_description(plan: Plan) -> str:
-    """Return the study's description for ``sojourn ingest``: who it is, and which solo runs give demand."""
-    any_queue = {"queue_size_bdp": "any", "aqm": "any"}
-    rules: list[dict[str, str]] = []
-    if plan.solo:
-        same_link = {"bandwidth_bps": "same", "rtt_ms": "same"}
-        rules.append({"role": "tcp", **same_link, **any_queue, "congestion_control": "same"})
-        for application in plan.axes.application:
-            rule = {"role": "app", "application": application, **same_link, **any_queue, "congestion_control": "any"}
-            rules.append(rule)
-    description = {
-        "sojourn_study": 1,
-        "study_id": plan.study,
-        "title": plan.title or f"Testbed study {plan.study}",
-        "description": "Runs of the testbed over real Linux queue disciplines: a dumbbell of network namespaces, delay "
-        f"by netem, the bottleneck on the downlink; {plan.repetitions} repetitions in randomised complete blocks.",
-        "citation": "made with sojourn testbed",
-        "licence": "Apache-2.0",
-        "synthetic": False,
-        "demand": rules,
-    }
-    return yaml.safe_dump(description, sort_keys=False, width=120)

@@ -37,8 +37,8 @@ class Backend(Protocol):
             With what is missing and how to get it.
         """
 
-    def estimate(self, plan: Plan, runs: int) -> Estimate:
-        """Return how long so many runs of the plan take."""
+    def estimate(self, plan: Plan, blocks: Sequence[Sequence[Run]]) -> Estimate:
+        """Return how long the runs of the plan take."""
 
     def carry_out(self, plan: Plan, runs: Sequence[Run], folder: Path, on_run: Callable[[Run, Path], None]) -> None:
         """Carry out runs in their order; as each ends, ``on_run`` is told with the folder of its raw files.

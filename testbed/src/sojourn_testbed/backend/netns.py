@@ -6,6 +6,7 @@ touched, except that kernel modules are loaded.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import platform
@@ -14,11 +15,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-from sojourn_testbed.applications import CLIENT, GUEST, ROUTER, SENDER
 from sojourn_testbed.backend.interface import BackendError, Estimate
 from sojourn_testbed.cells import Run
+from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.queue_disciplines import ROOT_HANDLE_NUMBER
 from sojourn_testbed.specification import modules, specification
@@ -32,6 +34,7 @@ TOOLS = {
     "ping": "iputils-ping",
     "sysctl": "procps",
     "bpftrace": "bpftrace",
+    "modprobe": "kmod",
 }
 PROBE_READY_SECONDS = 60.0
 PROBE_READY = b"# clock"
@@ -51,15 +54,15 @@ class NetnsBackend:
         """Refuse without root, a tool, a kernel module, the tracepoints, or with namespaces of these names in use."""
         if os.geteuid() != 0:
             raise BackendError("network namespaces and the probe need root; run with sudo, or use --backend qemu")
+        # What the kernel lacks comes first: no package brings it.
+        lacking = [module for module in modules(plan) if not _has(module)]
+        if lacking:
+            raise BackendError(f"this kernel ({platform.release()}) has no {', '.join(lacking)}; use --backend qemu")
         missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
         if missing:
             raise BackendError(f"tools are missing; expected: apt-get install {' '.join(missing)}")
         if not self._guest.is_file():
             raise BackendError(f"{self._guest} is missing; build it first: make testbed-image")
-        for module in modules(plan):
-            found = subprocess.run(["modprobe", module], capture_output=True, text=True, check=False)
-            if found.returncode != 0:
-                raise BackendError(f"this kernel ({platform.release()}) cannot load {module}; use --backend qemu")
         traced = any((Path(root) / "events/qdisc/qdisc_enqueue").is_dir() for root in _TRACING)
         if not traced:
             raise BackendError("this kernel has no tracepoint qdisc:qdisc_enqueue; use --backend qemu")
@@ -68,8 +71,9 @@ class NetnsBackend:
         if taken:
             raise BackendError(f"namespaces {', '.join(sorted(taken))} exist; remove them with ip netns del NAME")
 
-    def estimate(self, plan: Plan, runs: int) -> Estimate:
+    def estimate(self, plan: Plan, blocks: Sequence[Sequence[Run]]) -> Estimate:
         """Return seconds of wall time."""
+        runs = sum(map(len, blocks))
         return Estimate(runs * (plan.timing.end_s + plan.timing.drain_s + 12), "seconds of wall time")
 
     def versions(self) -> dict[str, str]:
@@ -84,6 +88,8 @@ class NetnsBackend:
         for run in runs:
             raw = folder / run.run_id
             raw.mkdir()
+            if plan.clip is not None:
+                shutil.copyfile(plan.clip, raw / CLIP_FILE)
             described = folder / "specification.json"
             described.write_text(json.dumps(specification(plan, run)), encoding="utf-8")
             with self._probing(raw / "queue_bpftrace.txt"):
@@ -116,6 +122,33 @@ class NetnsBackend:
                     yield
                 finally:
                     probe.terminate()
+
+
+def _has(module: str) -> bool:
+    """Whether a module can be loaded, or is built in as the kernel's configuration tells."""
+    if shutil.which("modprobe") is not None:
+        loaded = subprocess.run(["modprobe", module], capture_output=True, check=False).returncode == 0
+        if loaded:
+            return True
+    return f"CONFIG_{configuration_name(module)}=y" in _configuration()
+
+
+def configuration_name(module: str) -> str:
+    """Return the name of a module in the kernel's configuration."""
+    for prefix, group in (("sch_", "NET_SCH_"), ("cls_", "NET_CLS_"), ("act_", "NET_ACT_"), ("tcp_", "TCP_CONG_")):
+        if module.startswith(prefix):
+            return group + module.removeprefix(prefix).upper()
+    return module.upper()
+
+
+@cache
+def _configuration() -> frozenset[str]:
+    for path in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
+        if path.is_file():
+            content = path.read_bytes()
+            text = gzip.decompress(content) if path.suffix == ".gz" else content
+            return frozenset(text.decode(errors="replace").splitlines())
+    return frozenset()
 
 
 _TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")

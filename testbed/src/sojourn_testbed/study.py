@@ -1,0 +1,62 @@
+"""The description of a study for ``sojourn ingest``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from sojourn_testbed.background import NO_BACKGROUND, described, directions_of
+from sojourn_testbed.plan import Plan
+
+
+def study_description(plan: Plan) -> str:
+    """Return the study's description for ``sojourn ingest``: who it is, and which solo runs give demand."""
+    any_queue: dict[str, str] = {"queue_size_bdp": "any", "aqm": "any"}
+    has_background = any(workload != NO_BACKGROUND for workload in plan.axes.workload)
+    rules: list[dict[str, Any]] = []
+    if plan.solo or NO_BACKGROUND in plan.axes.workload:
+        same_link = {"bandwidth_bps": "same", "rtt_ms": "same"}
+        # The judged run has background traffic and the solo run has none, so their workloads differ.
+        workload = {"workload": "any"} if plan.axes.workload else {}
+        if has_background:
+            reason = "background traffic has no runs alone"
+            rules.append({"role": "tcp", "selects": False, "reason": reason})
+        else:
+            rules.append({"role": "tcp", **same_link, **any_queue, "congestion_control": "same"})
+        for application in dict.fromkeys((*plan.axes.application, *plan.axes.rival)):
+            rule = {"role": "app", "application": application, **same_link, **any_queue, "congestion_control": "any"}
+            rules.append(rule | workload)
+    description: dict[str, Any] = {
+        "sojourn_study": 1,
+        "study_id": plan.study,
+        "title": plan.title or f"Testbed study {plan.study}",
+        "description": "Runs of the testbed over real Linux queue disciplines: a dumbbell of network namespaces, delay "
+        f"by netem, {_bottleneck(plan)}; {plan.repetitions} repetitions in randomised complete blocks.",
+        "citation": "made with sojourn testbed",
+        "licence": "Apache-2.0",
+        "synthetic": False,
+        "demand": rules,
+    }
+    if plan.rate_steps:
+        description["programmes"] = [
+            {"name": plan.programme(rate), "steps": _steps(plan, rate)} for rate in dict.fromkeys(plan.rates_mbps)
+        ]
+    if plan.axes.workload:
+        directions = tuple(dict.fromkeys(one for name in plan.axes.congested for one in directions_of(name)))
+        description["workloads"] = [
+            {"name": name, "parts": []} if name == NO_BACKGROUND else described(name, plan.sessions(name), directions)
+            for name in plan.axes.workload
+        ]
+    return yaml.safe_dump(description, sort_keys=False, width=120)
+
+
+def _bottleneck(plan: Plan) -> str:
+    if plan.links is not None:
+        return "queues in both directions"
+    return f"the bottleneck on the {' or the '.join(plan.axes.direction)}"
+
+
+def _steps(plan: Plan, rate_mbps: float) -> list[dict[str, int]]:
+    first = [{"at_s": 0, "bandwidth_bps": round(rate_mbps * 1e6)}]
+    return first + [{"at_s": int(step.at_s), "bandwidth_bps": round(step.rate_mbps * 1e6)} for step in plan.rate_steps]

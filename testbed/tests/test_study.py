@@ -1,0 +1,59 @@
+"""The description of a study: what demand is, and what workloads and programmes its runs name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sojourn_ingest.formats.study.study_description import parse_description
+from sojourn_testbed.plan import Plan
+from sojourn_testbed.study import study_description
+
+LINKS = {"downlink_mbps": 16, "uplink_mbps": 1}
+
+
+def described(**changed: Any) -> Any:
+    content = {"sojourn_testbed": 1, "study": "s", "axes": {"queue": ["codel"], "rate_mbps": [1]}} | changed
+    # The reader of descriptions is the judge of what is written.
+    return parse_description(study_description(Plan.model_validate(content)).encode())
+
+
+def test_a_workload_has_its_parts_in_the_directions_of_the_plan_and_none_without_background() -> None:
+    axes = {"queue": ["codel"], "workload": ["noBG", "short-many", "long-many"], "congested": ["both"]}
+    found = {one.name: one.parts for one in described(axes=axes, links=LINKS).workloads}
+    assert found["noBG"] == []
+    assert [(part.direction, part.sessions) for part in found["short-many"]] == [("uplink", 1), ("downlink", 16)]
+    assert [(part.direction, part.sessions, part.interarrival) for part in found["long-many"]] == [
+        ("uplink", 8, None),
+        ("downlink", 64, None),
+    ]
+    short = found["short-many"][0]
+    assert short.interarrival.mean_s == 2
+    # The mean that IMC'14 states is 50.5 kB.
+    assert short.flow_size.mean_bytes == pytest.approx(50_500, rel=0.003)
+
+
+def test_demand_of_an_application_with_background_is_that_of_its_runs_without() -> None:
+    axes = {"queue": ["codel"], "workload": ["noBG", "long-many"], "application": ["voice", "web"]}
+    tcp, voice, web = described(axes=axes, links=LINKS).demand
+    assert (tcp.role, tcp.selects) == ("tcp", False)
+    for rule, application in ((voice, "voice"), (web, "web")):
+        assert (rule.role, rule.application, rule.workload, rule.bandwidth_bps) == ("app", application, "any", "same")
+
+
+def test_a_rival_has_the_demand_of_its_application() -> None:
+    axes = {"queue": ["codel"], "rate_mbps": [1], "application": ["webrtc"], "rival": ["webrtc", "streaming"]}
+    rules = described(axes=axes).demand
+    assert [rule.application for rule in rules if rule.role == "app"] == ["webrtc", "streaming"]
+    assert all(rule.workload == "same" for rule in rules)
+
+
+def test_steps_of_the_rate_are_a_programme_that_begins_with_the_rate_of_the_cell() -> None:
+    steps = [{"at_s": 10, "rate_mbps": 0.5}, {"at_s": 20, "rate_mbps": 1}]
+    axes = {"queue": ["codel"], "rate_mbps": [1, 2]}
+    programmes = described(axes=axes, rate_steps=steps).programmes
+    assert {one.name: [(step.at_s, step.bandwidth_bps) for step in one.steps] for one in programmes} == {
+        "steps-1000k": [(0, 1_000_000), (10, 500_000), (20, 1_000_000)],
+        "steps-2000k": [(0, 2_000_000), (10, 500_000), (20, 1_000_000)],
+    }
