@@ -37,7 +37,8 @@ changed as (
         frame_width,
         frame_height,
         jitter_ms,
-        rtt_ms,
+        -- Chrome reports 0 until the far end has answered, and for layers that are not sent.
+        nullif(rtt_ms, 0) as rtt_ms,
         limited_by,
         {{ since_last_poll('packets') }} as packets,
         {{ since_last_poll('payload_bytes') }} as payload_bytes,

@@ -14,27 +14,40 @@ queues as (
     select * from {{ ref('stg_lake__queue') }}
 ),
 
+-- A log may know a device by its number alone; a manifest names it so then.
+called as (
+    select
+        source_hash,
+        queue_number,
+        coalesce(interface_name, {{ plain_text('interface_index') }}) as interface_name,
+        handle,
+        enqueue_events,
+        dequeue_events,
+        drop_events
+    from queues
+),
+
 named as (
     select
         queue_logs.study_id,
         queue_logs.run_id,
         queue_logs.source_hash,
-        queues.queue_number,
-        queues.interface_name,
-        queues.handle,
-        queues.enqueue_events,
-        queues.dequeue_events,
-        queues.drop_events,
+        called.queue_number,
+        called.interface_name,
+        called.handle,
+        called.enqueue_events,
+        called.dequeue_events,
+        called.drop_events,
         runs.bottleneck_interface is not null or runs.bottleneck_handle is not null as is_manifest_naming,
         coalesce(
             (runs.bottleneck_interface is not null or runs.bottleneck_handle is not null)
-            and (runs.bottleneck_interface is null or runs.bottleneck_interface = queues.interface_name)
-            and (runs.bottleneck_handle is null or runs.bottleneck_handle = queues.handle),
+            and (runs.bottleneck_interface is null or runs.bottleneck_interface = called.interface_name)
+            and (runs.bottleneck_handle is null or runs.bottleneck_handle = called.handle),
             false
         ) as is_named
     from queue_logs
-    inner join queues
-        on queue_logs.source_hash = queues.source_hash
+    inner join called
+        on queue_logs.source_hash = called.source_hash
     inner join runs
         on
             queue_logs.study_id = runs.study_id

@@ -94,14 +94,7 @@ final as (
         summarised.aim_points_lower,
         summarised.aim_points_upper,
         class_ranges.quality_class,
-        case when summarised.aim_points_lower is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when summarised.aim_points_lower is not null then null
-            when summarised.runs = 0 then 'no run has a score that counts'
-            when summarised.runs = 1 then 'one run'
-            when summarised.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-            else 'there are more runs than the table of ranks has'
-        end as interval_null_reason
+        {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs', 'there are more runs than the table of ranks has') }}
     from summarised
     inner join configurations
         on summarised.configuration_id = configurations.configuration_id

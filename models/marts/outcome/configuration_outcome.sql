@@ -145,14 +145,9 @@ final as (
         bounds.responsiveness_lower_rpm,
         bounds.responsiveness_upper_rpm,
         ranked.qoo_score_median,
-        case when bounds.responsiveness_lower_rpm is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when bounds.responsiveness_lower_rpm is not null then null
-            when ranked.runs = 0 then 'no run has a score that counts'
-            when ranked.runs = 1 then 'one run'
-            when ranked.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-            else 'a run has no idle delay, or there are more runs than the table of ranks has'
-        end as interval_null_reason,
+        {{ median_interval_columns(
+            'bounds.responsiveness_lower_rpm', 'ranked.runs', 'a run has no idle delay, or there are more runs than the table of ranks has'
+        ) }},
         case when ranked.loaded_median_ms is not null then cast(ranked.rank_by_median as bigint) end as rank_by_median,
         case when ranked.loaded_p95_ms is not null then cast(ranked.rank_by_p95 as bigint) end as rank_by_p95,
         case

@@ -304,6 +304,7 @@ final as (
         barometer.met_share as iqb_lower_score,
         round(1 - barometer.latency_share + barometer.met_share, 12) as iqb_upper_score,
         case when ranked.loaded_rtt_ms is null then 'RTTs are counted by access technology and day alone' end as rtt_null_reason,
+        'connections tell no jitter, loss or download rate, which AIM adds up' as aim_null_reason,
         case when ranked.added_delay_lower_ms is not null then cast(0.95 as double) end as level_ratio,
         case
             when ranked.added_delay_lower_ms is not null then null

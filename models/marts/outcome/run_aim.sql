@@ -5,9 +5,8 @@ outcomes as (
     select * from {{ ref('run_outcome') }}
 ),
 
-load_rates as (
-    select * from {{ ref('run_load_rate') }}
-    where rate_basis like '%downlink%'
+throughputs as (
+    select * from {{ ref('run_throughput') }}
 ),
 
 rtp_streams as (
@@ -48,15 +47,6 @@ class_ranges as (
     select * from {{ ref('int_quality_class_range') }}
 ),
 
-download_rates as (
-    select
-        study_id,
-        run_id,
-        max(rate_bps) as download_bps
-    from load_rates
-    group by study_id, run_id
-),
-
 jitters as (
     select
         study_id,
@@ -94,16 +84,16 @@ measured as (
         outcomes.added_delay_ms,
         jitters.jitter_ms,
         outcomes.loss_ratio,
-        download_rates.download_bps
+        throughputs.download_bps
     from outcomes
     left join jitters
         on
             outcomes.study_id = jitters.study_id
             and outcomes.run_id = jitters.run_id
-    left join download_rates
+    left join throughputs
         on
-            outcomes.study_id = download_rates.study_id
-            and outcomes.run_id = download_rates.run_id
+            outcomes.study_id = throughputs.study_id
+            and outcomes.run_id = throughputs.run_id
 
     union all
 

@@ -47,25 +47,8 @@ steps as (
             and rtt_steps.step_number = bandwidth_steps.step_number
 ),
 
-ranked as (
-    select
-        profile_id,
-        step_number,
-        rate_bps,
-        row_number() over (partition by profile_id, step_number order by second desc) as seconds_before_end
-    from rates
-),
-
 settled as (
-    select
-        ranked.profile_id,
-        ranked.step_number,
-        median(ranked.rate_bps) as settled_bps
-    from ranked
-    inner join thresholds
-        on thresholds.threshold_id = 'step-reference'
-    where ranked.seconds_before_end <= thresholds.threshold_value
-    group by ranked.profile_id, ranked.step_number
+    {{ settled_rate_of_each_step('rates', 'thresholds') }}
 ),
 
 profile_steps as (

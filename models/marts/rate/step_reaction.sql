@@ -30,25 +30,8 @@ changes as (
 ),
 
 -- The rate that a run had at the end of each step: the next step starts from it, and the rate may return to it.
-ranked as (
-    select
-        profile_id,
-        step_number,
-        rate_bps,
-        row_number() over (partition by profile_id, step_number order by second desc) as seconds_before_end
-    from rates
-),
-
 settled as (
-    select
-        ranked.profile_id,
-        ranked.step_number,
-        median(ranked.rate_bps) as settled_bps
-    from ranked
-    inner join thresholds
-        on thresholds.threshold_id = 'step-reference'
-    where ranked.seconds_before_end <= thresholds.threshold_value
-    group by ranked.profile_id, ranked.step_number
+    {{ settled_rate_of_each_step('rates', 'thresholds') }}
 ),
 
 profile_changes as (

@@ -12,6 +12,28 @@ configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
 
+given_blocks as (
+    select * from {{ ref('stg_lake__run_block') }}
+),
+
+descriptions as (
+    select * from {{ ref('int_run_description_choice') }}
+    where is_chosen
+),
+
+blocks as (
+    select
+        given_blocks.study_id,
+        given_blocks.run_id,
+        given_blocks.block
+    from given_blocks
+    inner join descriptions
+        on
+            given_blocks.study_id = descriptions.study_id
+            and given_blocks.run_id = descriptions.run_id
+            and given_blocks.source_hash = descriptions.source_hash
+),
+
 final as (
     select
         runs.study_id,
@@ -22,6 +44,7 @@ final as (
         runs.aqm_parameters,
         runs.bandwidth_programme,
         runs.session_id,
+        blocks.block,
         runs.start_ns,
         runs.window_start_ns,
         runs.window_end_ns,
@@ -36,6 +59,10 @@ final as (
         on
             runs.study_id = configurations.study_id
             and runs.run_id = configurations.run_id
+    left join blocks
+        on
+            runs.study_id = blocks.study_id
+            and runs.run_id = blocks.run_id
     left join reconciliations
         on
             runs.study_id = reconciliations.study_id

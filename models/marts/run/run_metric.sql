@@ -24,6 +24,13 @@ equalities as (
     select * from {{ ref('run_flow_rate_equality') }}
 ),
 
+competing_phases as (
+    select * from {{ ref('run_phase') }}
+    where
+        run_phase = 'competing'
+        and incumbent_share_ratio is not null
+),
+
 harms as (
     select * from {{ ref('run_metric_harm') }}
 ),
@@ -224,6 +231,17 @@ named as (
         cast(rival_link_share_ratio as double) as metric_value
     from equalities
     where rival_link_share_ratio is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        incumbent_role as role,
+        'incumbent_share_ratio' as metric,
+        rate_basis as basis,
+        cast(incumbent_share_ratio as double) as metric_value
+    from competing_phases
 
     union all
 

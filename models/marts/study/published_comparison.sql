@@ -65,24 +65,7 @@ selected as (
             and selections.role = metrics.role
     where
         (selections.application is null or selections.application = metrics.application)
-        and (selections.workload is null or selections.workload = metrics.workload)
-        and (selections.direction is null or selections.direction = metrics.direction)
-        and (selections.aqm is null or selections.aqm = metrics.aqm)
-        and (
-            selections.queue_size_bdp is null
-            or abs(selections.queue_size_bdp - metrics.queue_size_bdp) <= 0.01 * selections.queue_size_bdp
-        )
-        and (selections.bandwidth_low_bps is null or selections.bandwidth_low_bps <= metrics.bandwidth_bps)
-        and (selections.bandwidth_high_bps is null or selections.bandwidth_high_bps >= metrics.bandwidth_bps)
-        and (selections.rtt_ms is null or selections.rtt_ms = metrics.rtt_ms)
-        and (
-            selections.congestion_controls is null
-            or instr(';' || selections.congestion_controls || ';', ';' || metrics.congestion_control || ';') > 0
-        )
-        and (
-            selections.start_orders is null
-            or instr(';' || selections.start_orders || ';', ';' || metrics.start_order || ';') > 0
-        )
+        and {{ has_finding_axes('selections', 'metrics') }}
 ),
 
 paired as (

@@ -29,9 +29,23 @@ own_metrics as (
         and metrics.value_median is not null
 ),
 
+-- A mapping may have several rows, each of other runs; without runs of any of them it has one answer.
+questions as (
+    select
+        finding_id,
+        mapping,
+        min(mapping_number) as first_mapping_number
+    from mappings
+    group by
+        finding_id,
+        mapping
+),
+
 matched as (
     select
         mappings.mapping_number,
+        mappings.finding_id as asked_finding_id,
+        mappings.mapping as asked_mapping,
         own_metrics.*,
         own_metrics.value_median * mappings.value_factor as own_value,
         own_metrics.value_lower * mappings.value_factor as own_lower,
@@ -42,24 +56,14 @@ matched as (
             mappings.metric = own_metrics.metric
             and mappings.role = own_metrics.role
     where
-        (mappings.workload is null or mappings.workload = own_metrics.workload)
-        and (mappings.direction is null or mappings.direction = own_metrics.direction)
+        {{ has_finding_axes('mappings', 'own_metrics') }}
         and (mappings.congested_direction is null or mappings.congested_direction = own_metrics.congested_direction)
-        and (mappings.aqm is null or mappings.aqm = own_metrics.aqm)
+        -- Manifests write names as they like.
+        and {{ is_listed('mappings.applications', 'lower(own_metrics.application)') }}
+        and {{ is_listed('mappings.rival_applications', 'lower(own_metrics.rival_application)') }}
         and (
-            mappings.queue_size_bdp is null
-            or abs(mappings.queue_size_bdp - own_metrics.queue_size_bdp) <= 0.01 * mappings.queue_size_bdp
-        )
-        and (mappings.bandwidth_low_bps is null or mappings.bandwidth_low_bps <= own_metrics.bandwidth_bps)
-        and (mappings.bandwidth_high_bps is null or mappings.bandwidth_high_bps >= own_metrics.bandwidth_bps)
-        and (mappings.rtt_ms is null or mappings.rtt_ms = own_metrics.rtt_ms)
-        and (
-            mappings.congestion_controls is null
-            or instr(';' || mappings.congestion_controls || ';', ';' || own_metrics.congestion_control || ';') > 0
-        )
-        and (
-            mappings.start_orders is null
-            or instr(';' || mappings.start_orders || ';', ';' || own_metrics.start_order || ';') > 0
+            mappings.competitor is null
+            or (mappings.competitor = 'tcp' and own_metrics.congestion_control is not null and own_metrics.rival_application is null)
         )
 ),
 
@@ -94,10 +98,14 @@ judged as (
         coalesce(matched.own_lower < findings.tolerance_low and matched.own_upper > findings.tolerance_high, false)
         or coalesce(matched.own_lower < mappings.direction_low and matched.own_upper > mappings.direction_high, false) as holds_a_band
     from findings
-    inner join mappings
-        on findings.finding_id = mappings.finding_id
+    inner join questions
+        on findings.finding_id = questions.finding_id
     left join matched
-        on mappings.mapping_number = matched.mapping_number
+        on
+            questions.finding_id = matched.asked_finding_id
+            and questions.mapping = matched.asked_mapping
+    inner join mappings
+        on coalesce(matched.mapping_number, questions.first_mapping_number) = mappings.mapping_number
 ),
 
 final as (
@@ -134,6 +142,7 @@ final as (
         queue_label,
         congestion_control,
         application,
+        rival_application,
         start_order,
         congested_direction,
         synthetic,
