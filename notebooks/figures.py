@@ -9,15 +9,68 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sojourn_transforms.figures import DELAY_COLOURS, STYLE, delay_heat_map, runs_and_boxes, utilisation_boxes
+from sojourn_transforms.figures import (
+    DELAY_COLOURS,
+    STYLE,
+    bitrate_over_capacity,
+    delay_heat_map,
+    rates_about_competition,
+    rates_under_a_programme,
+    runs_and_boxes,
+    runs_in_order_of_time,
+    share_boxes,
+    share_matrix,
+    times_to_recovery,
+    utilisation_boxes,
+)
 
-__all__ = ["DELAY_COLOURS", "delay_heat_map", "runs_and_boxes", "show", "utilisation_boxes"]
+__all__ = [
+    "DELAY_COLOURS",
+    "bitrate_over_capacity",
+    "delay_heat_map",
+    "panels",
+    "rates_about_competition",
+    "rates_under_a_programme",
+    "records",
+    "runs_and_boxes",
+    "runs_in_order_of_time",
+    "share_boxes",
+    "share_matrix",
+    "show",
+    "times_to_recovery",
+    "utilisation_boxes",
+]
 
 plt.style.use(STYLE)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table, with None where a value is missing, as functions that draw expect."""
+    as_objects = frame.astype(object)
+    return [
+        {str(name): value for name, value in row.items()}
+        for row in as_objects.where(as_objects.notna(), None).to_dict("records")
+    ]
+
+
+def panels(number: int, across: int = 3, width: float = 10.4, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """Return a figure with so many panels, at most ``across`` in a row; places that are left are not drawn.
+
+    ``width`` is that of a whole row and ``height`` that of one panel, in inches.
+    """
+    columns = max(min(number, across), 1)
+    lines = max(-(-number // columns), 1)
+    figure, grid = plt.subplots(lines, columns, figsize=(width * columns / across, height * lines), squeeze=False)
+    for one in grid.flat[number:]:
+        one.set_axis_off()
+    return figure, list(grid.flat[:number])
 
 
 def show(figure: Figure, name: str) -> None:

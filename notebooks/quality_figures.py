@@ -34,7 +34,8 @@ def is_known(value: Any) -> bool:
 
 def quality_heat_map(
     axes: Axes, rows: Iterable[Row], classes: Iterable[Row], column: Callable[[Row], Any], line: Callable[[Row], Any],
-    *, value: str = "mos_median", written: str = "{:.1f}", title: str = "median MOS",
+    *, value: str = "mos_median", written: str = "{:.2f}", title: str = "median MOS",
+    columns: Sequence[Any] | None = None,
 ) -> None:  # fmt: skip
     """Draw a figure of each configuration in a grid of cells, coloured by its class.
 
@@ -48,8 +49,11 @@ def quality_heat_map(
         Rows of ``quality_class`` of that model, from which the colours are.
     column, line
         Cell of a row: columns from left to right and lines from the bottom, each in their order of first appearance.
+    columns
+        Another order of the columns; it names each of them.
     value, written, title
-        Column of the number in each cell, how it is written, and what it is called.
+        Column of the number in each cell, how it is written, and what it is called. A MOS needs two decimals: with one,
+        3.06 is written like the bound 3.1 of the class above its own.
 
     Raises
     ------
@@ -63,20 +67,21 @@ def quality_heat_map(
         if key in cells:
             raise ValueError(f"two configurations have {key[0]!r} and {key[1]!r}; filter by rate, application or model")
         cells[key] = row
-    columns, lines = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
+    places = list(columns) if columns is not None else list(dict.fromkeys(key[0] for key in cells))
+    lines = list(dict.fromkeys(key[1] for key in cells))
     for (left, low), row in cells.items():
         known = is_known(row[value])
         colour = colours[str(row["quality_class"])] if known else WITHOUT_SCORE
-        corner = (columns.index(left) - 0.5, lines.index(low) - 0.5)
+        corner = (places.index(left) - 0.5, lines.index(low) - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", hatch=None if known else "//"))
         text = written.format(row[value]) if known else "no score"
         axes.text(
             corner[0] + 0.5, corner[1] + 0.5, f"{text}\nn = {int(row['runs'])}", ha="center", va="center",
             fontsize=8, color="black" if lightness(colour) > 0.2 else "white",
         )  # fmt: skip
-    axes.set_xticks(range(len(columns)), [str(one) for one in columns])
+    axes.set_xticks(range(len(places)), [str(one) for one in places])
     axes.set_yticks(range(len(lines)), [str(one) for one in lines])
-    axes.set_xlim(-0.5, max(len(columns), 1) - 0.5)
+    axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
     axes.set_ylim(-0.5, max(len(lines), 1) - 0.5)
     axes.grid(visible=False)
     axes.set_title(f"{title}, n: runs")

@@ -10,8 +10,11 @@ from sojourn_transforms.figures.competition import (
     bitrate_over_capacity,
     rates_about_competition,
     rates_under_a_programme,
+    share_boxes,
     share_matrix,
+    times_to_recovery,
 )
+from sojourn_transforms.figures.runs import runs_in_order_of_time
 
 
 @pytest.fixture
@@ -76,3 +79,48 @@ def test_a_programme_is_drawn_with_the_link_and_the_round_trip_time_on_its_own_a
     assert rates_under_a_programme(axes, rates) is None
     with pytest.raises(ValueError, match="filter by rate_profile_id"):
         rates_under_a_programme(axes, [*rates, rates[0] | {"rate_profile_id": "q"}])
+
+
+def test_boxes_are_of_the_seconds_of_the_competition_and_say_how_many_runs(axes: Axes) -> None:
+    row = {"run_id": "a", "pair": "zoom against meet", "side": "incumbent", "run_phase": "competing"}
+    row |= {"share_of_link_ratio": 0.5, "exclusion_reason": None}
+    shares = [0.05 * number for number in range(21)]
+    rows = [row | {"share_of_link_ratio": share} for share in shares]
+    rows += [row | {"run_id": "b", "side": "competitor", "share_of_link_ratio": 0.25}]
+    left_out = [
+        row | {"run_phase": "solo"}, row | {"exclusion_reason": "broke"}, row | {"share_of_link_ratio": None},
+        row | {"side": None},
+    ]  # fmt: skip
+    share_boxes(axes, [*rows, *left_out])
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        "zoom against meet\nincumbent\n1 runs, 21 s", "zoom against meet\ncompetitor\n1 runs, 1 s",
+    ]  # fmt: skip
+    # Whiskers from 5 to 95 %, in percent.
+    ends = {round(float(y), 6) for line in axes.lines for y in line.get_ydata()}
+    assert {5.0, 25.0, 50.0, 75.0, 95.0} <= ends
+    assert 100.0 not in ends
+
+
+def test_runs_that_did_not_recover_are_counted_and_definitions_are_not_mixed(axes: Axes) -> None:
+    row = {"recovery_definition": "a", "application": "zoom", "congestion_control": None, "disruption_bps": 500_000}
+    row |= {"recovery_ms": 12_000.0, "exclusion_reason": None}
+    rows = [row, row | {"recovery_ms": 20_000.0}, row | {"recovery_ms": None}, row | {"exclusion_reason": "broke"}]
+    times_to_recovery(axes, rows)
+    (label,) = (text.get_text() for text in axes.get_legend().get_texts())
+    assert label == "zoom, n = 2 runs, 1 did not recover"
+    middle, points = axes.lines
+    assert (list(middle.get_xdata()), list(middle.get_ydata())) == ([0.5], [16.0])
+    assert sorted(points.get_ydata()) == [12.0, 20.0]
+    with pytest.raises(ValueError, match="2 definitions"):
+        times_to_recovery(axes, [row, row | {"recovery_definition": "b"}])
+
+
+def test_runs_are_in_order_of_time_and_an_excluded_one_keeps_its_place_empty(axes: Axes) -> None:
+    row = {"setting": "zoom, cubic", "run_number": 1, "metric_value": 0.5, "exclusion_reason": None}
+    rows = [row | {"run_number": 3, "metric_value": 0.7}, row, row | {"run_number": 2, "exclusion_reason": "broke"}]
+    runs_in_order_of_time(axes, rows, "flow-rate equality")
+    (line,) = axes.lines
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([1, 3], [0.5, 0.7])
+    assert line.get_label() == "zoom, cubic, n = 2"
+    with pytest.raises(ValueError, match="filter by rate"):
+        runs_in_order_of_time(axes, [row, row], "flow-rate equality")

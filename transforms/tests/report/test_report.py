@@ -51,8 +51,9 @@ def runs_of_plan(blocks: int = 6, deviation: float = 1.0) -> list[dict[str, Any]
 def run(name: str, queue: str, control: str | None, rate: int) -> dict[str, Any]:
     parts = dict.fromkeys(CONFIGURATION)
     return parts | {
-        "study_id": "planted", "run_id": name, "repetition": None, "session_id": None, "exclusion_reason": None,
-        "run_flag": None, "synthetic": True, "queue_label": queue, "aqm": queue.split(" ")[0].lower(),
+        "study_id": "planted", "run_id": name, "block": None, "repetition": None, "session_id": None,
+        "exclusion_reason": None, "run_flag": None, "synthetic": True, "queue_label": queue,
+        "aqm": queue.split(" ")[0].lower(),
         "queue_size_bdp": 2.0 if "BDP" in queue else None, "congestion_control": control, "bandwidth_bps": rate,
         "rtt_ms": 50.0, "application": "call", "start_order": "app_first", "workload": "call", "direction": "downlink",
         "role": "app", "delay_basis": "queue_sojourn",
@@ -203,6 +204,7 @@ REFUSALS: dict[str, tuple[Change, str]] = {
         r"2 of 12 cells have no run \(CoDel, cubic, 4 Mbit/s; CoDel, bbr, 4 Mbit/s\).*add 6 runs of each \(12 in all\)",
     ),
     "no block is known": (lambda run: run | {"run_id": run["run_id"] + "x"}, "72 of 72 runs have no block"),
+    "one block of the manifest": (lambda run: run | {"block": "monday", "repetition": 1}, r"one block \(monday\)"),
     "one session": (lambda run: run | {"session_id": "s", "run_id": run["run_id"] + "x"}, r"one block \(s\)"),
     "another part differs": (
         lambda run: run | {"rtt_ms": 10.0 if run["run_id"].endswith("rep2") else 50.0},

@@ -9,7 +9,9 @@ from sojourn_transforms.figures.competition import (
     bitrate_over_capacity,
     rates_about_competition,
     rates_under_a_programme,
+    share_boxes,
     share_matrix,
+    times_to_recovery,
 )
 from sojourn_transforms.figures.curves import Curve, Ranges, delay_cdf, over_time, ranges
 from sojourn_transforms.figures.models import (
@@ -18,7 +20,13 @@ from sojourn_transforms.figures.models import (
     normal_quantiles,
     residuals_by_fitted,
 )
-from sojourn_transforms.figures.runs import DELAY_COLOURS, delay_heat_map, runs_and_boxes, utilisation_boxes
+from sojourn_transforms.figures.runs import (
+    DELAY_COLOURS,
+    delay_heat_map,
+    runs_and_boxes,
+    runs_in_order_of_time,
+    utilisation_boxes,
+)
 from sojourn_transforms.figures.style import STYLE, new_figure
 
 __all__ = [
@@ -39,6 +47,9 @@ __all__ = [
     "rates_under_a_programme",
     "residuals_by_fitted",
     "runs_and_boxes",
+    "runs_in_order_of_time",
+    "share_boxes",
     "share_matrix",
+    "times_to_recovery",
     "utilisation_boxes",
 ]

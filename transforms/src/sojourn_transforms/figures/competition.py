@@ -132,6 +132,71 @@ def rates_under_a_programme(
     rtts = [ordered[0][1], *(to for _, _, to in ordered), ordered[-1][2]]
     second_axis = axes.twinx()
     second_axis.step(at, rtts, where="post", color="C1", label="RTT")
-    second_axis.set_ylabel("RTT without queuing (ms)")
+    second_axis.set_ylabel("RTT without queuing (ms)", color="C1")
+    second_axis.grid(visible=False)
     second_axis.set_ylim(bottom=0)
     return second_axis
+
+
+def share_boxes(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Draw both sides' share of the shaped rate over the seconds of the competition, as IMC'21's box plots.
+
+    ``rows`` are of ``run_phase_second``. Boxes are quartiles, whiskers reach from 5 to 95 % of the seconds. Seconds are
+    not repetitions, so nothing is an interval; the label has the number of runs and of seconds. Excluded runs, other
+    phases and seconds without a rate of the link are left out.
+    """
+    seconds: dict[tuple[str, str], list[float]] = {}
+    runs: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        share, side = row["share_of_link_ratio"], row["side"]
+        if share is None or side is None or row["run_phase"] != "competing" or row["exclusion_reason"] is not None:
+            continue
+        key = (str(row["pair"]), str(side))
+        seconds.setdefault(key, []).append(100 * float(share))
+        runs.setdefault(key, set()).add(str(row["run_id"]))
+    keys = sorted(seconds, key=lambda key: (key[0], key[1] != "incumbent"))
+    if keys:
+        axes.boxplot(
+            [seconds[key] for key in keys], positions=range(len(keys)), widths=0.55, whis=(5, 95), showfliers=False
+        )
+    labels = [f"{pair}\n{side}\n{len(runs[pair, side])} runs, {len(seconds[pair, side])} s" for pair, side in keys]
+    axes.set_xticks(range(len(keys)), labels)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("share of the shaped rate in a second (%)")
+
+
+def times_to_recovery(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Draw how long each run took to recover from a disruption, over the rate that the link fell to, as IMC'21 does.
+
+    ``rows`` are of ``step_recovery``, of one definition: another one raises ValueError. Each run is a point, and the
+    medians over the runs of one application are joined. Runs that did not recover are counted in the legend.
+    """
+    found: dict[str, dict[float, list[float]]] = {}
+    missing: dict[str, int] = {}
+    definitions: set[str] = set()
+    for row in rows:
+        if row["exclusion_reason"] is not None:
+            continue
+        definitions.add(str(row["recovery_definition"]))
+        name = str(row["application"] or row["congestion_control"])
+        of_name = found.setdefault(name, {})
+        if row["recovery_ms"] is None:
+            missing[name] = missing.get(name, 0) + 1
+        else:
+            of_name.setdefault(row["disruption_bps"] / 1e6, []).append(row["recovery_ms"] / 1e3)
+    if len(definitions) > 1:
+        raise ValueError(f"times of {len(definitions)} definitions; filter by recovery_definition")
+    for number, (name, of_name) in enumerate(sorted(found.items())):
+        points = [(rate, time) for rate, times in sorted(of_name.items()) for time in times]
+        label = f"{name}, n = {len(points)} runs"
+        if name in missing:
+            label += f", {missing[name]} did not recover"
+        middle = [(rate, median(times)) for rate, times in sorted(of_name.items())]
+        axes.plot(*(zip(*middle, strict=True) if middle else ([], [])), color=f"C{number}", label=label)
+        if points:
+            axes.plot(*zip(*points, strict=True), linestyle="none", marker="o", markersize=3, color=f"C{number}")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("rate of the link in the disruption (Mbit/s)")
+    axes.set_ylabel("time to recovery (s)")
+    if found:
+        axes.legend(fontsize=7)

@@ -89,3 +89,28 @@ def utilisation_boxes(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
     axes.set_xticks(range(len(sizes)), labels)
     axes.set_xlabel("buffer (packets)")
     axes.set_ylabel("utilisation of each second (%)")
+
+
+def runs_in_order_of_time(axes: Axes, rows: Iterable[Mapping[str, Any]], label: str) -> None:
+    """Draw a value of each run over the run's number in order of its start, one line of points for each setting.
+
+    ``rows`` are of ``run_metric``, of one metric: setting, run_number (from 1, in order of start), metric_value and
+    exclusion_reason. Two runs of one setting with one number raise ValueError. Excluded runs keep their place empty.
+    """
+    settings: dict[str, dict[int, float]] = {}
+    for row in rows:
+        if row["exclusion_reason"] is not None or row["metric_value"] is None:
+            continue
+        of_setting = settings.setdefault(str(row["setting"]), {})
+        if int(row["run_number"]) in of_setting:
+            raise ValueError(f"two configurations are {row['setting']!r}; filter by rate, queue or direction")
+        of_setting[int(row["run_number"])] = float(row["metric_value"])
+    for number, (name, values) in enumerate(sorted(settings.items())):
+        axes.plot(
+            sorted(values), [values[run] for run in sorted(values)], marker="osD^vP"[number % 6], markersize=4,
+            linewidth=0.6, color=f"C{number % 10}", label=f"{name}, n = {len(values)}",
+        )  # fmt: skip
+    last = max((run for values in settings.values() for run in values), default=1)
+    axes.set_xlim(0.5, last + 0.5)
+    axes.set_xlabel("run, in order of time")
+    axes.set_ylabel(label)

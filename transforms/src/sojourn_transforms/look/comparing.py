@@ -148,17 +148,18 @@ def _effects(section: Section, a: Side, b: Side) -> None:
             "Effects over runs: neither setting has runs. Connections of a capture are no repetitions."
         )
         return
+    # What is asked for comes first: a phone shows the first columns.
     columns = (
         Column("metric", "metric"),
-        Column("kind", "runs of"),
-        Column("role", "role"),
+        Column("effect", "B minus A", "", 3),
         Column("unit", "unit"),
+        Column("interval", "95 % interval", "in the unit"),
         Column("n_a", "n of A"),
         Column("n_b", "n of B"),
         Column("median_a", "median of A", "", 3),
         Column("median_b", "median of B", "", 3),
-        Column("effect", "B minus A", "", 3),
-        Column("interval", "95 % interval", "in the unit"),
+        Column("role", "role"),
+        Column("kind", "runs of"),
     )
     section.items.append(
         Table(

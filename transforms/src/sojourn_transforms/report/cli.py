@@ -35,8 +35,9 @@ def report(
     block: Annotated[
         str | None,
         typer.Option(
-            help="What makes runs a block: repetition, session, or a regular expression whose group is found in the"
-            " run's id. Default: the first of repetition, session and _rep(N) at the id's end that every run has."
+            help="What makes runs a block: block (of the manifest), repetition, session, or a regular expression whose"
+            " group is found in the run's id. Default: the first of block, repetition, session and _rep(N) at the id's"
+            " end that every run has."
         ),
     ] = None,
     scale: Annotated[

@@ -33,6 +33,7 @@ FACTORS_OF_MODEL = {
 _DETERMINED = {part for name in FACTORS_OF_MODEL for part in FACTORS[name].determines} | {"study_id"}
 _AT_THE_END = r"_rep(\d+)$"
 BLOCKS = {
+    "block": "runs that their manifests give the same block",
     "repetition": "runs with the same number of repetition",
     "session": "runs of the same session",
     _AT_THE_END: "runs whose id ends with the same _rep number, "
@@ -180,7 +181,7 @@ def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, 
     basis = "null" if metric.basis is None else f"measured.{metric.basis}"
     found = build.rows(
         f"""
-        select {parts}, runs.run_id, runs.repetition, runs.session_id, runs.exclusion_reason, runs.run_flag,
+        select {parts}, runs.run_id, runs.block, runs.repetition, runs.session_id, runs.exclusion_reason, runs.run_flag,
             runs.synthetic, {role} as role, {basis} as basis, measured.{metric.column} as value
         from {metric.dataset} as measured
         inner join run as runs on runs.study_id = measured.study_id and runs.run_id = measured.run_id
@@ -323,6 +324,8 @@ def _blocks(rows: Sequence[Row], rule: str | None) -> tuple[str, tuple[str | Non
 
 
 def _block(row: Row, rule: str) -> str | None:
+    if rule == "block":
+        return None if row["block"] is None else str(row["block"])
     if rule == "repetition":
         return None if row["repetition"] is None else str(row["repetition"])
     if rule == "session":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,9 +85,7 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
         section.absent.append("Idle delay: no tool measured a delay before the load began, or no load was seen.")
     several = len(runs) > 1
     if several:
-        # One basis, so that runs can be compared: that which most runs have.
-        bases = Counter(row["delay_basis"] for row in rows if row["phase"] != "idle")
-        basis = max(bases, key=lambda name: (bases[name], -len(name)), default=rows[0]["delay_basis"])
+        basis = _basis_to_compare(rows)
         all_rows, rows = rows, [row for row in rows if row["delay_basis"] == basis]
         left = len(all_rows) - len(rows[:LINES])
     else:
@@ -114,6 +111,26 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
             note=f"{counted(left, 'further distribution')} of other runs or bases left off." if left else "",
         )
     ]
+
+
+def _basis_to_compare(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return one basis in which runs can be compared.
+
+    It is that which most runs have under load; of several, that which most runs also have idle, and rather single round
+    trips of a probe than the smoothed ones of the load itself.
+    """
+    phases: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for row in rows:
+        runs = phases.setdefault(row["delay_basis"], {})
+        runs.setdefault((row["study_id"], row["run_id"]), set()).add(row["phase"])
+
+    def rank(basis: str) -> tuple[int, int, bool, bool, str]:
+        found = phases[basis].values()
+        loaded = sum(bool(run - {"idle"}) for run in found)
+        both = sum("idle" in run and len(run) > 1 for run in found)
+        return loaded, both, "_srtt_" not in basis, basis.endswith("_samples"), basis
+
+    return max(phases, key=rank)
 
 
 def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
