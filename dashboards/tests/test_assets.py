@@ -15,7 +15,7 @@ from conftest import runs
 from contract_server import Contract
 
 from sojourn_client import Client
-from sojourn_superset import assets, cells
+from sojourn_superset import assets, cells, layout
 from sojourn_superset.look import read_look
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
@@ -116,6 +116,52 @@ def test_each_queue_has_one_hue_and_sizes_of_tail_drop_are_shades() -> None:
     assert lightness == sorted(lightness, reverse=True)
 
 
+def test_a_class_of_delays_has_one_colour_up_to_its_bound() -> None:
+    look = read_look(ASSETS)
+    colours = look.delay_colours()
+    with (REPOSITORY / "models/seeds/delay_class.csv").open(encoding="utf-8") as file:
+        bounds = [int(row["at_most_ms"]) for row in csv.DictReader(file) if row["at_most_ms"]]
+    assert sorted(look.delay_classes)[:-1] == bounds
+    for bound in bounds:
+        assert colours[bound] != colours[bound + 1]
+        assert colours[bound] == colours[bound - 1]
+    maps = [chart for name, chart in CHARTS.items() if re.search(r"/delay_\w+_congested", name)]
+    assert len(maps) == 3
+    # A colour for each millisecond, if the scale ends where the colours do.
+    assert all(chart["params"]["value_bounds"] == [0, len(colours) - 1] for chart in maps)
+
+
+@pytest.mark.parametrize("name", ["aqm_comparison", "one_run", "studies"])
+def test_rival_and_congested_direction_are_filters_of_every_page_of_runs(name: str) -> None:
+    filters = DASHBOARDS[f"dashboards/{name}.yaml"]["metadata"]["native_filter_configuration"]
+    columns = {each["name"]: each["targets"][0]["column"]["name"] for each in filters}
+    assert columns["Rival"] == "rival_application"
+    assert columns["Congested direction"] == "congested_direction"
+    # A query of our own does not have them by itself.
+    for chart in (chart for path, chart in CHARTS.items() if path.startswith("charts/aqm_comparison/")):
+        dataset = BY_UUID[chart["dataset_uuid"]]
+        if dataset.get("sql"):
+            own = {column["column_name"] for column in dataset["columns"]}
+            assert {"rival_application", "congested_direction"} <= own, dataset["table_name"]
+
+
+def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them() -> None:
+    filters = DASHBOARDS["dashboards/studies.yaml"]["metadata"]["native_filter_configuration"]
+    of_buffers = next(each for each in filters if each["name"] == "Study of the buffers")
+    charts = {name: chart for name, chart in CHARTS.items() if name.startswith("charts/studies/")}
+    reached = {
+        Path(name).stem for name, chart in charts.items()
+        if layout.chart_number(chart) not in of_buffers["scope"]["excluded"]
+    }  # fmt: skip
+    assert reached == {
+        "delay_downlink_congested", "delay_both_congested", "delay_uplink_congested", "utilisation_by_buffer",
+    }  # fmt: skip
+    uuids = list(of_buffers["onlyOf"])
+    some = dict.fromkeys(uuids[:-1], ("title", "supply"))
+    assert assets._filters_with_charts([dict(of_buffers)], some)[0]["name"] == "Study of the buffers"
+    assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, ("title", "supply"))) == []
+
+
 def test_a_chart_keeps_its_own_settings_over_those_of_its_type() -> None:
     look = read_look(ASSETS)
     chart = {"viz_type": "table", "params": {"page_length": 7, "adhoc_filters": [{"subject": "role"}]}}
@@ -132,7 +178,9 @@ def test_a_filter_on_a_calculated_column_reaches_every_chart_that_has_its_source
         (target,) = native["targets"]
         if target["column"]["name"] != "bandwidth_mbit":
             continue
-        for dataset in (BY_UUID[chart["dataset_uuid"]] for chart in charts):
+        excluded = native["scope"]["excluded"]
+        reached = [chart for chart in charts if layout.chart_number(chart) not in excluded]
+        for dataset in (BY_UUID[chart["dataset_uuid"]] for chart in reached):
             if dataset["table_name"] in ("study", "published_comparison", "study_finding"):
                 continue
             own = {c["column_name"] for c in dataset["columns"]}
@@ -183,6 +231,7 @@ def test_a_cell_is_a_number_with_its_interval_and_a_word() -> None:
     rows = [
         ("A", "a", "wait_ms", "app", 20.0, 19.0, 22.0, None),
         ("A", "a", "wait_ms", "tcp", 900.0, 900.0, 900.0, None),  # the other side is not pooled
+        ("C", "c", "wait_ms", "rival", 70.0, 60.0, 75.0, None),
         ("B", "b", "wait_ms", "app", 23.0, 21.0, 25.0, None),
         ("C", "c", "wait_ms", "app", 84.0, 80.0, 90.0, None),
         ("D", "d", "wait_ms", "app", 50.0, None, None, "one run"),
@@ -197,6 +246,9 @@ def test_a_cell_is_a_number_with_its_interval_and_a_word() -> None:
         "D": "50 ms one run 2.5× best",
         "E": "no data",
     }
+    # What competes is TCP or another application.
+    other = shown({**cell, "role": ["tcp", "rival"]}, rows[:-2])
+    assert (other["A"], other["C"]) == ("900 ms 900–900 12.9× best", "70 ms 60–75 best of 2")
     with_several = shown(cell, rows)
     assert with_several.pop("F") == "several configurations: choose one with the filters"
     assert with_several == shown(cell, rows[:-2]), "what shows no number is not compared with"

@@ -104,6 +104,12 @@ def test_a_condition_that_is_not_understood_is_named() -> None:
         started(ROWS, filters(where=where))
 
 
+def test_a_condition_may_be_that_a_column_has_a_value() -> None:
+    where = [{"subject": "queue_label", "operator": "IS NOT NULL"}]
+    rows = [("b's", "app_first", 100_000, None), *ROWS]
+    assert started(rows, filters(where=where, within=[]))["Rate"]["filterState"]["value"] == [0.3]
+
+
 def test_a_filter_begins_with_the_value_that_has_most() -> None:
     masks = started(ROWS, filters(most="bandwidth_bps", column="queue_label", within=["study"]))
     # Of the study b's: CoDel has 1 Mbit/s, tail-drop 2.5 Mbit/s.

@@ -131,7 +131,7 @@ MARK = {
     "study_id": "s", "bandwidth_bps": 2_000_000, "rtt_ms": 30.0, "application": "voice", "start_order": "app_first",
     "queue_label": "FQ-CoDel", "congestion_control": "cubic", "ecn": "classic", "l4s": "neither",
     "mark_direction": "data", "exclusion_reason": None, "mark_verdict": "agree", "queue_log_marked_packets_max": 80,
-    "queue_counters_marked_packets": 70, "wire_marked_packets_max": None,
+    "queue_counters_marked_packets_max": 70, "wire_marked_packets_max": None,
 }  # fmt: skip
 
 
@@ -226,3 +226,36 @@ def test_active_flows_have_a_number_for_each_protocol_wherever_one_changes() -> 
         ("udp", 0, 1), ("udp", 2, 1), ("udp", 5, 1), ("udp", 9, 0),
         ("tcp", 0, 0), ("tcp", 2, 2), ("tcp", 5, 1), ("tcp", 9, 0),
     ]  # fmt: skip
+
+
+def test_the_heat_maps_of_buffers_have_the_uplink_above_the_downlink_and_no_background_at_the_bottom() -> None:
+    sql = next(asset["sql"] for path, asset in FILES.items() if path.endswith("/buffer_delay.yaml"))
+    columns = "study_id, testbed, direction, workload, congested_direction, queue_limit_packets, mean_ms, runs, role"
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE configuration_queuing_delay ({columns})")
+    rows = [
+        ("s", "access", "uplink", "noBG", "none", 8, 0.5, 2, "all"),
+        ("s", "access", "downlink", "noBG", None, 8, 0.25, 1, "all"),
+        ("s", "access", "uplink", "long-many", "upstream", 8, 90.0, 3, "all"),
+        ("s", "access", "uplink", "long-many", "upstream", 256, 2800.0, 4, "all"),
+        ("s", "access", "uplink", "short-few", "upstream", 8, 40.0, 1, "all"),
+        ("s", "access", "downlink", "long-few", "upstream", 8, 2.0, 1, "all"),
+        # Two configurations of one cell, of which neither is the other's.
+        ("s", "access", "uplink", "short-few", "upstream", 256, 400.0, 1, "all"),
+        ("s", "access", "uplink", "short-few", "upstream", 256, 900.0, 1, "all"),
+        ("s", "access", "uplink", "long-many", "upstream", 64, 1.0, 0, "all"),
+        ("s", "access", "uplink", "long-many", "upstream", 64, 1.0, 3, "app"),
+        ("s", "access", "uplink", "long-many", "upstream", None, 1.0, 3, "all"),
+        ("other", None, "uplink", "noBG", "none", 8, 7.0, 1, "all"),
+    ]
+    connection.executemany(f"INSERT INTO configuration_queuing_delay VALUES ({', '.join('?' * 9)})", rows)
+    found = connection.execute(f"SELECT line, queue_limit_packets, mean_ms FROM ({sql})").fetchall()
+    # Spaces sort before letters, and the first line is at the bottom.
+    assert [line.strip() for line in sorted({line for line, _, _ in found})] == [
+        "downlink, noBG, n = 1", "downlink, long-few, n = 1",
+        "uplink, noBG, n = 2", "uplink, short-few, n = 3", "uplink, long-many, n = 7",
+    ]  # fmt: skip
+    cells = {(line.strip().split(", n")[0], size): mean for line, size, mean in found}
+    assert cells[("uplink, long-many", 256)] == 2800.0
+    assert cells[("uplink, short-few", 256)] is None
+    assert ("uplink, long-many", 64) not in cells

@@ -171,7 +171,15 @@ EXTRA_SEQUENTIAL_COLOR_SCHEMES = [
         "description": "",
         "isDiverging": False,
         "colors": [mixed(*read_look(ASSETS).shares, step / 10) for step in range(11)],
-    }
+    },
+    # A colour for each millisecond: between two, a heat map mixes them, and a class has a sharp end.
+    {
+        "id": "sojournDelayClass",
+        "label": "Sojourn: classes of the queuing delay",
+        "description": "",
+        "isDiverging": False,
+        "colors": read_look(ASSETS).delay_colours(),
+    },
 ]
 
 # -- logs --------------------------------------------------------------------------------------------------------

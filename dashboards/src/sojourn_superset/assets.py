@@ -148,8 +148,10 @@ def render(folder: Path, client: Client) -> Bundle:
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
+        configured = _filters_with_charts(metadata.get("native_filter_configuration", []), notes)
+        metadata["native_filter_configuration"] = configured
         try:
-            fill_in_starts(metadata.get("native_filter_configuration", []), datasets, client)
+            fill_in_starts(configured, datasets, client)
         except FilterError as error:
             raise AssetError(f"{name}: {error}") from error
         asset["position"] = _give_place_away(asset["position"], notes)
@@ -160,6 +162,16 @@ def render(folder: Path, client: Client) -> Bundle:
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
     return bundle
+
+
+def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the filters without those that are `only` of charts that have no data."""
+    kept = []
+    for each in configured:
+        only = each.pop("onlyOf", None)
+        if only is None or not set(only) <= set(notes):
+            kept.append(each)
+    return kept
 
 
 def _source_of_query(name: str, asset: dict[str, Any], catalogue: dict[str, Dataset]) -> str:

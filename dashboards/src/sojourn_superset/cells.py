@@ -69,8 +69,9 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     Parameters
     ----------
     cell
-        `label`, `metric` and `role` in `configuration_metric`; `scale` (factor) and `offset`; `digits`; `unit`;
-        `judge`: `ratio` (how many times the best), `points` (how many points from the best), `mos` (G.107's words)
+        `label`; `metric` and `role` in `configuration_metric` (or a list of roles of which a run has one); `scale`
+        (factor) and `offset`; `digits`; `unit`; `judge`: `ratio` (how many times the best), `points` (how many points
+        from the best), `mos` (G.107's words)
         or `none`; `better`: `lower` or `higher`.
 
     Raises
@@ -78,7 +79,8 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     CellError
         For another `judge`.
     """
-    one = f"metric = {_text(cell['metric'])} AND role = {_text(cell['role'])}"
+    roles = [cell["role"]] if isinstance(cell["role"], str) else cell["role"]
+    one = f"metric = {_text(cell['metric'])} AND role IN ({', '.join(_text(role) for role in roles)})"
     scale, offset, digits = float(cell.get("scale", 1)), float(cell.get("offset", 0)), int(cell.get("digits", 1))
 
     def value(name: str) -> str:

@@ -17,6 +17,7 @@ from sojourn_superset.pushdown import rewrite
 from sojourn_superset.security import refuse_another_api
 
 OPERATORS = {"==": "=", "!=": "!="}
+NOT_NULL = "IS NOT NULL"
 
 
 class FilterError(Exception):
@@ -36,7 +37,7 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
     Raises
     ------
     FilterError
-        For a condition that is not `==` or `!=`.
+        For a condition that is not `==`, `!=` or `IS NOT NULL`.
     ForbiddenDatabaseError
         If the client asks another API than the adapter does.
     """
@@ -77,10 +78,12 @@ def _first(
     value = expressions[column]
     conditions = [f"{value} IS NOT NULL"]
     for condition in configured["adhoc_filters"]:
+        if condition["operator"] == NOT_NULL:
+            conditions.append(f"{expressions[condition['subject']]} {NOT_NULL}")
+            continue
         if condition["operator"] not in OPERATORS:
-            raise FilterError(
-                f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {' or '.join(OPERATORS)}"
-            )
+            expected = " or ".join([*OPERATORS, NOT_NULL])
+            raise FilterError(f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {expected}")
         wanted = _literal(condition["comparator"])
         conditions.append(f"{expressions[condition['subject']]} {OPERATORS[condition['operator']]} {wanted}")
     for parent in configured["cascadeParentIds"]:

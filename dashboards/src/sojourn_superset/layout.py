@@ -7,6 +7,7 @@ columns and height in units of 8 pixels; `alone` is the height of a chart whose 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 COLUMNS = 12
@@ -70,7 +71,7 @@ def native_filters(
     """Return Superset's configuration of filters; `choose: one` starts with the first value and always has one.
 
     With `most: COLUMN` it starts with the value whose rows have the largest value of that column instead.
-    A filter applies to every chart whose dataset has its column, `except` those that it names.
+    A filter applies to every chart whose dataset has its column, `except` those that it names, or `only` to those.
 
     Raises
     ------
@@ -78,6 +79,7 @@ def native_filters(
         For a dataset or a chart without a file.
     """
     by_table = {asset["table_name"]: asset for asset in datasets.values()}
+    on_page = [Path(path).stem for path in charts if path.startswith(f"charts/{folder}/")]
     configured = []
     for each in filters:
         if each["dataset"] not in by_table:
@@ -86,6 +88,8 @@ def native_filters(
                 "which has no file"
             )
         one = each.get("choose", "many") == "one"
+        only = [_chart(folder, chart, charts) for chart in each.get("only", ())]
+        excluded = [name for name in on_page if only and name not in each["only"]] + list(each.get("except", ()))
         configured.append(
             {
                 "id": filter_id(each["id"]),
@@ -108,13 +112,14 @@ def native_filters(
                 "cascadeParentIds": [filter_id(parent) for parent in each.get("within", ())],
                 "scope": {
                     "rootPath": ["ROOT_ID"],
-                    "excluded": [_chart_number(_chart(folder, chart, charts)) for chart in each.get("except", ())],
+                    "excluded": [chart_number(_chart(folder, chart, charts)) for chart in excluded],
                 },
                 "adhoc_filters": [
                     {"clause": "WHERE", "expressionType": "SIMPLE", **condition} for condition in each.get("where", ())
                 ],
                 "requiredFirst": one,
                 **({"startsWithMost": each["most"]} if "most" in each else {}),
+                **({"onlyOf": [chart["uuid"] for chart in only]} if only else {}),
             }
         )
     return configured
@@ -134,7 +139,7 @@ def _item(item: dict[str, Any], name: str, folder: str, charts: dict[str, dict[s
             meta["about"] = f"CHART-{item['about']}"
         return _node(f"MARKDOWN-{name}", "MARKDOWN", [], meta)
     chart = _chart(folder, item["chart"], charts)
-    meta = {"uuid": chart["uuid"], "chartId": _chart_number(chart), "sliceName": chart["slice_name"], **size}
+    meta = {"uuid": chart["uuid"], "chartId": chart_number(chart), "sliceName": chart["slice_name"], **size}
     if "alone" in item:
         meta["alone"] = item["alone"]
     return _node(f"CHART-{item['chart']}", "CHART", [], meta)
@@ -147,7 +152,7 @@ def _chart(folder: str, name: str, charts: dict[str, dict[str, Any]]) -> dict[st
     return charts[path]
 
 
-def _chart_number(chart: dict[str, Any]) -> int:
+def chart_number(chart: dict[str, Any]) -> int:
     """Return the number by which Superset finds a chart's place when it imports; it differs over all dashboards."""
     return int(chart["uuid"].replace("-", "")[:8], 16) % 1_000_000_000
 

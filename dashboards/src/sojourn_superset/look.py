@@ -29,6 +29,7 @@ class Look:
     labels: dict[str, str]
     cells: dict[str, str]
     shares: list[str]
+    delay_classes: dict[int, str]
     css: str
     charts: dict[str, dict[str, Any]]
     filters: dict[str, list[dict[str, Any]]]
@@ -60,6 +61,13 @@ class Look:
                 colours[label] = self.queues[name] if name in self.queues else hues[name]
         return colours
 
+    def delay_colours(self) -> list[str]:
+        """Return a colour for each millisecond from 0 to the end of the last class: a scale in steps."""
+        colours: list[str] = []
+        for until_ms, colour in sorted(self.delay_classes.items()):
+            colours += [colour] * (until_ms + 1 - len(colours))
+        return colours
+
     def params(self, chart: dict[str, Any], named: Iterable[str] = ()) -> dict[str, Any]:
         """Return a chart's params with the settings of its type below and the named filters before its own."""
         kind = chart.get("viz_type")
@@ -82,6 +90,7 @@ def read_look(folder: Path) -> Look:
         labels=content.get("labels", {}),
         cells=content.get("cells", {}),
         shares=content.get("shares", ["#ffffff", "#000000"]),
+        delay_classes=content.get("delay_classes", {}),
         css=content.get("css", ""),
         charts=content.get("charts", {}),
         filters=content.get("filters", {}),
