@@ -13,8 +13,8 @@ sojourn --version
 sojourn run --port 8765 &
 service=$!
 trap 'kill $service 2>/dev/null || true' EXIT
-python3 - <<'PROGRAM'
-import json, time, urllib.request
+python3 - "$service" <<'PROGRAM'
+import json, sys, time, urllib.request
 
 base, deadline = "http://127.0.0.1:8765", time.monotonic() + 3600
 while True:
@@ -22,8 +22,10 @@ while True:
         health = json.load(urllib.request.urlopen(f"{base}/healthz", timeout=30))
         break
     except OSError:
-        if time.monotonic() > deadline:
-            raise SystemExit("error: the service does not answer") from None
+        # A process that has ended is a zombie until the shell waits for it.
+        state = open(f"/proc/{sys.argv[1]}/stat").read().rpartition(") ")[2][0]
+        if state == "Z" or time.monotonic() > deadline:
+            raise SystemExit("error: the service ended before it answered" if state == "Z" else "error: the service does not answer") from None
         time.sleep(1)
 studies = json.load(urllib.request.urlopen(f"{base}/v1/studies", timeout=30))
 names = [study["study_id"] for study in studies["studies"]]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packages of Debian 13 and the user of an image; infra/images/try-in-a-root.sh runs the same steps without a container engine.
+# Packages of Debian and the user of an image; infra/images/try-in-a-root.sh runs the same steps without a container engine.
 set -eu
 apt-get update
 apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv

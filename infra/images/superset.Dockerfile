@@ -1,18 +1,18 @@
 # Superset with Sojourn's dashboards, in an environment of its own. Build it from the root of the repository:
 #   docker build -f infra/images/superset.Dockerfile -t sojourn-superset:0.1.0 .
-# It is for a user without rights and a read-only root: only /var/sojourn and /tmp are written to. It was not run in a container engine.
-FROM debian:trixie-slim AS build
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends build-essential ca-certificates python3 python3-dev python3-venv \
- && rm -rf /var/lib/apt/lists/*
+# It is for a user without rights and a read-only root: only /var/sojourn and /tmp are written to. Its Debian is that which has Superset's Python, 3.11.
+# Its steps were run in a clean root (infra/images/try-in-a-root.sh), not in a container engine.
+FROM debian:bookworm-slim AS build
+COPY infra/images/prepare-root.sh infra/images/install-superset.sh /usr/local/lib/sojourn/
+RUN /usr/local/lib/sojourn/prepare-root.sh
 WORKDIR /opt/sojourn
 COPY infra/setup/uv.sh infra/setup/
-RUN infra/setup/uv.sh install
-COPY dashboards dashboards
 COPY infra/superset infra/superset
-RUN "$(infra/setup/uv.sh path)" sync --locked --no-dev --compile-bytecode --project dashboards && rm -rf var
+COPY api/client api/client
+COPY dashboards dashboards
+RUN /usr/local/lib/sojourn/install-superset.sh
 
-FROM debian:trixie-slim
+FROM debian:bookworm-slim
 COPY infra/images/prepare-root.sh /usr/local/lib/sojourn/
 RUN /usr/local/lib/sojourn/prepare-root.sh
 COPY --from=build /opt/sojourn /opt/sojourn

@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 
 QUOTED = re.compile(r"""["']([\w-]+)["']""")
+#: A link from one notebook to another; all their figures are on this page.
+TO_A_NOTEBOOK = re.compile(r"\[([^\]]*)\]\([\w-]+\.ipynb\)")
 
 
 def gallery(root: Path, figures: Path) -> str:
@@ -48,6 +50,8 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
     told = ""
     for number, cell in enumerate(cells):
         source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            source = TO_A_NOTEBOOK.sub(r"\1", source)
         if number == 0:
             title, _, rest = source.partition("\n")
             lines += [f"#{title}", "", rest.strip(), ""]
