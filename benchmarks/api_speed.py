@@ -62,10 +62,10 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(command: list[str], port: int, ready: str, **environment: str) -> Iterator[Server]:
-    """Run a server on the first core until the end of the block."""
+def running(command: list[str], port: int, ready: str, cores: str = "0", **environment: str) -> Iterator[Server]:
+    """Run a server on the first core, or on a list of them, until the end of the block."""
     process = subprocess.Popen(
-        ["taskset", "--cpu-list", "0", *command],
+        ["taskset", "--cpu-list", cores, *command],
         env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -267,12 +267,20 @@ def main() -> None:
         )
         table = results.table(f"An aggregate of {HARM_ROWS:,} rows, a new one at each request", {"server": "", **clock})
         new_aggregates(table, server, folder, arguments)
-        table = results.table(f"New requests to a mart of {arguments.rows:,} rows", {"request": "", **clock})
+        table = results.table(f"New requests to a mart of {arguments.rows:,} rows, one core", {"request": "", **clock})
         large(table, server, 5)
         table = results.table(
             "Clients that ask for the same new comparison at once", {"clients": ",", "ms": ".0f", "CPU ms": ".0f"}
         )
         new_comparisons(table, server)
+    port, cores = free_port(), os.cpu_count() or 1
+    with running(
+        [SOJOURN, "serve", "--port", str(port)], port, "/healthz", cores=f"0-{cores - 1}",
+        SOJOURN_SNAPSHOTS=str(folder), SOJOURN_API_CLIENT_REQUESTS="1000", SOJOURN_API_THREADS=str(cores),
+    ) as server:  # fmt: skip
+        at_rest(server)
+        table = results.table(f"The same, {cores} cores and SOJOURN_API_THREADS={cores}", {"request": "", **clock})
+        large(table, server, 5)
     results.note(f"Load of {os.cpu_count()} cores at the end: {os.getloadavg()[0]:.1f}.")
 
 

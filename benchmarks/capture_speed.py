@@ -2,7 +2,8 @@
 
 Two captures are generated, both at snaplen 96: 2 million packets of 32 long TCP connections, and 1 million short
 connections of 4 packets. A third is the mix: the testbed's captures joined, two thirds TCP, one third RTP over UDP,
-those before the bottleneck first and those after it a day later, so that no packet is a copy. Every tool runs as a
+those before the bottleneck first and those after it a day later, and all of them again on later days, so that no packet
+is a copy, and the time is long beside what two starts differ by. Every tool runs as a
 process of its own; its CPU time is user and system time of the process and its children, less that of the same
 command on a capture of one packet (interpreters and tables that are loaded once). Sojourn's time includes writing the
 Parquet files. tshark reads the first part only, since its time and memory grow beyond patience; figures are per
@@ -35,6 +36,7 @@ LONG_PACKETS = 2_000_000
 LONG_FLOWS = 32
 SHORT_FLOWS = 1_000_000
 PACKETS_OF_A_SHORT_FLOW = 4
+ROUNDS_OF_THE_MIX = 5
 HEADER_BYTES = 14 + 20 + 32
 NANOSECOND_MAGIC = 0xA1B23C4D
 
@@ -140,13 +142,13 @@ def short_flows(path: Path, flows: int = SHORT_FLOWS) -> int:
     return len(times)
 
 
-def mix(path: Path, testbed: Path) -> int:
-    """Join the captures of the testbed's runs, in the order of time."""
+def mix(path: Path, testbed: Path, rounds: int = ROUNDS_OF_THE_MIX) -> int:
+    """Join the captures of the testbed's runs, in the order of time, so many times; return the number of packets."""
     packets = 0
     with path.open("wb") as handle:
         handle.write(struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, SNAP_BYTES, 1))
         folders = [folder for folder in testbed.iterdir() if (folder / "manifest.json").exists()]
-        for day, name in enumerate(("before.pcap", "after.pcap")):
+        for day, name in enumerate(("before.pcap", "after.pcap") * rounds):
             runs = [_plain(folder / name) for folder in folders]
             for content in sorted(runs, key=lambda run: struct.unpack("<II", run[24:32])):
                 packets += _shifted(handle, content, day * 86_400)

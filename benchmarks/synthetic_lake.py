@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.commit import Commit, DataFile
+from sojourn_ingest.lake.storage.interface import kept_of
 from sojourn_ingest.schema import table
 
 STUDY = "synthetic-benchmark"
@@ -39,7 +40,7 @@ PORTS = {"app": 5004, "tcp": 5201}
 PROTOCOLS = {"app": "udp", "tcp": "tcp"}
 
 
-class _Tables:
+class Tables:
     """One growing Parquet file for each table, written chunk by chunk."""
 
     def __init__(self, lake: Path) -> None:
@@ -70,16 +71,16 @@ class _Tables:
         """Close every file and return them for the commit."""
         for writer in self._writers.values():
             writer.close()
+        paths = {name: f"data/{name}/synthetic.parquet" for name in sorted(self._rows)}
         return tuple(
-            DataFile(name, f"data/{name}/synthetic.parquet", rows, (self._lake / "data" / name).stat().st_size)
-            for name, rows in sorted(self._rows.items())
+            DataFile.of(name, path, self._rows[name], kept_of(self._lake / path)) for name, path in paths.items()
         )
 
 
 def generate(folder: Path, runs: int, flows: int, seed: int = 1) -> None:
     """Write a lake of ``runs`` runs and ``flows`` flows (the same number in each run) into ``folder``."""
     Lake(folder)
-    tables = _Tables(folder)
+    tables = Tables(folder)
     constants = {"decoder_version": VERSION, "study_id": STUDY}
     tables.write(
         "study",
@@ -97,16 +98,21 @@ def generate(folder: Path, runs: int, flows: int, seed: int = 1) -> None:
     random = np.random.default_rng(seed)
     for first in range(0, runs, RUNS_A_CHUNK):
         _chunk(tables, np.arange(first, min(first + RUNS_A_CHUNK, runs)), flows // runs, random)
-    files = tables.finish()
-    commit = Commit(
-        source_path="synthetic", content_hash="synthetic", decoder_version=VERSION, size_bytes=1, modified_ns=1,
-        format="synthetic", status="ok", holds_facts=True, reason=None, message=None, records_read=flows, files=files,
-    )  # fmt: skip
+    commit = commit_of(tables, flows)
     (folder / "commits").mkdir(exist_ok=True)
     (folder / "commits" / f"{commit.name}.json").write_text(commit.to_json())
 
 
-def _chunk(tables: _Tables, numbers: np.ndarray, flows_a_run: int, random: np.random.Generator) -> None:
+def commit_of(tables: Tables, records: int) -> Commit:
+    """Close the files of the tables and return the commit that holds them."""
+    return Commit(
+        source_path="synthetic", content_hash="synthetic", decoder_version=VERSION, size_bytes=1, modified_ns=1,
+        format="synthetic", status="ok", holds_facts=True, reason=None, message=None, records_read=records,
+        files=tables.finish(),
+    )  # fmt: skip
+
+
+def _chunk(tables: Tables, numbers: np.ndarray, flows_a_run: int, random: np.random.Generator) -> None:
     n = len(numbers)
     names = [f"run-{number:06d}" for number in numbers]
     hashes = [f"{number:064x}" for number in numbers]
@@ -162,7 +168,7 @@ def _chunk(tables: _Tables, numbers: np.ndarray, flows_a_run: int, random: np.ra
         "qoe_score",
         {"decoder_version": VERSION, "study_id": STUDY, "source_hash": [manifests[i] for i in scored],
          "scored": [f"call-{numbers[i]:06d}" for i in scored], "run_id": [names[i] for i in scored],
-         "metric": "brisque", "score": random.uniform(20, 80, len(scored))},
+         "metric": "brisque", "score_number": 0, "score": random.uniform(20, 80, len(scored))},
         len(scored),
     )  # fmt: skip
     for flow_id, (role, present) in enumerate((("app", has_app), ("tcp", has_tcp))):
@@ -194,7 +200,7 @@ def _flow(columns: dict[str, object]) -> dict[str, object]:
 
 
 def _declared_flow(
-    tables: _Tables, hashes: list[str], flow_id: int, role: str, bytes_a_second: np.ndarray,
+    tables: Tables, hashes: list[str], flow_id: int, role: str, bytes_a_second: np.ndarray,
     random: np.random.Generator,
 ) -> None:  # fmt: skip
     """Write flows with data in every interval; those of TCP are acknowledged, every other packet of 60 bytes."""
@@ -234,7 +240,7 @@ def _declared_flow(
         )  # fmt: skip
 
 
-def _other_flows(tables: _Tables, hashes: list[str], each: int, random: np.random.Generator) -> None:
+def _other_flows(tables: Tables, hashes: list[str], each: int, random: np.random.Generator) -> None:
     n = len(hashes) * each
     if n <= 0:
         return
@@ -262,7 +268,7 @@ def _other_flows(tables: _Tables, hashes: list[str], each: int, random: np.rando
     )  # fmt: skip
 
 
-def _queue_log(tables: _Tables, log_hash: str, roles: list[str], rate: int, random: np.random.Generator) -> None:
+def _queue_log(tables: Tables, log_hash: str, roles: list[str], rate: int, random: np.random.Generator) -> None:
     """Write the log of a full link: a FIFO whose delay swings around 30 ms, one packet in 50 dropped at its tail."""
     n = rate * SECONDS // (8 * PACKET_BYTES)
     enqueue = np.sort(random.integers(0, SECONDS * NS, n))
