@@ -33,9 +33,12 @@ EVENTS ?=
 PART ?= 1
 # Studies that bench-coverage simulates for each cell of its tables.
 STUDIES ?= 10000
+# The same for bench-coverage-mixed, whose studies are fitted one by one.
+MIXED_STUDIES ?= 500
 # What bench-models generates.
 RUNS ?= 100000
 FLOWS ?= 10000000
+CAPTURE_FLOWS ?= 10000000
 # How long make fuzz runs each target.
 SECONDS_EACH ?= 1200
 # Triples of Rust that make wheels builds for.
@@ -115,11 +118,13 @@ setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a mac
 setup-dashboards: ## Install Superset's environment
 	@infra/setup/uv.sh install
 	@echo "==> Superset environment"
+	@$(UV) python find 3.11 >/dev/null 2>&1 || $(UV) python install --quiet 3.11 || { echo "error: Superset needs Python 3.11; this machine has none," \
+		"and uv could not download one. Install it, or use the service alone: make build, then .venv/bin/sojourn serve" >&2; exit 1; }
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need beside: Chromium, tshark, cpio and ffmpeg, from Debian's packages, flent, and validators
-	@infra/setup/debian-packages.sh chromium tshark cpio ffmpeg
+setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need beside: Chromium, tshark, cpio, ffmpeg and faketime, from Debian's packages, flent, and validators
+	@infra/setup/debian-packages.sh chromium tshark cpio ffmpeg faketime
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
 	@$(UV) venv --quiet --allow-existing var/tools/publication
@@ -171,9 +176,10 @@ test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
 	@cd testbed/guest && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 go test ./...
 
 .PHONY: test-fuzz-smoke
-test-fuzz-smoke: ## Every fuzz target for 5 seconds, from its seeds and regressions
-	@echo "==> fuzz targets, 5 s each"
+test-fuzz-smoke: ## Every fuzz target in Rust for 5 seconds, those in Python for 30 together, from seeds and regressions
+	@echo "==> fuzz targets: Rust 5 s each, Python 30 s together"
 	@native/fuzz/run.sh 5
+	@ingest/fuzz/run.sh 30 all
 
 .PHONY: test-unit
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
@@ -198,7 +204,7 @@ test-browser: ## The dashboards in a real browser, over the build of test-integr
 	@.venv/bin/python tests/browser/with_servers.py
 
 .PHONY: test-long
-test-long: setup-tests testbed-image ## What make test leaves out: random faults, 10,000 captures, a Spark worker killed in a build, 10 million connections
+test-long: setup-tests testbed-image ## What make test leaves out: random faults, 10,000 captures, a million requests, a Spark worker killed in a build, 10 million connections
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
@@ -210,8 +216,9 @@ audit: ## Compare the locked dependencies with published advisories: pip-audit, 
 	@infra/setup/audit.sh "$(UV)" "$(SOJOURN_VAR)/audit"
 
 .PHONY: fuzz
-fuzz: ## Fuzz the decoder, SECONDS_EACH (1200) for each of its targets
+fuzz: ## Fuzz the decoder and the parsers in Python, SECONDS_EACH (1200) for each target
 	@native/fuzz/run.sh $(SECONDS_EACH)
+	@ingest/fuzz/run.sh $(SECONDS_EACH)
 
 ##@ Develop
 
@@ -270,9 +277,9 @@ bench-queue: setup ## Queue logs of 10 million events (EVENTS), binary and text 
 	@.venv/bin/python benchmarks/queue_log_speed.py $(if $(EVENTS),--events $(EVENTS))
 
 .PHONY: bench-models
-bench-models: setup ## Builds: the reference data, and 10 million generated flows (FLOWS) in 100,000 runs (RUNS)
+bench-models: setup ## Builds: the reference data, 10 million generated flows (FLOWS) in 100,000 runs (RUNS), 10 million of captures alone (CAPTURE_FLOWS)
 	@.venv/bin/python benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models \
-		--runs $(RUNS) --flows $(FLOWS)
+		--runs $(RUNS) --flows $(FLOWS) --capture-flows $(CAPTURE_FLOWS)
 
 .PHONY: bench-connection-files
 bench-connection-files: setup ## Every reader of connections (PART), look-ups, pseudonyms, a CSV of 80 million rows (ROWS; 5 GB of disk)
@@ -319,6 +326,10 @@ bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million 
 .PHONY: bench-coverage
 bench-coverage: setup ## How often intervals contain the truth, by simulation (STUDIES); writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python benchmarks/coverage.py docs/statistics.md --studies $(STUDIES)
+
+.PHONY: bench-coverage-mixed
+bench-coverage-mixed: setup ## The same of the intervals of sojourn report (MIXED_STUDIES); writes its table of docs/statistics.md
+	@nice -n 10 .venv/bin/python benchmarks/coverage_mixed.py docs/statistics.md --studies $(MIXED_STUDIES)
 
 ##@ Clean
 

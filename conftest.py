@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent
+# What tests of one package share with those of another is imported by its path from here; installed packages win.
+sys.path.append(str(ROOT))
 
 
 def fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -86,6 +89,12 @@ def publication_tools(repository: Path) -> Path:
 def cffconvert(repository: Path) -> Path:
     """Return the validator of CITATION.cff."""
     return require(repository / "var" / "tools" / "cffconvert" / "bin" / "cffconvert", "run make setup-tests")
+
+
+@pytest.fixture(scope="session")
+def superset_python(repository: Path) -> Path:
+    """Return the Python of Superset's environment."""
+    return require(repository / "dashboards" / ".venv" / "bin" / "python", "run make setup-dashboards")
 
 
 @pytest.fixture(scope="session")

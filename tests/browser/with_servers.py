@@ -1,7 +1,7 @@
-"""Run the browser tests against real servers: over the warehouse of the integration tests, and over an empty one.
+"""Run the browser tests against real servers: over the warehouse of the integration tests, an empty one, and studies.
 
-`make test-browser` calls this; the arguments `sample` and `growing` choose one of the two. The servers listen on free
-ports, so that a running `make run` is not in the way, and are stopped in any case.
+`make test-browser` calls this; the arguments `sample`, `growing` and `studies` choose one of them. The servers listen
+on free ports, so that a running `make run` is not in the way, and are stopped in any case.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "infra"))
+sys.path[:0] = [str(ROOT / "infra"), str(ROOT)]
 
 from launch import Servers, launch, say  # noqa: E402 - found through the line above
 
+from tests.integration.study_runs import write_studies  # noqa: E402 - as that
+
 GROWING = "tests/browser/test_builds.py"
+STUDIES = "tests/browser/test_study_figures.py"
 
 
 def free_port() -> int:
@@ -41,7 +44,7 @@ def over_the_sample(var: Path) -> int:
     """Test the pages over the build of the integration tests; return the exit status."""
     screenshot = ROOT / "var" / "screenshots" / "aqm-comparison.png"
     screenshot.parent.mkdir(parents=True, exist_ok=True)
-    tests = ["tests/browser", f"--ignore={GROWING}"]
+    tests = ["tests/browser", f"--ignore={GROWING}", f"--ignore={STUDIES}"]
     return launch(
         Servers(var, free_port(), free_port()),
         lambda servers: run_browser_test(servers, tests, SOJOURN_SCREENSHOT=str(screenshot)),
@@ -67,10 +70,28 @@ def over_a_growing_build(var: Path) -> int:
     )
 
 
+def over_planted_studies(var: Path, shared: Path) -> int:
+    """Test the figures of studies over runs that have the axes of these; return the exit status."""
+    # Beside the lake: an ingest reads nothing below its own folder.
+    runs = var.with_name(f"{var.name}-runs")
+    for folder in (var, runs):
+        shutil.rmtree(folder, ignore_errors=True)
+    write_studies(runs, shared / "data" / "testbed")
+    sojourn, where = str(ROOT / ".venv/bin/sojourn"), ["--var", str(var)]
+    subprocess.run([sojourn, "ingest", str(runs), *where], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sojourn, "build", *where], check=True, stdout=subprocess.DEVNULL)
+    screenshot = str(var / "screenshots" / "planted.png")
+    return launch(
+        Servers(var, free_port(), free_port()),
+        lambda servers: run_browser_test(servers, [STUDIES], SOJOURN_SCREENSHOT=screenshot),
+    )
+
+
 def main() -> int:
-    """Run both; return the first exit status that is not zero."""
+    """Run all; return the first exit status that is not zero."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or ROOT / "var" / "test").resolve()
-    wanted = sys.argv[1:] or ["sample", "growing"]
+    wanted = sys.argv[1:] or ["sample", "growing", "studies"]
+    shared = Path(os.environ.get("SOJOURN_SHARED") or ROOT.parent / "shared").resolve()
     if "sample" in wanted and not (var / "snapshots" / "CURRENT").exists():
         print(f"error: no build below {var}; run make test-integration first", file=sys.stderr)
         return 1
@@ -79,6 +100,12 @@ def main() -> int:
         statuses.append(over_the_sample(var))
     if "growing" in wanted:
         statuses.append(over_a_growing_build(var.with_name(f"{var.name}-growing")))
+    if "studies" in wanted and not (shared / "data" / "testbed").is_dir():
+        # As tests that read reference data in place: skipped without it, but not in CI.
+        print(f"{shared} has no reference data for the figures of studies; set SOJOURN_SHARED", file=sys.stderr)
+        statuses.append(int(os.environ.get("CI") == "true"))
+    elif "studies" in wanted:
+        statuses.append(over_planted_studies(var.with_name(f"{var.name}-planted"), shared))
     return next((status for status in statuses if status), 0)
 
 

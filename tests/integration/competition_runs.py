@@ -47,12 +47,20 @@ def write_capture(path: Path, packets_of_role: Mapping[str, Sequence[int]]) -> N
     path.write_bytes(content)
 
 
-def write_run(folder: Path, packets_of_role: Mapping[str, Sequence[int]], **said: Any) -> Path:
-    """Write a run: its capture after the bottleneck, and a manifest of its flows with what else is said."""
+def write_run(folder: Path, packets_of_role: Mapping[str, Sequence[int]], before: bool = False, **said: Any) -> Path:
+    """Write a run: its capture after the bottleneck, and a manifest of its flows with what else is said.
+
+    ``before``: also the capture before the bottleneck, in which each role sends one packet more in each second.
+    """
     run = folder / str(said["run_id"])
     run.mkdir(parents=True)
     seconds = max(len(counts) for counts in packets_of_role.values())
     write_capture(run / "after.pcap", packets_of_role)
+    if before:
+        write_capture(
+            run / "before.pcap",
+            {role: [count + 1 for count in counts] for role, counts in packets_of_role.items()},
+        )
     names = {"app": said.get("app"), "rival": said.get("rival"), "tcp": None}
     manifest = {
         "schema": "testbed-manifest/1",

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_statistics.quality.outcome import OutcomeBounds, quality_of_outcome, responsiveness_rpm
+from sojourn_statistics.quality.outcome import (
+    Better,
+    OutcomeBounds,
+    Requirement,
+    iqb,
+    quality_of_outcome,
+    responsiveness_rpm,
+)
 from sojourn_transforms.validation_report import Snapshot
 
 from .test_queue_marts import built
@@ -17,6 +24,7 @@ pytestmark = pytest.mark.integration
 USE_CASES = (
     "web browsing", "video streaming", "audio streaming", "video conferencing", "online backup", "gaming"
 )  # fmt: skip
+REQUIREMENTS = Path(__file__).parents[2] / "models/seeds/quality/quality_requirement.csv"
 #: Two queues of the sample that differ most.
 RUNS = (
     "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1",
@@ -106,6 +114,38 @@ def test_outcome_of_runs_is_that_of_the_functions_on_their_queuing_delay(snapsho
         assert (row["qoo_score"], row["qoo_binding_quantity"]) == (pytest.approx(expected[0]), expected[1])
         grades = ((5, "A+"), (30, "A"), (60, "B"), (200, "C"), (400, "D"))
         assert row["bufferbloat_grade"] == next((name for top, name in grades if row["median_ms"] < top), "F")
+
+
+@pytest.mark.parametrize("statistic", ["idle", "loaded_median", "loaded_p95", "loaded_p99"])
+def test_barometer_of_runs_is_that_of_the_function_at_both_ends_of_what_is_not_known(
+    snapshot: Snapshot, statistic: str
+) -> None:
+    column = {"idle": "o.idle_rtt_ms"}.get(statistic, f"o.loaded_rtt_{statistic.removeprefix('loaded_')}_ms")
+    rows = snapshot.rows(
+        f"select i.*, {column} as wanted_ms, o.loss_ratio as loss, r.rate_bps from run_iqb i"
+        " inner join run_outcome o using (study_id, run_id, role, delay_basis)"
+        " inner join run_rate r on r.run_id = i.run_id and r.role = 'tcp'"
+        f" where i.role = 'app' and i.latency_statistic = '{statistic}'"
+    )
+    requirements = [
+        Requirement(
+            row["use_case"], float(row["use_case_weight"]), row["requirement"], float(row["requirement_weight"]),
+            Better(row["better"]), float(row["threshold"]),
+        )
+        for row in csv.DictReader(REQUIREMENTS.read_text(encoding="utf-8").splitlines())
+    ]  # fmt: skip
+    assert {row["run_id"] for row in rows} == set(RUNS)
+    for row in rows:
+        assert (row["missing_quantities"], row["iqb_score"], row["download_bps"]) == (
+            "upload", None, pytest.approx(row["rate_bps"])
+        )  # fmt: skip
+        known = {
+            "download_throughput_mbps": row["rate_bps"] / 1e6,
+            "latency_ms": row["wanted_ms"],
+            "packet_loss": row["loss"],
+        }  # fmt: skip
+        for upload, name in ((0.0, "iqb_lower_score"), (1e9, "iqb_upper_score")):
+            assert row[name] == pytest.approx(iqb({**known, "upload_throughput_mbps": upload}, requirements).score)
 
 
 def test_one_run_of_a_configuration_has_no_interval(snapshot: Snapshot) -> None:

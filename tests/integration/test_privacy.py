@@ -1,17 +1,25 @@
-"""Public addresses and reverse-DNS names reach no byte of lake, warehouse, snapshot or log."""
+"""Public addresses and reverse-DNS names reach no byte of what is written from them, and none that is served.
+
+Lake, warehouse, snapshot and log; the page of a look; a publication; every dataset over HTTP; Superset's own files.
+"""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import ipaddress
 import json
 import os
+import sqlite3
 import struct
 import subprocess
 import sys
+import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import httpx
 import pyarrow.parquet as pq
 import pytest
 
@@ -81,19 +89,50 @@ def _write_inputs(folder: Path) -> None:
     (folder / "unknown.txt").write_text(f"{V4} {HOSTS[V4]}\n")
 
 
-@pytest.mark.integration
-def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(tmp_path: Path) -> None:
-    folder, var = tmp_path / "inputs", tmp_path / "var"
+def _run(arguments: list[str], var: Path, **more: str) -> bytes:
+    """Run a command to its good end, and return all that it printed."""
+    environment = {**os.environ, "SOJOURN_VAR": str(var), **more}
+    done = subprocess.run(arguments, capture_output=True, check=False, env=environment)
+    assert done.returncode == 0, (done.stderr + done.stdout)[-5000:]
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, bytes]:
+    """Return the inputs, the folder of everything made of them, and what was printed."""
+    base = tmp_path_factory.mktemp("privacy")
+    folder, var = base / "inputs", base / "var"
     _write_inputs(folder)
-    prefixes = tmp_path / "prefixes.csv"
+    prefixes = base / "prefixes.csv"
     prefixes.write_text("prefix,asn,country\n93.184.0.0/16,64500,US\n2606:2800::/32,64501,DE\n")
-    printed = b""
-    for arguments in (["ingest", "--prefix-table", str(prefixes), str(folder)], ["build"]):
-        done = subprocess.run(
-            [str(SOJOURN), *arguments, "--var", str(var)], capture_output=True, check=False, env={**os.environ}
-        )
-        assert done.returncode == 0, done.stderr + done.stdout
-        printed += done.stdout + done.stderr
+    printed = _run([str(SOJOURN), "ingest", "--prefix-table", str(prefixes), str(folder)], var)
+    return folder, var, printed + _run([str(SOJOURN), "build"], var)
+
+
+def _searched(folder: Path) -> int:
+    """Look for the forms in every byte and every compressed page below a folder; return how many files there are."""
+    forms, searched = _forms(), 0
+    for path in folder.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            searched += 1
+            assert not [form for form in forms if form in content], path
+            if path.suffix == ".parquet":
+                # Pages are compressed: their content is searched as well.
+                text = "\n".join(map(str, pq.read_table(path).to_pylist())).encode()
+                assert not [form for form in forms if form in text], path
+            elif content.startswith(b"\x1f\x8b"):
+                assert not [form for form in forms if form in gzip.decompress(content)], path
+            elif zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    for name in archive.namelist():
+                        assert not [form for form in forms if form in archive.read(name)], (path, name)
+    return searched
+
+
+@pytest.mark.integration
+def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(built: tuple[Path, Path, bytes]) -> None:
+    _, var, printed = built
     lake = Lake(var / "lake")
     key = Pseudonymiser(_key(var)).keys(V4)[0]
     rows = [row for path in lake.files("connection") for row in pq.read_table(path).to_pylist()]
@@ -105,17 +144,7 @@ def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(tmp_path:
     assert {(row["asn"], row["country"], row["access_technology"]) for row in mine} == {(64500, "US", "adsl")}
     forms = _forms()
     assert not [form for form in forms if form in printed]
-    searched = 0
-    for path in var.rglob("*"):
-        if path.is_file():
-            content = path.read_bytes()
-            searched += 1
-            assert not [form for form in forms if form in content], path
-            if path.suffix == ".parquet":
-                # Pages are compressed: their content is searched as well.
-                text = "\n".join(map(str, pq.read_table(path).to_pylist())).encode()
-                assert not [form for form in forms if form in text], path
-    assert searched > 20
+    assert _searched(var) > 20
     with duckdb.connect(str(var / "warehouse" / "warehouse.duckdb"), read_only=True) as warehouse:
         tables = warehouse.sql(
             "select table_schema, table_name from information_schema.tables where table_type = 'BASE TABLE'"
@@ -123,6 +152,81 @@ def test_no_raw_address_or_name_reaches_lake_warehouse_snapshot_or_log(tmp_path:
         for schema, name in tables:
             text = "\n".join(map(str, warehouse.sql(f'select * from "{schema}"."{name}"').fetchall())).encode()
             assert not [form for form in forms if form in text], name
+
+
+@pytest.mark.integration
+def test_none_reaches_the_page_of_a_look_or_what_is_written_beside_it(
+    built: tuple[Path, Path, bytes], tmp_path: Path
+) -> None:
+    folder, _, _ = built
+    page, tables = tmp_path / "look" / "page.html", tmp_path / "look" / "tables"
+    page.parent.mkdir()
+    # A folder of its own, so that the look has a key of its own and nothing that an ingest kept.
+    printed = _run(
+        [str(SOJOURN), "look", str(folder), "--no-open", "--out", str(page), "--parquet", str(tables)], tmp_path / "own"
+    )
+    printed += _run([str(SOJOURN), "look", str(folder), "--json"], tmp_path / "own")
+    assert b"t.web100" in page.read_bytes()
+    assert not [form for form in _forms() if form in printed]
+    assert _searched(tmp_path) > 3
+
+
+@pytest.mark.integration
+def test_none_reaches_a_publication(built: tuple[Path, Path, bytes], tmp_path: Path) -> None:
+    _, var, _ = built
+    printed = _run([str(SOJOURN), "publish", str(tmp_path / "site"), "--url", "https://data.example.org/made-up"], var)
+    assert not [form for form in _forms() if form in printed]
+    assert _searched(tmp_path / "site") > 20
+
+
+@pytest.mark.integration
+def test_none_is_served_or_kept_by_the_service_and_by_superset(
+    built: tuple[Path, Path, bytes], tmp_path: Path, repository: Path, superset_python: Path
+) -> None:
+    _, var, _ = built
+    log = tmp_path / "served" / "api.log"
+    log.parent.mkdir()
+    with log.open("wb") as errors:
+        server = subprocess.Popen(
+            [str(SOJOURN), "serve", "--port", "0", "--access-log"],
+            env={**os.environ, "SOJOURN_VAR": str(var), "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE, stderr=errors, text=True,
+        )  # fmt: skip
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().split(" on ")[1].split(" ")[0]
+            answers = 0
+            with httpx.Client(base_url=url, timeout=120) as client:
+                for dataset in client.get("/v1/datasets").json()["datasets"]:
+                    name = dataset["name"]
+                    rows = client.get(f"/v1/datasets/{name}/rows?limit=100000&excluded=include&format=ndjson")
+                    assert rows.status_code == 200, rows.text
+                    assert not [form for form in _forms() if form in rows.content], name
+                    answers += bool(rows.content)
+            assert answers > 5
+            own = tmp_path / "superset"
+            secret = "only-for-this-test-0123456789abcdef"
+            superset = {
+                "SOJOURN_API_URL": url, "SUPERSET_SECRET_KEY": secret, "SUPERSET_ADMIN_USER": "tester",
+                "SUPERSET_ADMIN_PASSWORD": secret[::-1],
+                "SUPERSET_CONFIG_PATH": str(repository / "infra" / "superset" / "superset_config.py"),
+            }  # fmt: skip
+            printed = _run(
+                [str(superset_python), "-c", "from sojourn_superset import cli; cli.main()", "prepare", "--api", url],
+                own,
+                **superset,
+            )
+            program = Path(__file__).with_name("superset_queries.py")
+            printed += _run([str(superset_python), str(program)], own, **superset)
+        finally:
+            server.terminate()
+            server.wait(timeout=120)
+    # Superset keeps what it was asked, and what it drew from.
+    assert b"rows of connection" in printed
+    with closing(sqlite3.connect(own / "superset" / "superset.db")) as database:
+        assert database.execute("select count(*) from query").fetchone()[0] > 0
+    assert not [form for form in _forms() if form in printed]
+    assert _searched(tmp_path) > 2
 
 
 def _key(var: Path) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow.parquet as pq
 import pytest
 
 PACKAGES = ("ingest", "transforms", "api", "dashboards")
@@ -132,3 +133,21 @@ def test_an_interrupted_run_keeps_what_it_had(raw_results: ModuleType) -> None:
     table = results.table("What it took", {"tool": "", "CPU s": ".2f"})
     table.row("first", 1.0)
     assert json.loads(results.path.read_text())["tables"][0]["rows"] == [{"tool": "first", "CPU s": 1.0}]
+
+
+@pytest.mark.parametrize(("module", "function", "sizes"), [
+    ("synthetic_lake", "generate", (4, 40)), ("synthetic_captures", "generate_captures", (30_000,)),
+])  # fmt: skip
+def test_a_generated_lake_is_one_that_a_build_takes(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, function: str, sizes: tuple[int]
+) -> None:
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    getattr(importlib.import_module(module), function)(tmp_path, *sizes)
+    (commit,) = (tmp_path / "commits").glob("*.json")
+    files = json.loads(commit.read_text())["files"]
+    assert {"flow", "flow_interval", "ingest_outcome"} <= {file["table"] for file in files}
+    for file in files:
+        path = tmp_path / file["path"]
+        assert (file["size_bytes"], file["rows"]) == (path.stat().st_size, pq.read_metadata(path).num_rows)
+    (flows,) = (file["rows"] for file in files if file["table"] == "flow")
+    assert flows == pytest.approx(sizes[-1], rel=0.1)

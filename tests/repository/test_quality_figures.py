@@ -99,7 +99,7 @@ def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, cl
     _, axes = plt.subplots()
     figures.quality_heat_map(axes, rows, voice, lambda row: row["queue"], lambda row: row["workload"])
     assert [text.get_text() for text in axes.texts] == [
-        "4.4\nn = 7", "4.4\nn = 7", "3.2\nn = 7", "1.0\nn = 3", "no score\nn = 0",
+        "4.40\nn = 7", "4.36\nn = 7", "3.20\nn = 7", "1.00\nn = 3", "no score\nn = 0",
     ]  # fmt: skip
     assert [text.get_color() for text in axes.texts] == ["black", "black", "white", "white", "black"]
     patches = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
