@@ -176,10 +176,10 @@ test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
 	@cd testbed/guest && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 go test ./...
 
 .PHONY: test-fuzz-smoke
-test-fuzz-smoke: ## Every fuzz target in Rust for 5 seconds, those in Python for 30 together, from seeds and regressions
-	@echo "==> fuzz targets: Rust 5 s each, Python 30 s together"
-	@native/fuzz/run.sh 5
-	@ingest/fuzz/run.sh 30 all
+test-fuzz-smoke: ## Every fuzz target for 10,000 contents, the same every time: those in Rust each, those in Python together
+	@echo "==> fuzz targets: 10,000 contents"
+	@native/fuzz/run.sh smoke
+	@ingest/fuzz/run.sh smoke all
 
 .PHONY: test-unit
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself

@@ -221,6 +221,7 @@ def _numbered(others: Sequence[Target]) -> list[bytes]:
 
 
 def memory_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder in memory where there is one: a content is written for every execution."""
+    """Return a folder where ``TMPDIR`` says, else in memory where there is one: contents are written to it."""
     shared = Path("/dev/shm")  # noqa: S108, an own folder is made there
-    return tempfile.TemporaryDirectory(prefix="sojourn-fuzz-", dir=shared if os.access(shared, os.W_OK) else None)
+    in_memory = "TMPDIR" not in os.environ and os.access(shared, os.W_OK)
+    return tempfile.TemporaryDirectory(prefix="sojourn-fuzz-", dir=shared if in_memory else None)

@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# Fuzz the decoder: run.sh SECONDS [TARGET…]. Works with stable Rust and a C++ compiler (libFuzzer is built from its
+# Fuzz the decoder: run.sh SECONDS|smoke [TARGET…]. Works with stable Rust and a C++ compiler (libFuzzer is built from its
 # crate): the coverage flags are those that cargo-fuzz passes, without a sanitizer, since the decoder has no
 # unsafe code. Without a TARGET, all binaries of Cargo.toml are run. What is found stays in artifacts/; a fixed one belongs into regressions/.
 set -euo pipefail
 cd "$(dirname "$0")"
-seconds=${1:?seconds for each target}
+amount=${1:?seconds for each target, or smoke}
 shift
+# A smoke run tries the same contents every time, from no corpus, so that a failure belongs to the change it is seen with.
+case $amount in
+  smoke) bounds=(-seed=1 -runs=10000 -max_total_time=30) ;;
+  *) bounds=(-max_total_time="$amount") ;;
+esac
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(sed -n '/^\[\[bin\]\]$/,/^name = /s/^name = "\(.*\)"$/\1/p' Cargo.toml)
@@ -15,13 +20,15 @@ RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
   cargo build --quiet --release --locked --target "$(rustc -vV | sed -n 's/host: //p')"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+kept=corpus
+[ "$amount" != smoke ] || kept=$(mktemp -d)
+trap 'rm -rf "$log"; [ "$kept" = corpus ] || rm -rf "$kept"' EXIT
 binaries="target/$(rustc -vV | sed -n 's/host: //p')/release"
 for target in "${targets[@]}"; do
-  mkdir -p "corpus/$target" "artifacts/$target" "regressions/$target"
-  echo "==> fuzz $target for $seconds s"
-  "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
-    -artifact_prefix="artifacts/$target/" "corpus/$target" "seeds/$target" "regressions/$target" 2>&1 |
+  mkdir -p "$kept/$target" "artifacts/$target" "regressions/$target"
+  echo "==> fuzz $target ($amount)"
+  "$binaries/$target" "${bounds[@]}" -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
+    -artifact_prefix="artifacts/$target/" "$kept/$target" "seeds/$target" "regressions/$target" 2>&1 |
     tee "$log" | grep -E "^stat::|ERROR|SUMMARY|panicked|DONE|cov:.*(DONE|REDUCE.*00000 )" | tail -n 12
   ../../infra/fuzz/count.sh add rust "$target" "$log"
 done

@@ -30,7 +30,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
 from sojourn_ingest.formats.connection.connection_values import convert
 from sojourn_ingest.formats.content.csv_rows import csv_batches
-from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, text_parts
+from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, parquet_schema, text_parts
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.validation_message import one_line
@@ -169,7 +169,10 @@ class ConnectionTable(MemberFormat, SplittableFormat):
         groups = None if part is None else list(range(part.start, part.end))
         try:
             with pq.ParquetFile(source.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
-                yield from file.iter_batches(BATCH_ROWS, groups, columns=used, use_threads=False)
+                for batch in file.iter_batches(BATCH_ROWS, groups, columns=used, use_threads=False):
+                    # Parquet's text is whatever bytes stand there.
+                    batch.validate(full=True)
+                    yield batch
         except OSError as error:
             raise InputError("corrupt_record", f"Parquet file is damaged: {one_line(error)}; copy it again") from error
 
@@ -192,10 +195,8 @@ def _header(source: Source, delimiter: str) -> list[str]:
 def _parquet_columns(source: Source) -> list[str]:
     if source.compression != "none" or source.stream is not None:
         return []
-    try:
-        return list(pq.read_schema(source.path).names)
-    except (pa.ArrowException, OSError):
-        return []
+    schema = parquet_schema(source.path)
+    return [] if schema is None else list(schema.names)
 
 
 def _json_keys(lines: list[bytes]) -> set[str]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, Format, Reading, Source, SplittableFormat
@@ -41,6 +42,16 @@ class PartOfFile(Format):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the facts of the part."""
         return self._whole.read_part(source, self._part, context, reading)
+
+
+def parquet_schema(path: Path) -> pa.Schema | None:
+    """Return the columns of a Parquet file; None if it has no footer, or one that names columns in other than UTF-8."""
+    try:
+        schema = pq.read_schema(path)
+        _ = schema.names
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return None
+    return schema
 
 
 def parquet_parts(path: Path, part_bytes: int) -> list[FilePart]:
