@@ -11,7 +11,6 @@ import hashlib
 import sys
 from pathlib import Path
 
-
 #: How often a content that crashed the process is tried again.
 AGAIN = 200
 
