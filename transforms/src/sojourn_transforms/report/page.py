@@ -74,6 +74,13 @@ def question_section(fitted: Fitted, found: list[str]) -> Section:
     section = Section("question", "Question and answer")
     section.lead = f"How does the {runs.metric.description}{who} depend on {asks}{further}?"
     section.points = found
+    if fitted.doubts:
+        several = len(fitted.doubts) > 1
+        section.points = [
+            *found,
+            f"{len(fitted.doubts)} check{'s' if several else ''} of the model {'fail' if several else 'fails'}: read "
+            "Diagnostics before you quote these numbers.",
+        ]
     return section
 
 
