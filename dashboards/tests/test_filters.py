@@ -9,19 +9,32 @@ from asset_files import BY_UUID, CHARTS, DASHBOARDS
 
 from sojourn_superset import assets, layout
 
+PARTS = {
+    "Rival": "rival_application", "Congested direction": "congested_direction", "Workload": "workload",
+    "Testbed": "testbed", "Participants": "participants", "View of the call": "call_view",
+    "Other direction": "opposite_link",
+}  # fmt: skip
+"""Filters of what the studies vary beside queue, rate, RTT and congestion control, and their columns."""
 
-@pytest.mark.parametrize("name", ["aqm_comparison", "one_run", "studies"])
-def test_rival_and_congested_direction_are_filters_of_every_page_of_runs(name: str) -> None:
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("aqm_comparison", set(PARTS)),
+        ("one_run", set(PARTS)),
+        ("studies", {"Rival", "Congested direction", "Workload"}),
+    ],
+)
+def test_what_studies_vary_are_filters_of_every_page_of_runs(name: str, parts: set[str]) -> None:
     filters = DASHBOARDS[f"dashboards/{name}.yaml"]["metadata"]["native_filter_configuration"]
     columns = {each["name"]: each["targets"][0]["column"]["name"] for each in filters}
-    assert columns["Rival"] == "rival_application"
-    assert columns["Congested direction"] == "congested_direction"
+    assert {part: columns.get(part) for part in parts} == {part: PARTS[part] for part in parts}
     # A query of our own does not have them by itself.
     for chart in (chart for path, chart in CHARTS.items() if path.startswith("charts/aqm_comparison/")):
         dataset = BY_UUID[chart["dataset_uuid"]]
         if dataset.get("sql"):
             own = {column["column_name"] for column in dataset["columns"]}
-            assert {"rival_application", "congested_direction"} <= own, dataset["table_name"]
+            assert set(PARTS.values()) <= own, dataset["table_name"]
 
 
 def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them() -> None:
