@@ -94,7 +94,7 @@ final as (
         summarised.aim_points_lower,
         summarised.aim_points_upper,
         class_ranges.quality_class,
-        {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs', 'there are more runs than the table of ranks has') }}
+        {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs') }}
     from summarised
     inner join configurations
         on summarised.configuration_id = configurations.configuration_id

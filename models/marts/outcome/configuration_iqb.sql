@@ -143,14 +143,7 @@ final as (
         ranked.iqb_interval_lower,
         ranked.iqb_interval_upper,
         ranked.missing_quantities,
-        case when ranked.iqb_interval_lower is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when ranked.iqb_interval_lower is not null then null
-            when ranked.runs = 0 then 'no run has a score that counts'
-            when ranked.runs = 1 then 'one run'
-            when ranked.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-            else 'there are more runs than the table of ranks has'
-        end as interval_null_reason,
+        {{ median_interval_columns('ranked.iqb_interval_lower', 'ranked.runs') }},
         case when ranked.runs > 0 then cast(ranked.score_rank as bigint) end as score_rank,
         case when ranked.runs > 0 then cast(at_p95.score_rank as bigint) end as score_rank_at_p95,
         case when ranked.runs > 0 then ranked.score_rank != at_p95.score_rank end as is_rank_changed
