@@ -122,11 +122,12 @@ RUN_OUTCOME = pa.schema(
 )
 RUN_IQB = pa.schema(
     [(name, pa.string()) for name in ("study_id", "run_id", "role", "delay_basis", "queue_label", "latency_statistic")]
+    + [("binding_requirement", pa.string())]
     + [(name, pa.float64()) for name in ("iqb_lower_score", "iqb_upper_score")]
 )
 RUN_AIM = pa.schema(
     [(name, pa.string()) for name in ("study_id", "run_id", "role", "delay_basis", "queue_label", "qoe_model_id")]
-    + [("aim_points", pa.int64())]
+    + [("binding_quantity", pa.string()), ("aim_points", pa.int64())]
 )
 KEY = ["study_id", "run_id", "role", "delay_basis"]
 
@@ -153,8 +154,12 @@ def with_scores(publish: Any, serve: Any) -> TestClient:
                 barometers.append(
                     {**run, "latency_statistic": statistic, "iqb_lower_score": low + 0.3 - worse + number / 100}
                     | {"iqb_upper_score": 0.95 + number / 1000}
+                    | {"binding_requirement": "packet_loss" if number < 3 else "latency_ms" if number < 5 else None}
                 )
-            points += [{**run, "qoe_model_id": "aim-gaming", "aim_points": 10 + number if number else None}]
+            points += [
+                {**run, "qoe_model_id": "aim-gaming", "aim_points": 10 + number if number else None}
+                | {"binding_quantity": ("latency_ms", "loss_ratio")[number % 2] if number else None}
+            ]
     outcomes.append({**run_of("short", 7), "idle_rtt_ms": 50.0, "exclusion_reason": "broken"})
     made.add("run_outcome", KEY, RUN_OUTCOME, outcomes)
     made.add("run_iqb", [*KEY, "latency_statistic"], RUN_IQB, barometers)
@@ -194,6 +199,7 @@ def test_quality_of_outcome_of_runs_is_that_of_the_function(with_scores: TestCli
         {"latency_p99_ms": 120.0, "loss_ratio": 0.01}, [VIDEO_CALL_LATENCY, VIDEO_CALL_LOSS]
     )
     assert row["qoo_score"] == pytest.approx(expected)
+    assert (row["binding_quantity"], row["binding_runs"]) == ("loss_ratio", 1)
     assert row["interval_null_reason"] == "one run"
 
 
@@ -206,6 +212,7 @@ def test_barometer_of_groups_of_runs_has_both_ends_and_its_ranks(with_scores: Te
     assert short["iqb_upper_score"] == pytest.approx(0.953)
     assert (short["iqb_interval_lower"], short["iqb_interval_upper"]) == (pytest.approx(0.7), pytest.approx(0.956))
     assert (short["group_rank"], short["group_rank_at_p95"], short["is_rank_changed"]) == (1, 2, True)
+    assert (short["binding_quantity"], short["binding_runs"]) == ("packet_loss", 3)
 
 
 def test_points_of_aim_of_groups_of_runs_have_a_class_and_no_percentile(with_scores: TestClient) -> None:
@@ -215,6 +222,8 @@ def test_points_of_aim_of_groups_of_runs_have_a_class_and_no_percentile(with_sco
         assert (row["aim_points"], row["aim_points_lower"], row["aim_points_upper"]) == (13.5, 11, 16)
         assert row["quality_class"] == aim_class(13.5, "aim-gaming") == "poor"
         assert row["is_rank_changed"] is None
+        # Each binds in three runs: the first by name stands.
+        assert (row["binding_quantity"], row["binding_runs"]) == ("latency_ms", 3)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,15 @@ PERCENTILES: Final = {50: "loaded_rtt_median_ms", 95: "loaded_rtt_p95_ms", 99: "
 class Point:
     """The score of a run at one percentile of its delay under load; None if it is of no percentile.
 
-    `value` is SQL of the score, `upper` of its upper end where a score has two ends. `of` is a condition on rows.
+    `value` is SQL of the score, `upper` of its upper end where a score has two ends, `binding` of the quantity that
+    binds. `of` is a condition on rows.
     """
 
     percentile: int | None
     value: str
     upper: str | None = None
     of: str = "true"
+    binding: str = "null::varchar"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class RunScore:
     is_higher_better: bool = True
     label_column: str | None = None
     label: Callable[[float, dict[str, object]], str] | None = None
+    has_binding: bool = False
 
 
 def _share_sql(value: str, bounds: OutcomeBounds) -> str:
@@ -51,9 +54,15 @@ def _share_sql(value: str, bounds: OutcomeBounds) -> str:
     return f"100 * least(greatest(({bounds.useless} - {value}) / {width}, 0.0::double), 1.0::double)"
 
 
-def _qoo_sql(latency: str) -> str:
-    parts = _share_sql(latency, VIDEO_CALL_LATENCY), _share_sql("loss_ratio", VIDEO_CALL_LOSS)
-    return f"case when {latency} is not null and loss_ratio is not null then least({', '.join(parts)}) end"
+def _qoo_point(percentile: int, latency: str) -> Point:
+    by_latency, by_loss = _share_sql(latency, VIDEO_CALL_LATENCY), _share_sql("loss_ratio", VIDEO_CALL_LOSS)
+    known = f"{latency} is not null and loss_ratio is not null"
+    return Point(
+        percentile,
+        f"case when {known} then least({by_latency}, {by_loss}) end",
+        binding=f"case when not ({known}) then null when {by_latency} <= {by_loss} then 'latency_ms' "
+        "else 'loss_ratio' end",
+    )
 
 
 _IQB_STATISTICS: Final = {None: "idle", 50: "loaded_median", 95: "loaded_p95", 99: "loaded_p99"}
@@ -85,28 +94,37 @@ RUN_SCORES: Final = {
             "qoo",
             "run_outcome",
             _OF_ROLES,
-            tuple(Point(percentile, _qoo_sql(rtt)) for percentile, rtt in PERCENTILES.items()),
+            tuple(_qoo_point(percentile, rtt) for percentile, rtt in PERCENTILES.items()),
             ("qoo_score", "qoo_score_lower", "qoo_score_upper"),
+            has_binding=True,
         ),
         RunScore(
             "iqb",
             "run_iqb",
             _OF_ROLES,
             tuple(
-                Point(percentile, "iqb_lower_score", "iqb_upper_score", f"latency_statistic = '{statistic}'")
+                Point(
+                    percentile,
+                    "iqb_lower_score",
+                    "iqb_upper_score",
+                    f"latency_statistic = '{statistic}'",
+                    "binding_requirement",
+                )
                 for percentile, statistic in _IQB_STATISTICS.items()
             ),
             ("iqb_lower_score", "iqb_interval_lower", "iqb_interval_upper"),
             upper_column="iqb_upper_score",
+            has_binding=True,
         ),
         RunScore(
             "aim",
             "run_aim",
             (*_OF_ROLES, "qoe_model_id"),
-            (Point(None, "aim_points"),),
+            (Point(None, "aim_points", binding="binding_quantity"),),
             ("aim_points", "aim_points_lower", "aim_points_upper"),
             label_column="quality_class",
             label=lambda value, row: aim_class(value, str(row["qoe_model_id"])),
+            has_binding=True,
         ),
     )
 }

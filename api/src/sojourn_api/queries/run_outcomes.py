@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Any, Final
@@ -38,6 +39,11 @@ def run_outcome_output(request: RunOutcomeRequest) -> tuple[OutputColumn, ...]:
         OutputColumn(lower, "DOUBLE", score.unit),
         OutputColumn(upper, "DOUBLE", score.unit),
         *([] if score.label_column is None else [OutputColumn(score.label_column, "VARCHAR", None)]),
+        *(
+            [OutputColumn("binding_quantity", "VARCHAR", None), OutputColumn("binding_runs", "BIGINT", None)]
+            if score.has_binding
+            else []
+        ),
         OutputColumn("level_ratio", "DOUBLE", "ratio"),
         OutputColumn("interval_null_reason", "VARCHAR", None),
         OutputColumn("group_rank", "BIGINT", None),
@@ -49,8 +55,8 @@ def run_outcome_output(request: RunOutcomeRequest) -> tuple[OutputColumn, ...]:
 def _sql(request: RunOutcomeRequest) -> str:
     keys = ", ".join(column.sql for column in request.group)
     parts = [
-        f"select {keys}, {place} as point, {point.value} as score, {point.upper or point.value} as upper_score "
-        f"from selected where {point.of}"
+        f"select {keys}, {place} as point, {point.value} as score, {point.upper or point.value} as upper_score, "
+        f"{point.binding} as binding from selected where {point.of}"
         for place, point in enumerate(request.points)
     ]
     order = ", ".join(f"{column.sql} asc nulls last" for column in request.group)
@@ -61,6 +67,7 @@ def _sql(request: RunOutcomeRequest) -> str:
             {keys}, point,
             coalesce(list(score::double) filter (where score is not null), []) as scores,
             coalesce(list(upper_score::double) filter (where upper_score is not null), []) as uppers,
+            coalesce(list(binding) filter (where score is not null and binding is not null), []) as bindings,
             count(*) filter (where score is null) as without
         from valued
         group by {keys}, point
@@ -116,6 +123,11 @@ def _row(request: RunOutcomeRequest, found: Row, names: Sequence[str]) -> Row:
         "level_ratio": None if of_lower is None or of_lower.lower is None else LEVEL,
         "interval_null_reason": NO_RUN if of_lower is None else of_lower.null_reason,
     }
+    if score.has_binding:
+        counted: list[tuple[str, int]] = sorted(
+            Counter(found["bindings"]).items(), key=lambda item: (-item[1], item[0])
+        )
+        row["binding_quantity"], row["binding_runs"] = counted[0] if counted else (None, None)
     if score.upper_column is not None:
         row[score.upper_column] = median(uppers) if uppers else None
     if score.label_column is not None and score.label is not None:
