@@ -1,4 +1,4 @@
-"""Statistics that Firefox's page about:webrtc copies: "Copy Report", and "Copy Report History" of the polls it has kept.
+"""Statistics that Firefox's page about:webrtc copies: a report, or the history of reports that it has kept.
 
 A report has a list for each type of statistics (dictionary RTCStatsReportInternal of Firefox's RTCStatsReport.webidl).
 """

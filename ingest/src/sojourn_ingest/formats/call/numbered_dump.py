@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sojourn_ingest.formats.call.statistics_lines import read_lines
-from sojourn_ingest.formats.call.stream_rows import MOST_REPORTS, StreamRows
+from sojourn_ingest.formats.call.stream_rows import FIELDS, MOST_REPORTS, StreamRows
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 
 FIRST_LINE: Final = b"RTCStatsDump\n"
@@ -23,7 +23,8 @@ FILE_FORMAT: Final = 3
 GET_STATS: Final = frozenset(("getStats", "g", 1, "1"))
 BEGIN_OR_END: Final = frozenset(("create", 39, "39", "remove"))
 #: Numbers of types of reports of streams; others are not read.
-TYPES: Final = {1: "inbound-rtp", 2: "outbound-rtp", 3: "remote-inbound-rtp", 4: "remote-outbound-rtp"}
+TYPES: Final = {"1": "inbound-rtp", "2": "outbound-rtp", "3": "remote-inbound-rtp"}
+UNCHANGED: Final[dict[str, Any]] = {}
 #: Numbers of the properties that are read.
 PROPERTIES: Final = {
     "10": "ssrc", "11": "kind", "14": "packetsReceived", "15": "packetsLost", "16": "jitter", "20": "framesDecoded",
@@ -63,7 +64,7 @@ class _Lines:
     def __init__(self) -> None:
         self._number = 0
         self._time_ms = 0.0
-        self._reports: dict[str, set[str]] = {}
+        self._reports: dict[str, dict[str, None]] = {}
 
     def take(self, rows: StreamRows, line: bytes) -> Facts:
         self._number += 1
@@ -91,25 +92,30 @@ class _Lines:
                 raise ValueError("the row names no peer connection")
             if not isinstance(value, dict):
                 raise ValueError("the value of getStats is not an object")
-            reports = [(name, _named(report)) for name, report in value.items() if isinstance(report, dict)]
+            reports = [(name, report) for name, report in value.items() if isinstance(report, dict)]
             if reports and all("id" in report for _, report in reports):
-                yield from rows.take(str(connection), self._time_ms, reports, whole=True)
+                whole = ((name, _named(report)) for name, report in reports)
+                yield from rows.take(str(connection), self._time_ms, whole, whole=True)
             else:
                 yield from rows.take(str(connection), self._time_ms, self._changed(rows, str(connection), value))
 
     def _changed(self, rows: StreamRows, connection: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield each report that the peer connection has, with what is new of it."""
-        present = self._reports.setdefault(connection, set())
+        """Yield each report of a stream that the peer connection has, with what is new of it."""
+        present = self._reports.setdefault(connection, {})
         for name, report in value.items():
             if report is None:
-                present.discard(name)
+                present.pop(name, None)
                 rows.remove(connection, name)
-            elif isinstance(report, dict):
-                present.add(name)
+            elif isinstance(report, dict) and "type" in report:
+                if _type_of(report) in FIELDS:
+                    present[name] = None
+                else:
+                    present.pop(name, None)
         if sum(map(len, self._reports.values())) > MOST_REPORTS:
             raise InputError("corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has so many")
-        for name in sorted(present):
-            yield name, _named(value.get(name) or {})
+        for name in present:
+            report = value.get(name)
+            yield name, _named(report) if isinstance(report, dict) else UNCHANGED
 
     @staticmethod
     def _check_format(line: bytes) -> None:
@@ -134,7 +140,12 @@ class _Lines:
 def _named(report: dict[str, Any]) -> dict[str, Any]:
     """Return a report with the names of the standard."""
     named = {PROPERTIES.get(key, key): value for key, value in report.items()}
-    kind = named.get("type")
-    if isinstance(kind, int | str) and str(kind).isdecimal():
-        named["type"] = TYPES.get(int(kind), "other")
+    if "type" in named:
+        named["type"] = _type_of(named)
     return named
+
+
+def _type_of(report: dict[str, Any]) -> Any:
+    """Return the name of a report's type; its number, if it is of none that is read."""
+    kind = report["type"]
+    return TYPES.get(str(kind), kind) if isinstance(kind, int | str) else None
