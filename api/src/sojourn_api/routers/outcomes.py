@@ -33,7 +33,6 @@ _REQUESTS: Examples = {
         "role": "app",
     },
     "every percentile of both roles": {"metric": "queuing_delay", "group": "role,aqm", "percentiles": "95"},
-    "barometer by queue and rate": {"metric": "iqb", "group": "queue_label,bandwidth_bps", "role": "app"},
 }
 _ANSWER = {
     "build_id": "0f3a5c7e9b1d2f46",
