@@ -13,7 +13,7 @@ from api.tests.wild_connections import SYSTEMS, add_connections, drawn
 from fastapi.testclient import TestClient
 
 from sojourn_api.requests.outcomes import DEFAULT_PERCENTILES
-from sojourn_api.run_scores import PERCENTILES
+from sojourn_api.requests.run_scores import PERCENTILES
 from sojourn_statistics.quality.delay import bufferbloat_grade
 from sojourn_statistics.quality.outcome import VIDEO_CALL_LATENCY, VIDEO_CALL_LOSS, aim_class, quality_of_outcome
 

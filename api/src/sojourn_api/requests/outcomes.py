@@ -14,8 +14,8 @@ from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.distributions import DistributionRequest, dataset_for, dimensions
 from sojourn_api.requests.query_string import Asked, MetricName, comma_list
 from sojourn_api.requests.rows import group_columns
+from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.requests.selection import STUDY, DataParameters, Text, select
-from sojourn_api.run_scores import RUN_SCORES
 
 DEFAULT_PERCENTILES: Final = ("50", "75", "90", "95", "99")
 REFERENCE: Final = "95"

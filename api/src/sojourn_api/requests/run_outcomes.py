@@ -9,8 +9,8 @@ from sojourn_api.problems import invalid_parameter
 from sojourn_api.requests.outcomes import OutcomeParameters, percentiles_of
 from sojourn_api.requests.query_string import Asked, comma_list
 from sojourn_api.requests.rows import group_columns
+from sojourn_api.requests.run_scores import RUN_SCORES, Point, RunScore
 from sojourn_api.requests.selection import Selection, select
-from sojourn_api.run_scores import RUN_SCORES, Point, RunScore
 
 
 @dataclass(frozen=True)

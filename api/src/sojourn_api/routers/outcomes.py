@@ -15,8 +15,8 @@ from sojourn_api.queries.run_outcomes import fetch_run_outcomes
 from sojourn_api.requests.outcomes import OutcomeMetric, OutcomeParameters, outcome_request
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.requests.run_outcomes import run_outcome_request
+from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
-from sojourn_api.run_scores import RUN_SCORES
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import SnapshotStore
