@@ -26,7 +26,17 @@ DistributionMetric = Literal[
     "capture_queuing_delay",
     "capture_rtt",
 ]
-OutcomeMetric = Literal["queuing_delay", "connection_queuing_delay", "rtt", "capture_queuing_delay"]
+OutcomeMetric = Literal[
+    "queuing_delay",
+    "connection_queuing_delay",
+    "rtt",
+    "capture_queuing_delay",
+    "added_delay",
+    "responsiveness",
+    "qoo",
+    "iqb",
+    "aim",
+]
 Statistic = Literal["quantiles", "cdf", "pdf", "thresholds"]
 BinsPerOctave = Literal[1, 2, 4, 8, 16, 32, 64]
 ComparedMetric = Literal[
