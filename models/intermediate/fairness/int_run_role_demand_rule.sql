@@ -16,7 +16,7 @@ tool_rates as (
     select * from {{ ref('int_run_tool_rate') }}
 ),
 
--- A rival is an application: the rules and solo runs of its application are its demand. The second of two TCP flows is a flow like the first.
+-- A rival is an application: the rules and solo runs of its application are its demand. The second of two TCP flows is like the first.
 subjects as (
     select
         study_id,

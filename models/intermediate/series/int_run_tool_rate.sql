@@ -1,4 +1,4 @@
--- Bytes of each role of a tool's run while all its roles were there. An interval that began before counts with the part of it that lies within.
+-- Bytes of each role of a tool's run while all its roles were there. An interval that began before counts with the part that lies within.
 with
 
 flows as (
