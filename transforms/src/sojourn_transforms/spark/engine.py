@@ -17,11 +17,12 @@ from sojourn_transforms.engine import EngineName, OnStep
 from sojourn_transforms.mart_files import DateFingerprints
 from sojourn_transforms.spark.lake_views import register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
+from sojourn_transforms.spark.statements import run_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sojourn_transforms.dbt.invocation import DbtReport
+    from sojourn_transforms.dbt.results import DbtReport
 
 
 class SparkEngine:
@@ -58,13 +59,15 @@ class SparkEngine:
                 self._session = None
 
     def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run dbt over views of the lake's live files, and make what it built readable for DuckDB."""
-        from sojourn_transforms.dbt.invocation import run_dbt
+        """Run the compiled project over views of the lake's live files, and make its tables readable for DuckDB."""
+        from sojourn_transforms.dbt.compilation import compiled_statements
 
         on_step("registering the lake's files")
         register_lake(self.session, lake)
         self._empty_warehouse()
-        report = run_dbt(project, self._paths.dbt, on_step, engine=self.name)
+        on_step("compiling the models")
+        statements = compiled_statements(project, self._paths.dbt, self.name)
+        report = run_statements(self.session, statements, on_step)
         self._expose_marts()
         return report
 
