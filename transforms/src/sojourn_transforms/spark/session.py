@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
+from sojourn_transforms.spark.class_archive import class_archive
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
 if TYPE_CHECKING:
@@ -152,11 +153,14 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
     if running is not None:
         yield running
         return
+    archive: AbstractContextManager[str] = nullcontext("")
     if not _is_submitted():
         try:
-            os.environ["JAVA_HOME"] = str(java_home(paths.spark / "java"))
+            java = java_home(paths.spark / "java")
         except JavaMissingError as error:
             raise SparkError(str(error)) from error
+        os.environ["JAVA_HOME"] = str(java)
+        archive = class_archive(java, paths.spark / "classes")
     # Tasks run the Python of this command, with the decoder in it.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf()
@@ -175,10 +179,12 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _remove_abandoned_scratch(paths)
     _scratch(paths).mkdir(parents=True, exist_ok=True)
-    session = SparkSession.builder.config(conf=conf).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        _end(session)
-        shutil.rmtree(_scratch(paths), ignore_errors=True)
+    with archive as options:
+        conf.set("spark.driver.extraJavaOptions", f"{conf.get('spark.driver.extraJavaOptions', '')} {options}".strip())
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        try:
+            yield session
+        finally:
+            _end(session)
+            shutil.rmtree(_scratch(paths), ignore_errors=True)

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sojourn_ingest import named_points
+from sojourn_ingest.lake import Lake
+from sojourn_ingest.schema import TABLES
 from sojourn_transforms.dbt.compilation import Statement
 from sojourn_transforms.dbt.results import DbtReport, NodeOutcome, one_line, report_of
+from sojourn_transforms.spark.sized_sessions import SizedSessions, lake_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -24,10 +27,13 @@ THREADS = 4
 TESTS_AT_ONCE = 40
 
 
-def run_statements(session: SparkSession, statements: Iterable[Statement], on_step: Callable[[str], None]) -> DbtReport:
+def run_statements(
+    session: SparkSession, lake: Lake, statements: Iterable[Statement], on_step: Callable[[str], None]
+) -> DbtReport:
     """Write every model and seed as a table, and run every test.
 
-    Tests of the same tables are one statement. Nothing more is begun after a failure.
+    Tests of the same tables are one statement. Nothing more is begun after a failure. The tables of ``lake`` are views
+    of the session.
 
     Raises
     ------
@@ -40,12 +46,13 @@ def run_statements(session: SparkSession, statements: Iterable[Statement], on_st
     listed = list(statements)
     for schema in sorted({statement.relation.partition(".")[0] for statement in listed if statement.kind != "test"}):
         session.sql(f"create database if not exists {schema}")
+    sessions = SizedSessions(session, lake_bytes(lake, TABLES))
     jobs, order = _jobs(listed)
     outcomes: list[NodeOutcome] = []
 
     def run(job: list[Statement]) -> list[NodeOutcome]:
         try:
-            return _run(session, job)
+            return _run(sessions, job)
         except (PySparkException, Py4JError) as error:
             if len(job) > 1:
                 # Asked one by one, the test at fault has a name.
@@ -92,7 +99,8 @@ def _jobs(statements: list[Statement]) -> tuple[dict[str, list[Statement]], Topo
     return jobs, order
 
 
-def _run(session: SparkSession, job: list[Statement]) -> list[NodeOutcome]:
+def _run(sessions: SizedSessions, job: list[Statement]) -> list[NodeOutcome]:
+    session = sessions.session_of(*job)
     if job[0].kind == "test":
         return _ask(session, job)
     (statement,) = job
@@ -105,6 +113,7 @@ def _run(session: SparkSession, job: list[Statement]) -> list[NodeOutcome]:
             return [NodeOutcome(statement.name, "model", error=error)]
         frame = frame.select(*statement.columns)
     frame.write.mode("overwrite").format("parquet").saveAsTable(statement.relation)
+    sessions.note(statement)
     return [NodeOutcome(statement.name, statement.kind)]
 
 
