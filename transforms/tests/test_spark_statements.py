@@ -193,3 +193,19 @@ def test_little_data_is_interpreted_and_much_is_not(session: SparkSession) -> No
     chosen = sessions.session_of(little)
     assert {name: chosen.conf.get(name) for name in FOR_LITTLE} == FOR_LITTLE
     assert session.conf.get("spark.sql.codegen.wholeStage") == "true"
+
+
+def test_shuffled_files_that_are_lost_are_made_again(session: SparkSession) -> None:
+    plain = session.newSession()
+    # With adaptive execution, what the driver has learned of a shuffle would be planned again.
+    plain.conf.set("spark.sql.adaptive.enabled", "false")
+    counted = plain.sql("select id % 1000 as k, count(*) as n from range(0, 100000, 1, 4) group by id % 1000")
+    before = sorted(map(tuple, counted.collect()))
+    scratch = Path(str(session.sparkContext.getConf().get("spark.local.dir")))
+    lost = [path for path in scratch.rglob("shuffle_*") if path.suffix in (".data", ".index")]
+    assert lost
+    for path in lost:
+        path.unlink()
+    assert sorted(map(tuple, counted.collect())) == before
+    assert before == [(k, 100) for k in range(1000)]
+    assert [path for path in lost if path.exists()]

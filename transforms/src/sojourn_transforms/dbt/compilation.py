@@ -91,10 +91,12 @@ def _compile(project: Path, folder: Path, engine: str, select: str | None, tests
     command = ["compile", "--no-populate-cache", "--no-introspect"]
     with environment(**{ENGINE_VARIABLE: engine}):
         nodes = {result.node.unique_id: result.node for result in results_of(project, folder, command, select)}
-    inlined = {key for key, node in nodes.items() if node.config.materialized == "ephemeral"}
-    written = {key for key, node in nodes.items() if str(node.resource_type) in ("model", "seed")} - inlined
+    # Results leave inlined models out, through which a node may read others.
+    manifest = json.loads(manifest_path(folder).read_text(encoding="utf-8"))["nodes"]
+    read_by = {key: node["depends_on"].get("nodes", []) for key, node in manifest.items()}
+    written = {key: node.name for key, node in nodes.items() if str(node.resource_type) in ("model", "seed")}
     return [
-        _statement(node, *_read_by(node, nodes, written), project)
+        _statement(node, *_read(key, read_by, written), project)
         for key, node in nodes.items()
         if key in written or (tests and str(node.resource_type) == "test")
     ]
@@ -111,21 +113,23 @@ def _from_text(item: dict[str, Any], project: Path) -> Statement:
     return Statement(**(item | sets | {"file": file, "test": Test(**item["test"])}))
 
 
-def _read_by(node: Any, nodes: Mapping[str, Any], written: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _read(
+    key: str, read_by: Mapping[str, list[str]], written: Mapping[str, str]
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return the models and seeds that a node reads, and the lake's tables, also where an inlined model reads them."""
     models: set[str] = set()
     tables: set[str] = set()
     looked_at: set[str] = set()
-    open_keys = list(node.depends_on_nodes)
+    open_keys = list(read_by.get(key, []))
     while open_keys:
         key = open_keys.pop()
         if key in written:
-            models.add(nodes[key].name)
+            models.add(written[key])
         elif key.startswith("source."):
             tables.add(key.rpartition(".")[2])
-        elif key in nodes and key not in looked_at:
+        elif key not in looked_at:
             looked_at.add(key)
-            open_keys += nodes[key].depends_on_nodes
+            open_keys += read_by.get(key, [])
     return frozenset(models), frozenset(tables)
 
 

@@ -30,17 +30,26 @@ def _fingerprint(java: Path) -> str:
     return hashlib.sha256("\n".join([told, str(jars), *listed]).encode()).hexdigest()[:16]
 
 
-@contextmanager
-def class_archive(java: Path, folder: Path) -> Iterator[str]:
-    """Yield the options with which Java uses the archive in ``folder``, or writes it when it ends.
+def archives_folder() -> Path:
+    """Return where archives are kept, for every folder ``var`` of this user."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "sojourn" / "java-classes"
 
-    Archives that fit no more are removed.
+
+@contextmanager
+def class_archive(java: Path, folder: Path, is_written: bool) -> Iterator[str]:
+    """Yield the options with which Java uses the archive in ``folder``, or, if asked, writes one when it ends.
+
+    Writing takes seconds and is for a session that has loaded most of what others will. Archives that fit no more are
+    removed.
     """
     archive = folder / NAME.format(fingerprint=_fingerprint(java))
     if archive.exists():
         yield f"{QUIET} -XX:SharedArchiveFile={archive}"
         return
-    folder.mkdir(parents=True, exist_ok=True)
+    if not is_written or not _is_writable(folder):
+        yield ""
+        return
     for outdated in folder.glob(NAME.format(fingerprint="*")):
         outdated.unlink(missing_ok=True)
     written = archive.with_name(f".{archive.name}.{os.getpid()}")
@@ -51,3 +60,12 @@ def class_archive(java: Path, folder: Path) -> Iterator[str]:
             written.replace(archive)
     finally:
         written.unlink(missing_ok=True)
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        # A service without a home works without an archive.
+        return False
+    return os.access(folder, os.W_OK)

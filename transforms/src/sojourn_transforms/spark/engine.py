@@ -51,7 +51,7 @@ class SparkEngine:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Hold a Spark session."""
-        with spark_session(self._paths, self._settings) as session:
+        with spark_session(self._paths, self._settings, keeps_classes=True) as session:
             self._session = session
             try:
                 yield

@@ -15,7 +15,7 @@ from sojourn_ingest import named_points
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.dbt.compilation import Statement
-from sojourn_transforms.dbt.results import DbtReport, NodeOutcome, one_line, report_of
+from sojourn_transforms.dbt.results import DbtError, DbtReport, NodeOutcome, one_line, report_of
 from sojourn_transforms.spark.sized_sessions import SizedSessions, lake_bytes
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run_statements(
                     return report_of(outcomes)
                 order.done(key)
                 on_step(f"Spark: {len(outcomes)} models and tests done, last {jobs[key][-1].name}")
-                if jobs[key][0].path.startswith("marts/"):
+                if jobs[key][0].kind == "model" and jobs[key][0].path.startswith("marts/"):
                     named_points.reach("mart.built")
     return report_of(outcomes)
 
@@ -122,15 +122,17 @@ def _seed(session: SparkSession, statement: Statement) -> DataFrame:
 
     Raises
     ------
-    ValueError
-        If a column has no declared type.
+    DbtError
+        If the seed is empty, or a column has no declared type.
     """
     if statement.file is None:
-        raise ValueError(f"{statement.name} has no file")
+        raise DbtError(f"{statement.name} has no file")
     with statement.file.open(newline="", encoding="utf-8") as handle:
         rows = [{name: value or None for name, value in row.items()} for row in csv.DictReader(handle)]
+    if not rows:
+        raise DbtError(f"{statement.file} has no rows")
     if untyped := rows[0].keys() - statement.columns.keys():
-        raise ValueError(f"{statement.file} has columns without a declared type: {', '.join(sorted(untyped))}")
+        raise DbtError(f"{statement.file} has columns without a declared type: {', '.join(sorted(untyped))}")
     texts = pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in rows[0]]))
     columns = (f"cast({name} as {statement.columns[name]}) as {name}" for name in rows[0])
     return session.createDataFrame(texts).selectExpr(*columns)
