@@ -68,13 +68,15 @@ class SparkEngine:
                 yield
             finally:
                 self._session = None
+                # Rows of the lake, which a host that is forgotten must not outlive.
+                shutil.rmtree(self._paths.spark / "little", ignore_errors=True)
 
     def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
         """Run the compiled project over views of the lake's live files, and make its tables readable for DuckDB."""
         from sojourn_transforms.dbt.compilation import compiled_statements
 
         on_step("registering the lake's files")
-        register_lake(self.session, lake)
+        register_lake(self.session, lake, self._paths.spark / "little")
         self._empty_warehouse()
         on_step("compiling the models")
         statements = compiled_statements(project, self._paths.dbt, self.name)
