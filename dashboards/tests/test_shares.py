@@ -69,7 +69,7 @@ def test_the_map_leaves_out_what_the_table_tells_in_words() -> None:
     }
 
 
-def quality(rows: list[tuple[str | None, int, float]]) -> dict[str, tuple[str, ...]]:
+def quality(rows: list[tuple[str, int, float]]) -> dict[str, tuple[str, ...]]:
     """Return the table of countries by speed tests, in its order: share with its shade, what costs most, tests."""
     chart = assets.read(ASSETS)[f"{WILD}countries_quality.yaml"]
     params = {"groupby": [], "metrics": []}
@@ -77,9 +77,10 @@ def quality(rows: list[tuple[str | None, int, float]]) -> dict[str, tuple[str, .
     (country,) = params["groupby"]
     values = ", ".join(metric["sqlExpression"] for metric in params["metrics"])
     order = chart["params"]["timeseries_limit_metric"]["sqlExpression"]
+    documents = [(f"{code.lower()}_2025_10.json", *rest) for code, *rest in rows]
     with sqlite3.connect(":memory:") as connection:
-        connection.execute("CREATE TABLE s (country, tests, iqb_score, binding_requirement, binding_use_case)")
-        connection.executemany("INSERT INTO s VALUES (?, ?, ?, 'latency_ms', 'gaming')", rows)
+        connection.execute("CREATE TABLE s (file_name, tests, iqb_score, binding_requirement, binding_use_case)")
+        connection.executemany("INSERT INTO s VALUES (?, ?, ?, 'latency_ms', 'gaming')", documents)
         label = country["sqlExpression"]
         found = connection.execute(f"SELECT {label}, {values} FROM s GROUP BY {label} ORDER BY {order}")
         return {row[0]: row[1:] for row in found}

@@ -390,7 +390,7 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_packets_over_time(browser: Br
     last = dashboard.chart("Each queue, for the application").locator("table tbody tr").last
     address = last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    title = "Runs of the chosen cell"
+    title = "Runs that the filters leave, the longest wait first"
     assert runs.answer(title).filters_on("queue_label") == [queue]
     assert runs.answer(title).filters_on("congestion_control") == [control]
     listed = runs.chart(title).locator("table tbody tr a")
@@ -445,6 +445,7 @@ def test_everything_on_the_captures_dashboard_is_drawn(captures: Dashboard) -> N
         "Calls found: set-up and path",
         "Median queuing delay by server name (upper bound)",
         "Median smoothed RTT by server name",
+        "Servers: RTT and queuing delay with n",
     }
     assert captures.failures == []
     for title in sorted(captures.expected - captures.notes):

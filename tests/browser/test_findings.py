@@ -114,7 +114,7 @@ def test_a_cell_leads_to_the_runs_of_its_own_setting(browser: Browser, dashboard
     here = dashboard.answer(title)
     address = dashboard.chart(title).locator("table tbody tr").last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    there = runs.answer("Runs of the chosen cell")
+    there = runs.answer("Runs that the filters leave, the longest wait first")
     for column in ("study_id", "bandwidth_mbit", "rtt_ms", "application", "start_order"):
         assert there.filters_on(column) == here.filters_on(column), column
     assert there.filters_on("queue_label") == [list(grid(dashboard))[-1][0]]

@@ -293,7 +293,7 @@ def _served_column(column: Column) -> dict[str, Any]:
     unit = f" Unit: {column.unit}." if column.unit else ""
     return {
         "column_name": column.name,
-        "verbose_name": column.name.replace("_", " "),
+        "verbose_name": column.name.removesuffix("_id").replace("_", " "),
         "type": column.type,
         "description": f"{column.description or ''}{unit}".strip() or None,
         "is_dttm": False,

@@ -81,11 +81,14 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
         For another `judge`.
     """
     roles = [cell["role"]] if isinstance(cell["role"], str) else cell["role"]
-    one = f"metric = {_text(cell['metric'])} AND role IN ({', '.join(_text(role) for role in roles)})"
+    among = f"= {_text(roles[0])}" if len(roles) == 1 else f"IN ({', '.join(_text(role) for role in roles)})"
+    one = f"metric = {_text(cell['metric'])} AND role {among}"
     scale, offset, digits = float(cell.get("scale", 1)), float(cell.get("offset", 0)), int(cell.get("digits", 1))
 
     def value(name: str) -> str:
-        return f"MAX(CASE WHEN {one} THEN {offset!r} + {scale!r} * {name} END)"
+        # A grid's SQL has each of these dozens of times, and is parsed at each question.
+        number = name if (offset, scale) == (0.0, 1.0) else f"{offset!r} + {scale!r} * {name}"
+        return f"MAX(CASE WHEN {one} THEN {number} END)"
 
     # A negative factor turns the interval around.
     low, high = ("value_lower", "value_upper") if scale > 0 else ("value_upper", "value_lower")
