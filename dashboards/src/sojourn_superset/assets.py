@@ -361,17 +361,20 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
 
 
 def _remove_headers_without_rows(position: dict[str, Any]) -> None:
-    """Remove each header that another header, or nothing, follows."""
-    children = position["GRID_ID"]["children"]
-    kinds = [position[child]["type"] for child in children] + ["HEADER"]
-    kept = [
-        child
-        for child, kind, following in zip(children, kinds[:-1], kinds[1:], strict=True)
-        if (kind, following) != ("HEADER", "HEADER")
-    ]
-    for child in set(children) - set(kept):
-        del position[child]
-    position["GRID_ID"]["children"] = kept
+    """Remove each header before which the next header, or the end, comes sooner than a chart; texts stay."""
+    kept: list[str] = []
+    has_chart = False
+    for child in reversed(position["GRID_ID"]["children"]):
+        if position[child]["type"] == "HEADER":
+            if has_chart:
+                kept.append(child)
+            else:
+                del position[child]
+            has_chart = False
+            continue
+        kept.append(child)
+        has_chart = has_chart or any(position[each]["type"] == "CHART" for each in position[child]["children"])
+    position["GRID_ID"]["children"] = kept[::-1]
 
 
 def _spell(value: Any) -> str:
