@@ -47,8 +47,8 @@ TARGETS ?= x86_64-unknown-linux-gnu
 WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
-# Connections that M-Lab measured, 56 of them; a synthetic data set beside shows what a page does with many.
-MEASURED := ingest/sample/connections
+# What M-Lab measured: 56 connections, beside which a synthetic data set shows what a page does with many, and speed tests by country.
+MEASURED := ingest/sample/connections ingest/sample/percentiles
 # Every row of it carries the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
