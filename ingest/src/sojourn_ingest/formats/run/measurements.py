@@ -51,6 +51,7 @@ MEASUREMENTS: dict[str, str] = {
     "rtcstats.jsonl": "call_statistics",
     "get_stats.jsonl": "call_statistics",
     "webrtc_internals.json": "call_statistics",
+    "streaming.jsonl": "streaming",
 }
 
 #: Tools that put a time or a title into the name of their result, by the name that it may be given: it is the run's if
