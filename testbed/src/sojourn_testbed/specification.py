@@ -44,11 +44,11 @@ NETEM_PACKETS = 100_000
 SILENT_AFTER_MS = 400
 
 
-def modules(plan: Plan) -> list[str]:
-    """Return the kernel modules that a plan needs."""
+def modules(plan: Plan, *, built_in: bool = False) -> list[str]:
+    """Return the kernel modules of a plan; with ``built_in`` also those that Debian's kernel has without one."""
     found = list(BASE_MODULES)
     for queue in plan.axes.queue:
-        found += [module for module in MODULES[queue.discipline] if module not in BUILT_IN]
+        found += [module for module in MODULES[queue.discipline] if built_in or module not in BUILT_IN]
     controls = [*plan.axes.congestion_control]
     controls += [plan.background_congestion_control] if plan.axes.workload else []
     found += [f"tcp_{control}" for control in controls if control not in ("cubic", "reno")]
