@@ -103,7 +103,7 @@ final as (
             when statuses.queue_log_status != 'ok' then 'the queue log is damaged'
             when queue_logs.lost_events > 0 then 'the queue log lost ' || {{ plain_text('queue_logs.lost_events') }} || ' events'
             -- Totals are of the bottleneck's queue alone. Which that is, no count of packets tells.
-            when queue_counts.queues > 1 and queue_counts.bottleneck_basis <> 'manifest'
+            when queue_counts.queues > 1 and queue_counts.bottleneck_basis != 'manifest'
                 then 'the queue log is of several queues, of which the manifest names none'
         end as queue_log_gap,
         case

@@ -22,17 +22,17 @@ packets as (
     select * from {{ ref('stg_lake__queue_packet') }}
 ),
 
-timed as (
+departed as (
     select
         queue_logs.study_id,
         queue_logs.run_id,
         packets.queue_number,
-        {{ integer_divide('coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns - runs.window_start_ns', 1000000000) }} as second,
         packets.packet_index,
-        packets.fate = 'dequeued' as is_dequeued,
-        packets.drop_kind is not null as is_dropped,
+        packets.fate,
+        packets.drop_kind,
         packets.packet_bytes,
-        case when packets.fate = 'dequeued' then packets.sojourn_ns end as sojourn_ns
+        packets.sojourn_ns,
+        coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns - runs.window_start_ns as since_window_start_ns
     from packets
     inner join queue_logs
         on packets.source_hash = queue_logs.source_hash
@@ -40,9 +40,22 @@ timed as (
         on
             queue_logs.study_id = runs.study_id
             and queue_logs.run_id = runs.run_id
-    where
-        coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns >= runs.window_start_ns
-        and coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns < runs.window_end_ns
+    where coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns < runs.window_end_ns
+),
+
+timed as (
+    select
+        study_id,
+        run_id,
+        queue_number,
+        {{ integer_divide('since_window_start_ns', 1000000000) }} as second,
+        packet_index,
+        fate = 'dequeued' as is_dequeued,
+        drop_kind is not null as is_dropped,
+        packet_bytes,
+        case when fate = 'dequeued' then sojourn_ns end as sojourn_ns
+    from departed
+    where since_window_start_ns >= 0
 ),
 
 ranked as (

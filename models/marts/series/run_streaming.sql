@@ -45,7 +45,7 @@ in_window as (
         study_id,
         run_id,
         case when metric = 'media_rate_bps' then value end as media_rate_bps,
-        case when metric = 'media_rate_bps' and value <> value_before then 1 else 0 end as rate_switches,
+        case when metric = 'media_rate_bps' and value != value_before then 1 else 0 end as rate_switches,
         case when metric = 'media_buffer_ms' then value end as buffer_ms,
         case when metric = 'stalls' then cast(value as bigint) else 0 end as stalls,
         case when metric = 'stalled_ms' then value end as stalled_ms,
@@ -53,7 +53,7 @@ in_window as (
     from timed
     where
         is_in_window
-        and metric <> 'startup_ms'
+        and metric != 'startup_ms'
 ),
 
 startups as (
