@@ -72,7 +72,11 @@ def provenance() -> pd.DataFrame:
         if others:
             raise ValueError(f"{path.parent.name} was made with several versions")
         names = ("study_id", "seed", "runs", "excluded_runs", "failed_attempts")
-        row = {name: told[name] for name in names} | {"blocks": len(told["runs_by_block"])}
+        row = (
+            {"results": path.parent.name}
+            | {name: told[name] for name in names}
+            | {"blocks": len(told["runs_by_block"])}
+        )
         found.append(row | {"kernel": made_with["kernel"].split(" (")[0], "qemu": made_with["qemu"]})
     return pd.DataFrame(found)
 
