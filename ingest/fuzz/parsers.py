@@ -46,6 +46,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "qlog": ("qlog",),
     "passive_rtt": ("pping",),
     "speed_test": ("speed_test", "network_percentiles"),
+    "streaming": ("streamed_segments",),
     "webrtc": ("rtcstats", "rtcstats_numbered", "get_stats", "webrtc_internals", "about_webrtc"),
     "page_loads": ("http_archive", "page_load_lines", "page_load_numbers", "wget_log", "lighthouse"),
     "frames": ("ffmpeg_frame_log", "vmaf_xml", "vmaf_csv", "frame_document"),

@@ -51,6 +51,8 @@ ComparedMetric = Literal[
     "loaded_delay_p95",
     "load_delay_increase",
     "load_rate",
+    "media_rate",
+    "stalled",
     "qoe_score",
     "mos",
     "connection_delay_share",

@@ -52,6 +52,7 @@ from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
 from sojourn_ingest.formats.series.qlog.log_file import Qlog
 from sojourn_ingest.formats.series.speed_test import SpeedTest
+from sojourn_ingest.formats.series.streaming import StreamedSegments
 from sojourn_ingest.formats.series.texts_for_people import what_people_wrote
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile
@@ -114,6 +115,7 @@ class Registry:
             Crusader(),
             PassiveRtt(),
             SpeedTest(),
+            StreamedSegments(),
             FfmpegFrameLog(),
             VmafXml(),
             VmafCsv(),

@@ -55,6 +55,7 @@ MEASUREMENTS: dict[str, str] = {
     "about_webrtc.json": "call_statistics",
     "rtcstats_dump.txt": "call_statistics",
     "rtcstats_dump": "call_statistics",
+    "streaming.jsonl": "streaming",
 }
 
 #: Tools that put a time or a title into the name of their result, by the name that it may be given: it is the run's if
