@@ -400,7 +400,11 @@ pub(crate) mod tests {
             let mut reader = reader_over(&damaged);
             let found = read_all(&mut reader);
             assert_eq!(found, xz_byte_by_byte(&damaged), "{place}");
-            let fault = reader.fault().unwrap();
+            // Some bits mean nothing to the library.
+            let Some(fault) = reader.fault() else {
+                assert_eq!(found, plain, "{place}");
+                continue;
+            };
             match fault.kind {
                 FaultKind::Checksum => checksums += 1,
                 _ => assert_eq!(fault.offset, Some(found.len() as u64), "{place}: {fault}"),
