@@ -38,13 +38,12 @@ impl Dictionary {
     }
 
     fn push_address(&mut self, address: IpAddr) {
-        let place = match self.addresses.get(&address) {
-            Some(place) => *place,
-            None => {
-                let place = self.add(AddressText::of(address).as_ref());
-                self.addresses.insert(address, place);
-                place
-            }
+        let place = if let Some(place) = self.addresses.get(&address) {
+            *place
+        } else {
+            let place = self.add(AddressText::of(address).as_ref());
+            self.addresses.insert(address, place);
+            place
         };
         self.places.push(place);
     }
@@ -166,7 +165,9 @@ macro_rules! columns {
                         } else if missing == rows.len() {
                             nulls.append_n_nulls(missing);
                         } else {
-                            rows.iter().for_each(|row| nulls.append(value(row).is_some()));
+                            for row in rows {
+                                nulls.append(value(row).is_some());
+                            }
                         }
                     }
                 }
@@ -247,7 +248,7 @@ impl<'r, R> Columns<'r, R> {
     /// A text of which a batch has few different ones: a dictionary, which is made and written once.
     pub(crate) fn name<S: AsRef<str>>(&mut self, name: impl Into<String>, value: impl Fn(&'r R) -> S) {
         self.dictionary(name, false, |dictionary, row| {
-            dictionary.push_name(value(row).as_ref())
+            dictionary.push_name(value(row).as_ref());
         });
     }
 
@@ -260,7 +261,9 @@ impl<'r, R> Columns<'r, R> {
         let rows = self.rows;
         let begin = || Values::Dictionary(Dictionary::default());
         if let Some(Values::Dictionary(dictionary)) = self.column(name, nullable, begin) {
-            rows.iter().for_each(|row| push(dictionary, row));
+            for row in rows {
+                push(dictionary, row);
+            }
         }
     }
 
@@ -298,7 +301,6 @@ impl<'r, R> Columns<'r, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::Array;
 
     fn columns(filled: Filled, rows: &[i64]) -> Filled {
         let mut columns = Columns::onto(filled, rows);
@@ -307,7 +309,7 @@ mod tests {
         columns.optional_bool("bool", |row| (*row > 1).then_some(*row > 2));
         columns.optional_string("text", |row| (*row > 1).then(|| row.to_string()));
         columns.name("name", |row| if *row > 1 { "many" } else { "one" });
-        columns.address("address", |row| [10, 0, 0, *row as u8 % 2].into());
+        columns.address("address", |row| [10, 0, 0, u8::from(*row % 2 != 0)].into());
         columns.into_filled()
     }
 
@@ -318,7 +320,11 @@ mod tests {
         assert_eq!((at_once.rows(), parts.rows()), (4, 4));
         let batch = parts.into_batch().unwrap();
         assert_eq!(at_once.into_batch().unwrap(), batch);
-        let nulls: Vec<_> = batch.columns().iter().map(|column| column.null_count()).collect();
+        let nulls: Vec<_> = batch
+            .columns()
+            .iter()
+            .map(arrow_array::Array::null_count)
+            .collect();
         assert_eq!(nulls, [0, 2, 1, 1, 0, 0]);
     }
 }
