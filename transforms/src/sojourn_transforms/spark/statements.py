@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: Small statements wait for the driver's planning more than for a core.
 THREADS = 4
-#: Most tests that one statement asks at once: the time in which Spark analyses a union grows faster than its parts.
-TESTS_AT_ONCE = 8
+#: Most tests that one statement asks at once.
+TESTS_AT_ONCE = 40
 
 
 def run_statements(
