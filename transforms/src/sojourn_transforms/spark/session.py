@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
-from sojourn_transforms.spark.class_archive import archives_folder, class_archive
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
 if TYPE_CHECKING:
@@ -26,8 +24,6 @@ CONF_VARIABLE = "SOJOURN_SPARK_CONF"
 LOCAL_MASTER = "local[*]"
 #: Most that the driver of one machine takes, in MiB; half of a smaller machine's memory.
 LOCAL_DRIVER_MIB = 4096
-#: Most that Java takes to end; it may write an archive of its classes then.
-END_S = 600
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -101,8 +97,6 @@ def _local_defaults() -> dict[str, str]:
         "spark.sql.files.maxPartitionBytes": "32m",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
-        # A job that lists files is for stores in which listing takes time.
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     }
 
 
@@ -134,16 +128,15 @@ def _end(session: SparkSession) -> None:
         # Stopping leaves the Java process and the threads that talk with it until this process ends.
         gateway.shutdown()
         gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=END_S)
+        gateway.proc.wait(timeout=60)
         SparkContext._gateway = SparkContext._jvm = None
 
 
 @contextmanager
-def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = False) -> Iterator[SparkSession]:
+def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSession]:
     """Hold a Spark session, and end it.
 
-    Where this process already has one (a notebook, a test) it is used and left as it is. ``keeps_classes``: what Java
-    loads is kept for later sessions, if nothing is kept yet.
+    Where this process already has one (a notebook, a test) it is used and left as it is.
 
     Raises
     ------
@@ -155,20 +148,15 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise SparkError("PySpark is not installed: run `make setup-spark`") from error
-    # What a statement failed of is in its exception.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
-    archive: AbstractContextManager[str] = nullcontext("")
     if not _is_submitted():
         try:
-            java = java_home(paths.spark / "java")
+            os.environ["JAVA_HOME"] = str(java_home(paths.spark / "java"))
         except JavaMissingError as error:
             raise SparkError(str(error)) from error
-        os.environ["JAVA_HOME"] = str(java)
-        archive = class_archive(java, archives_folder(), is_written=keeps_classes)
     # Tasks run the Python of this command, with the decoder in it.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf()
@@ -187,12 +175,10 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _remove_abandoned_scratch(paths)
     _scratch(paths).mkdir(parents=True, exist_ok=True)
-    with archive as options:
-        conf.set("spark.driver.extraJavaOptions", f"{conf.get('spark.driver.extraJavaOptions', '')} {options}".strip())
-        session = SparkSession.builder.config(conf=conf).getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        try:
-            yield session
-        finally:
-            _end(session)
-            shutil.rmtree(_scratch(paths), ignore_errors=True)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        _end(session)
+        shutil.rmtree(_scratch(paths), ignore_errors=True)
