@@ -140,6 +140,8 @@ def test_the_charts_are_those_of_the_assets_and_every_one_has_drawn_marks(opened
         assert answer.result["rowcount"] > 0, title
         if chart.get_attribute("data-test-viz-type") == "table":
             assert chart.locator("table tbody tr").count() > 0, title
+        elif chart.get_attribute("data-test-viz-type") == "world_map":
+            assert chart.locator("svg path.datamaps-subunit").count() > 100, title
         else:
             assert chart.locator("canvas").count() == 1, title
             wait_until_nothing(lambda title=title, chart=chart: uncoloured(title, chart), dashboard.page)
