@@ -113,6 +113,8 @@ CLIENT = """
 import json, sys, duckdb, importlib.metadata as m
 extension = next(f for f in m.files("duckdb-extension-httpfs") if f.name == "httpfs.duckdb_extension")
 c = duckdb.connect()
+# Its bar, of queries that take over two seconds, would stand among the answers.
+c.execute("set enable_progress_bar = false")
 c.execute("load '" + str(extension.locate()) + "'")
 c.execute("attach '" + sys.argv[1] + "/sojourn.duckdb' as s (read_only)")
 c.execute("set variable sojourn_url = '" + sys.argv[1] + "'")

@@ -158,7 +158,6 @@ final as (
         || '/workload=' || workload_selection
         || case when tool_selection = 'any' then '' else '/tool=' || tool_selection end as demand_id,
         application,
-        tool_selection,
         selects,
         reason,
         bandwidth_selection,
@@ -166,7 +165,8 @@ final as (
         queue_size_bdp_selection,
         aqm_selection,
         congestion_control_selection,
-        workload_selection
+        workload_selection,
+        tool_selection
     from together
 )
 
