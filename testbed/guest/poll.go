@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,12 +31,13 @@ func pollCommand(arguments []string) error {
 	writer := bufio.NewWriter(file)
 	key, command := arguments[3], arguments[4:]
 	interval := intervalMs * 1_000_000
-	failed := every((realtimeNs()/interval+1)*interval, endNs+1, interval, func(int64) error {
+	for next := (realtimeNs()/interval + 1) * interval; next <= endNs; next += interval {
+		sleepUntil(next)
 		started := realtimeNs()
-		output, err := exec.Command(command[0], command[1:]...).Output()
+		output, failed := exec.Command(command[0], command[1:]...).Output()
 		ended := realtimeNs()
-		if err != nil {
-			return fmt.Errorf("%v: %w", command, err)
+		if failed != nil {
+			return fmt.Errorf("%v: %w", command, failed)
 		}
 		value := json.RawMessage(bytes.TrimSpace(output))
 		if !json.Valid(value) {
@@ -45,8 +45,10 @@ func pollCommand(arguments []string) error {
 				return err
 			}
 		}
-		_, err = fmt.Fprintf(writer, "{\"ts_ns\":%d,\"ts_end_ns\":%d,\"%s\":%s}\n", started, ended, key, value)
+		fmt.Fprintf(writer, "{\"ts_ns\":%d,\"ts_end_ns\":%d,\"%s\":%s}\n", started, ended, key, value)
+	}
+	if err := writer.Flush(); err != nil {
 		return err
-	})
-	return errors.Join(failed, writer.Flush(), file.Close())
+	}
+	return file.Close()
 }

@@ -3,9 +3,7 @@ with
 
 captured_rates as (
     select * from {{ ref('run_rate') }}
-    where
-        role = 'tcp'
-        and rate_basis in ('capture_after', 'study_table')
+    where role = 'tcp'
 ),
 
 tool_rates as (

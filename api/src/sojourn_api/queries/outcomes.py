@@ -160,18 +160,17 @@ def fetch_outcomes(
     arrays = [
         pa.array(
             [row[column.name] for row in rows],
-            plain_type(table, column.name) if column.name in names else TYPES[column.type],
+            _plain_type(table, column.name) if column.name in names else _TYPES[column.type],
         )
         for column in output
     ]
     return pa.table(arrays, names=[column.name for column in output]), output
 
 
-TYPES = {"BIGINT": pa.int64(), "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
+_TYPES = {"BIGINT": pa.int64(), "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 
 
-def plain_type(table: pa.Table, name: str) -> pa.DataType:
-    """Return the type of a column without its dictionary."""
+def _plain_type(table: pa.Table, name: str) -> pa.DataType:
     type_ = table.schema.field(name).type
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 
