@@ -47,8 +47,8 @@ TARGETS ?= x86_64-unknown-linux-gnu
 WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
-# Connections that M-Lab measured, 56 of them; a synthetic data set beside shows what a page does with many.
-MEASURED := ingest/sample/connections
+# What M-Lab measured: 56 connections, beside which a synthetic data set shows what a page does with many, and speed tests by country.
+MEASURED := ingest/sample/connections ingest/sample/percentiles
 # Every row of it carries the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
@@ -295,9 +295,9 @@ bench-connections: setup ## Connections in the wild against plain SQL, Polars, p
 		--rows $(ROWS_OF_CONNECTIONS) --days $(DAYS_OF_CONNECTIONS) --polars-python $(SOJOURN_VAR)/tools/polars/bin/python
 
 .PHONY: bench-passive-rtt
-bench-passive-rtt: setup ## A day of ePPing's samples: ingest and build of 1, 3 and 10 million (SAMPLES), and 10⁹ extrapolated (1 GB of disk)
+bench-passive-rtt: setup ## A day of ePPing's samples: ingest and build of 1, 3 and 10 million (SAMPLES, or SIZES), and 10⁹ extrapolated (1 GB of disk)
 	@.venv/bin/python benchmarks/passive_rtt_speed.py --folder $(SOJOURN_VAR)/bench-passive-rtt \
-		$(if $(SAMPLES),--samples $(SAMPLES))
+		$(if $(SAMPLES),--samples $(SAMPLES)) $(if $(SIZES),--sizes $(SIZES))
 
 .PHONY: bench-call-statistics
 bench-call-statistics: setup ## Dumps of rtcstats of 200 MB and 1 GB (MEGABYTES): CPU time and peak memory of an ingest (2 GB of disk)

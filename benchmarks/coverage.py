@@ -6,13 +6,11 @@ marks, and keeps them below ``benchmarks/results/coverage``.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy import stats
@@ -363,22 +361,10 @@ def report(studies: int) -> Iterator[str]:
 def main() -> int:
     """Write the tables into a document, between the marks, and keep them."""
     # Found beside this script; tests load the simulation without it.
-    from raw_results import Results
+    from coverage_document import write_tables
 
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("document", type=Path)
-    parser.add_argument("--studies", type=int, default=STUDIES)
-    arguments = parser.parse_args()
-    results = Results("coverage")
-    tables = "\n".join(report(arguments.studies))
-    results.markdown("Coverage of intervals and families of tests", tables)
-    before, begin, rest = arguments.document.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        print(f"{arguments.document}: the lines {BEGIN!r} and {END!r} are missing", file=sys.stderr)
-        return 1
-    arguments.document.write_text(f"{before}{BEGIN}\n{tables}\n{END}{after}", encoding="utf-8")
-    return 0
+    title = "Coverage of intervals and families of tests"
+    return write_tables("coverage", title, (BEGIN, END), report, STUDIES, str(__doc__))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -67,12 +65,19 @@ QUANTITIES = {
 }
 
 
-def simulated(world: World, blocks: int, random: np.random.Generator) -> dict[str, bool] | None:
-    """Return of one study which intervals contain the truth: of two differences of queues, and of the mean of a cell.
+@dataclass(frozen=True)
+class Study:
+    """Which intervals of one study contain the truth, by quantity, and whether the block variance is estimated as 0."""
 
-    None if the fit is refused, as `sojourn report` refuses it.
+    hits: dict[str, bool]
+    is_singular: bool
 
-    A study of which a cell or a block lost all runs but one is drawn again: `sojourn report` refuses it.
+
+def simulated(world: World, blocks: int, random: np.random.Generator) -> Study | None:
+    """Return of one study what is known of the intervals of two differences of queues, and of the mean of a cell.
+
+    None if the fit is refused, as `sojourn report` refuses it. A study of which a cell or a block lost all runs but one
+    is drawn again: `sojourn report` refuses it.
     """
     truth = np.arange(len(CELLS), dtype=np.float64)
     cell = np.tile(np.arange(len(CELLS)), blocks)
@@ -97,7 +102,13 @@ def simulated(world: World, blocks: int, random: np.random.Generator) -> dict[st
     }
     weights["mean of a cell"] = cell_weights(design, dict(zip((f.name for f in FACTORS), CELLS[0], strict=True)))
     found = {name: fit.estimate(used) for name, used in weights.items()}
-    return {name: bool(one.lower <= weights[name] @ truth <= one.upper) for name, one in found.items()}
+    hits = {name: bool(one.lower <= weights[name] @ truth <= one.upper) for name, one in found.items()}
+    return Study(hits, fit.is_singular)
+
+
+def percentage(part: int, whole: int) -> str:
+    """Return a share in %; a dash of nothing."""
+    return f"{100 * part / whole:.1f}" if whole else "–"
 
 
 def report(studies: int) -> Iterator[str]:
@@ -106,46 +117,40 @@ def report(studies: int) -> Iterator[str]:
     yield (
         f"Coverage in % over {studies:,} simulated studies of {len(CELLS)} cells for "
         f"{' / '.join(map(str, BLOCKS))} blocks; three standard errors of the simulation are {3 * error:.1f}. "
-        "Studies whose fit is refused are not counted."
+        "In brackets: of the studies alone whose block variance is estimated as 0. The last column is how many these "
+        "are and how many are refused, in %."
     )
     yield ""
     names = [*QUANTITIES, "mean of a cell"]
-    yield f"| runs and blocks | {' | '.join(names)} | fit refused |"
+    yield f"| runs and blocks | {' | '.join(names)} | variance 0, refused |"
     yield "| --- |" + " --- |" * (len(names) + 1)
     for number, world in enumerate(WORLDS):
-        hits: dict[str, list[str]] = {name: [] for name in names}
-        refused = []
+        cells: dict[str, list[str]] = {name: [] for name in names}
+        counts = []
         for blocks in BLOCKS:
             random = np.random.default_rng([SEED, number, blocks])
             studied = [simulated(world, blocks, random) for _ in range(studies)]
             fitted = [one for one in studied if one is not None]
-            refused.append(f"{100 * (studies - len(fitted)) / studies:.1f}")
+            singular = [one for one in fitted if one.is_singular]
+            refused = percentage(studies - len(fitted), studies)
+            counts.append(f"{percentage(len(singular), studies)}, {refused}")
             for name in names:
-                hits[name].append(f"{100 * sum(one[name] for one in fitted) / len(fitted):.1f}" if fitted else "–")
+                of_all, of_singular = (
+                    percentage(sum(one.hits[name] for one in part), len(part)) for part in (fitted, singular)
+                )
+                cells[name].append(f"{of_all} ({of_singular})")
             print(f"{world.name}, {blocks} blocks", file=sys.stderr)
-        cells = " | ".join(" / ".join(hits[name]) for name in names)
-        yield f"| {world.name} | {cells} | {' / '.join(refused)} |"
+        columns = " | ".join(" / ".join(cells[name]) for name in names)
+        yield f"| {world.name} | {columns} | {' / '.join(counts)} |"
 
 
 def main() -> int:
     """Write the table into a document, between the marks, and keep it."""
     # Found beside this script; tests load the simulation without it.
-    from raw_results import Results
+    from coverage_document import write_tables
 
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("document", type=Path)
-    parser.add_argument("--studies", type=int, default=STUDIES)
-    arguments = parser.parse_args()
-    results = Results("coverage_mixed")
-    table = "\n".join(report(arguments.studies))
-    results.markdown("Coverage of the intervals of mixed models", table)
-    before, begin, rest = arguments.document.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        print(f"{arguments.document}: the lines {BEGIN!r} and {END!r} are missing", file=sys.stderr)
-        return 1
-    arguments.document.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
-    return 0
+    title = "Coverage of the intervals of mixed models"
+    return write_tables("coverage_mixed", title, (BEGIN, END), report, STUDIES, str(__doc__))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="folder for what is made; emptied first")
     parser.add_argument("--samples", type=int, default=10_000_000, help="largest number of samples of the day")
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of samples, instead of three up to the largest")
     parser.add_argument("--circuits", type=int, default=20_000)
     parser.add_argument("--sites", type=int, default=100)
     arguments = parser.parse_args()
@@ -69,7 +70,8 @@ def main() -> None:
         f"One day of ePPing's samples, {arguments.circuits:,} circuits at {arguments.sites} sites, a file per hour",
         columns,
     )
-    sizes = [max(1, arguments.samples // 10), max(2, 3 * arguments.samples // 10), arguments.samples]
+    largest_size = arguments.samples
+    sizes = sorted(arguments.sizes or [max(1, largest_size // 10), max(2, 3 * largest_size // 10), largest_size])
     costs: dict[str, list[Cost]] = {"ingest": [], "build": []}
     for samples in sizes:
         isp, var = folder / "isp", folder / "var"
@@ -86,14 +88,17 @@ def main() -> None:
             table.row(samples, step, *_cells(costs[step][-1], samples), _mib(kept))
         shutil.rmtree(isp)
         shutil.rmtree(var)
+    if len(sizes) == 1:
+        return
     extrapolated = results.table(
         "Extrapolated to 10⁹ samples of one day, from the two largest sizes",
         {"step": "", "CPU µs per further sample": ".1f", "CPU hours": ".1f", "share of a day on 1 core": ".0%",
          f"share of a day on {CORES} cores": ".0%"},
     )  # fmt: skip
-    for step, (_, middle, largest) in costs.items():
-        each_s = (largest.cpu_s - middle.cpu_s) / (sizes[2] - sizes[1])
-        total_s = max(0.0, largest.cpu_s - each_s * sizes[2]) + each_s * TARGET
+    for step, measured in costs.items():
+        middle, largest = measured[-2:]
+        each_s = (largest.cpu_s - middle.cpu_s) / (sizes[-1] - sizes[-2])
+        total_s = max(0.0, largest.cpu_s - each_s * sizes[-1]) + each_s * TARGET
         extrapolated.row(step, each_s * 1e6, total_s / 3600, total_s / DAY_S, total_s / DAY_S / CORES)
         if largest.cpu_s - middle.cpu_s < SPREAD * largest.cpu_s:
             results.note(

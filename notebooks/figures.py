@@ -7,6 +7,7 @@ draw are those of ``sojourn_transforms.figures``, which pages of ``sojourn look`
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,9 @@ __all__ = [
     "DELAY_COLOURS",
     "bitrate_over_capacity",
     "delay_heat_map",
+    "kept",
     "panels",
+    "provenance",
     "rates_about_competition",
     "rates_under_a_programme",
     "records",
@@ -49,6 +52,33 @@ __all__ = [
 ]
 
 plt.style.use(STYLE)
+
+#: Results of runs of the testbed that are in the repository: a folder a study, its marts as Parquet.
+KEPT = Path(__file__).resolve().parents[1] / "testbed" / "results"
+
+
+def kept(study: str, mart: str) -> pd.DataFrame:
+    """Return a mart of a study whose results are in the repository; no rows where it is not kept."""
+    path = KEPT / study / f"{mart}.parquet"
+    return pd.read_parquet(path) if path.is_file() else pd.DataFrame()
+
+
+def provenance() -> pd.DataFrame:
+    """Return a row for each study whose results are in the repository: its runs, and what they were made with."""
+    found = []
+    for path in sorted(KEPT.glob("*/provenance.json")):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        (made_with, *others) = told["made_with"]
+        if others:
+            raise ValueError(f"{path.parent.name} was made with several versions")
+        names = ("study_id", "seed", "runs", "excluded_runs", "failed_attempts")
+        row = (
+            {"results": path.parent.name}
+            | {name: told[name] for name in names}
+            | {"blocks": len(told["runs_by_block"])}
+        )
+        found.append(row | {"kernel": made_with["kernel"].split(" (")[0], "qemu": made_with["qemu"]})
+    return pd.DataFrame(found)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

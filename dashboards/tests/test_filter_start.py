@@ -1,7 +1,9 @@
-"""Do filters of one value begin with a setting that some run has?"""
+"""Do filters of one value begin with a setting that some run has, and do those without a choice go?"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from contract_server import Contract, serving
 
 from sojourn_client import Client
 from sojourn_superset.catalogue_memory import forget_catalogue
-from sojourn_superset.filter_start import FilterError, fill_in_starts
+from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
 from sojourn_superset.layout import native_filters
 
 UUID = "6e8c1c5e-0000-4000-8000-000000000001"
@@ -58,16 +60,31 @@ def started(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> dict[st
     return {each["name"]: each["defaultDataMask"] for each in fitted(rows, short)}
 
 
-def fitted(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the configuration of the filters over these rows."""
+@contextmanager
+def api_of(rows: list[tuple[Any, ...]]) -> Iterator[Client]:
+    """Serve these rows."""
     forget_catalogue()
     contract = Contract()
     contract.add("run_metric", COLUMNS, ["study_id"], [dict(zip(COLUMNS, row, strict=True)) for row in rows])
-    configured = native_filters("one", short, DATASETS, {})
     with serving(contract), Client(contract.url) as client, pytest.MonkeyPatch.context() as environment:
         environment.setenv("SOJOURN_API_URL", contract.url)
+        yield client
+
+
+def fitted(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the configuration of the filters over these rows."""
+    configured = native_filters("one", short, DATASETS, {})
+    with api_of(rows) as client:
         fill_in_starts(configured, {UUID: DATASETS["one"]}, client)
     return configured
+
+
+def left(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the filters that have a choice over these rows, each with those that it is within."""
+    with api_of(rows) as client:
+        kept = with_a_choice(native_filters("one", short, DATASETS, {}), {UUID: DATASETS["one"]}, client)
+    names = {each["id"]: each["name"] for each in kept}
+    return {each["name"]: [names[parent] for parent in each["cascadeParentIds"]] for each in kept}
 
 
 def test_each_filter_begins_within_those_before_it() -> None:
@@ -114,3 +131,24 @@ def test_a_filter_begins_with_the_value_that_has_most() -> None:
     masks = started(ROWS, filters(most="bandwidth_bps", column="queue_label", within=["study"]))
     # Of the study b's: CoDel has 1 Mbit/s, tail-drop 2.5 Mbit/s.
     assert masks["Rate"]["filterState"] == {"value": ["tail-drop 2 BDP"], "label": "tail-drop 2 BDP"}
+
+
+def test_a_filter_of_rows_that_all_have_one_value_goes_and_nothing_is_within_it() -> None:
+    # Without solo runs every run is app_first.
+    assert left(ROWS, filters()) == {"Study": [], "Rate": ["Study"], "Queue": ["Study", "Rate"]}
+    one_study = [row for row in ROWS if row[0] == "b's"]
+    assert left(one_study, filters()) == {"Rate": [], "Queue": ["Rate"]}
+    assert left(one_study[:2], filters()) == {}
+    assert left([], filters()) == {}
+
+
+def test_a_filter_whose_rows_have_a_value_or_none_stays() -> None:
+    rows = [("a", "app_first", 1, None), ("a", "app_first", 1, "CoDel")]
+    assert left(rows, filters()) == {"Queue": []}
+
+
+def test_the_condition_of_a_filter_decides_what_it_chooses_among() -> None:
+    where = [{"subject": "queue_label", "operator": "IS NOT NULL"}]
+    rows = [("a", "app_first", 1_000_000, None), ("a", "app_first", 2_000_000, "CoDel")]
+    assert left(rows, filters(where=where)) == {"Queue": []}
+    assert left(rows, filters()) == {"Rate": [], "Queue": ["Rate"]}

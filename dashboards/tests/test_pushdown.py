@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator
-from statistics import median
 from typing import Any
 
 import pytest
 from conftest import COLUMNS, runs
 from contract_server import Contract, serving
+from many_rows import ManyRows, Median
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Engine
 from test_agreement import AFFINITY, condition, numbers
@@ -19,22 +19,6 @@ from sojourn_superset.catalogue_memory import forget_catalogue
 from sojourn_superset.pushdown import rewrite
 
 ROWS = 1_000_000
-
-
-class Median:
-    """SQLite's aggregate MEDIAN, for the comparison."""
-
-    def __init__(self) -> None:
-        self.values: list[float] = []
-
-    def step(self, value: float | None) -> None:
-        """Take a value."""
-        if value is not None:
-            self.values.append(value)
-
-    def finalize(self) -> float | None:
-        """Return the median."""
-        return float(median(self.values)) if self.values else None
 
 
 @pytest.fixture
@@ -70,6 +54,10 @@ def query(chance: random.Random) -> str:
         "MAX(aqm)",
         "AVG(harm_ratio)",
         "MEDIAN(harm_ratio)",
+        "SUM(CASE WHEN synthetic THEN 1 ELSE 0 END)",
+        "SUM(CASE WHEN aqm = 'codel' AND packets > 20 THEN packets END)",
+        "MAX(CASE aqm WHEN 'codel' THEN harm_ratio WHEN 'tail-drop' THEN packets ELSE 3 END)",
+        "MIN(CASE WHEN harm_ratio IS NULL THEN packets END)",
     ]
     values = ", ".join(chance.sample(functions, 3))
     return f"SELECT {values}{', ' + group if group else ''} FROM run_harm {where}" + (
@@ -100,7 +88,9 @@ def test_groups_of_the_api_are_those_of_sqlite(contract: Contract, plain: sqlite
     [
         "SELECT aqm, harm_ratio FROM run_harm",  # no groups
         "SELECT aqm, packets FROM run_harm GROUP BY aqm",  # a value of any row
-        "SELECT MAX(CASE WHEN aqm = 'codel' THEN packets END) FROM run_harm GROUP BY study_id",
+        "SELECT MAX(CASE WHEN aqm = 'codel' THEN -packets END) FROM run_harm GROUP BY study_id",
+        "SELECT AVG(CASE WHEN aqm = 'codel' THEN packets END) FROM run_harm GROUP BY study_id",
+        "SELECT SUM(CASE WHEN aqm = 'codel' THEN 0.5 END) FROM run_harm GROUP BY study_id",
         "SELECT aqm, COUNT(DISTINCT run_id) FROM run_harm GROUP BY aqm",
         "SELECT a.aqm, COUNT(*) FROM run_harm AS a JOIN run_harm AS b ON a.run_id = b.run_id GROUP BY a.aqm",
         "SELECT aqm || '!', MEDIAN(packets) FROM run_harm GROUP BY aqm || '!'",  # a median does not follow from medians
@@ -118,60 +108,20 @@ def test_a_query_within_a_query_is_pushed_down() -> None:
     assert '"run_harm?group=aqm&aggregate=median%3Apackets&synthetic=0"' in rewrite(sql)
 
 
-class ManyRows(Contract):
-    """A server of a million rows, which SQLite holds and groups."""
-
-    columns = {  # noqa: RUF012
-        "study_id": "VARCHAR", "run_id": "BIGINT", "aqm": "VARCHAR", "second": "BIGINT", "delay_ms": "DOUBLE",
-        "exclusion_reason": "VARCHAR",
-    }  # fmt: skip
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add("run_delay", self.columns, ["study_id", "run_id"], [])
-        self.held = sqlite3.connect(":memory:", check_same_thread=False)
-        self.held.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
-        self.held.execute(f"CREATE TABLE run_delay ({', '.join(self.columns)})")
-        disciplines = ("codel", "fq_codel", "tail-drop")
-        rows = (
-            ("s1", number, disciplines[number % 3], number % 500, float(number % 997), None if number % 10 else "broke")
-            for number in range(ROWS)
-        )
-        self.held.executemany("INSERT INTO run_delay VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-    def rows(self, name: str, query: list[tuple[str, str]]) -> Any:
-        """Return the groups; a question for rows as they are is answered with all of them."""
-        asked = dict(query)
-        group = [column for column in asked.pop("group", "").split(",") if column]
-        aggregates = [part.split(":") for part in asked.pop("aggregate", "").split(",") if ":" in part]
-        is_grouped = bool(group or dict(query).get("aggregate"))
-        assert asked.pop("excluded", "include") == "include"
-        size, start = int(asked.pop("limit")), int(asked.pop("cursor", 0))
-        conditions, values = ["1"], []
-        for parameter in set(asked) - {"select", "order"}:
-            column, _, operator = parameter.partition("__")
-            if operator == "null":
-                conditions.append(f"{column} IS {'NOT ' if asked[parameter] == 'false' else ''}NULL")
-                continue
-            among = [value for key, value in query if key == parameter]
-            conditions.append(f"{column} IN ({', '.join('?' * len(among))})")
-            values += among
-        named = {f"{function}_{column}": f"{function}({column})" for function, column in aggregates}
-        chosen = dict.fromkeys(group) | {"n": "COUNT(*)"} | named if is_grouped else dict.fromkeys(self.columns)
-        sql = f"SELECT {', '.join(f'{value or key} AS {key}' for key, value in chosen.items())} FROM run_delay"
-        sql += f" WHERE {' AND '.join(conditions)}" + (f" GROUP BY {', '.join(group)}" if group else "")
-        found = self.held.execute(f"{sql} LIMIT {size + 1} OFFSET {start}", values).fetchall()
-        page = [dict(zip(chosen, row, strict=True)) for row in found[:size]]
-        self.rows_sent += len(page)
-        following = str(start + size) if len(found) > size else None
-        return {"build_id": self.build_id, "rows": page, "row_count": len(page), "next_cursor": following}
-
-
 @pytest.fixture(scope="module")
 def many() -> Iterator[Contract]:
     """Serve a million rows."""
     forget_catalogue()
-    contract = ManyRows()
+    disciplines = ("codel", "fq_codel", "tail-drop")
+    columns = {
+        "study_id": "VARCHAR", "run_id": "BIGINT", "aqm": "VARCHAR", "second": "BIGINT", "delay_ms": "DOUBLE",
+        "exclusion_reason": "VARCHAR",
+    }  # fmt: skip
+    rows = (
+        ("s1", number, disciplines[number % 3], number % 500, float(number % 997), None if number % 10 else "broke")
+        for number in range(ROWS)
+    )
+    contract = ManyRows("run_delay", columns, rows)
     with serving(contract), pytest.MonkeyPatch.context() as environment:
         environment.setenv("SOJOURN_API_URL", contract.url)
         yield contract

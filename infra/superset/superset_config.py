@@ -155,8 +155,16 @@ _THEME_SOJOURN: dict[str, Any] = {
 }
 # Labels of two lines: without a height of its own ECharts takes the width of a Chinese character for it, which a
 # machine without such a font draws too narrow, and the lines fall onto each other.
+# A legend's buttons “All” and “Inv” say nothing to a reader: a click on a name does the same.
+_NO_BUTTONS: dict[str, Any] = {"legend": {"selector": False}}
 _THEME_SOJOURN["echartsOptionsOverridesByChartType"] = {
-    "echarts_timeseries_bar": {"xAxis": {"axisLabel": {"lineHeight": 15, "width": 104, "overflow": "break"}}}
+    "echarts_timeseries_bar": {
+        "xAxis": {"axisLabel": {"lineHeight": 15, "width": 104, "overflow": "break"}},
+        **_NO_BUTTONS,
+    },
+    "echarts_timeseries_line": _NO_BUTTONS,
+    "echarts_timeseries_step": _NO_BUTTONS,
+    "bubble_v2": _NO_BUTTONS,
 }
 THEME_DEFAULT = _THEME_SOJOURN
 # one look, so that the colours of the queue labels are on the background they were chosen for

@@ -42,6 +42,7 @@ DATA = {
     "models": "sojourn_transforms/project",
     "ingest/sample/runs": "sojourn_ingest/sample/runs",
     "ingest/sample/connections": "sojourn_ingest/sample/connections",
+    "ingest/sample/percentiles": "sojourn_ingest/sample/percentiles",
 }
 NOT_DATA = {"target", "logs", "dbt_packages", "__pycache__"}
 _OURS = re.compile(r"^sojourn-(?P<name>[a-z]+)(\[(?P<extra>[a-z-]+)\])?$")

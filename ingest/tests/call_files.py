@@ -1,4 +1,4 @@
-"""Statistics of a short call in the three forms in which WebRTC's are kept: made up, of one video stream received."""
+"""Statistics of a short call in the forms in which WebRTC's are kept: made up, of one video stream received."""
 
 from __future__ import annotations
 
@@ -42,8 +42,39 @@ def webrtc_internals() -> str:
     return json.dumps({"getUserMedia": [], "PeerConnections": {"7-1": {"stats": stats}}})
 
 
+def numbered_rtcstats() -> str:
+    """Return a dump with file format 3: what did not change is left out, and times are differences."""
+    lines = ["RTCStatsDump", json.dumps({"fileFormat": 3}), json.dumps(["create", "PC_0", {}, START_MS])]
+    before: dict[str, Any] = {}
+    for second, (packets, lost) in enumerate(_VALUES):
+        values = {"type": 1, "11": "video", "10": 7, "14": packets, "15": lost}
+        changed = {name: value for name, value in values.items() if before.get(name) != value}
+        reports = {"0": changed, "t": START_MS + 1000 * second} if changed else {"t": START_MS + 1000 * second}
+        lines.append(json.dumps(["g", "PC_0", reports, 1000 if second else 0]))
+        before = values
+    return "\n".join(lines) + "\n"
+
+
+def about_webrtc() -> str:
+    """Return what Firefox's page about:webrtc copies as the history of reports."""
+    reports = [
+        {
+            "bandwidthEstimations": [],
+            "inboundRtpStreamStats": [{**_report(packets, lost), "id": "a", "timestamp": START_MS + 1000 * second}],
+            "browserId": 1,
+            "closed": False,
+            "pcid": "1700000000000000 (id=93 url=https://room.example/)",
+            "timestamp": START_MS + 1000 * second,
+        }
+        for second, (packets, lost) in enumerate(_VALUES)
+    ]
+    return json.dumps({"reports": reports, "sdpHistories": []}, indent=2)
+
+
 CALLS = {
     "rtcstats.jsonl": rtcstats,
+    "rtcstats_dump.txt": numbered_rtcstats,
+    "about_webrtc.json": about_webrtc,
     "get_stats.jsonl": get_stats,
     "webrtc_internals.json": webrtc_internals,
 }

@@ -19,8 +19,8 @@ from call_files import CALLS
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from qmon import simulate, write
-from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, WGET_LOG, XML
-from tool_results import FORMS, PPING_FORMS, QLOG_FORMS, SPEED_TESTS, crusader, flent_document
+from quality_files import CSV, HAR, JSON, LIGHTHOUSE, PAGE_LOADS, PSNR, SSIM, WGET_LOG, XML
+from tool_results import FORMS, PPING_FORMS, QLOG_FORMS, SPEED_TESTS, crusader, flent_document, streamed
 
 from sojourn_ingest.synthetic.connection_files import write_world
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
@@ -326,6 +326,7 @@ def _results(folder: Path) -> None:
         (folder / f"pping-{name}.txt").write_text(text())
     for name, document in SPEED_TESTS.items():
         (folder / f"{name}.json").write_text(json.dumps(document))
+    (folder / "streaming.jsonl").write_text(streamed())
     for version in (0, 2):
         (folder / f"version-{version}.crr").write_bytes(crusader(version))
 
@@ -377,6 +378,7 @@ def _quality(folder: Path) -> None:
         "page_loads.jsonl": PAGE_LOADS,
         "page_loads.txt": "1.25\n-0.5\n0.8125\nnone\n",
         "page_loads.log": WGET_LOG,
+        "lighthouse.json": LIGHTHOUSE,
         "percentiles.json": json.dumps(NETWORK_PERCENTILES),
     }.items():
         (folder / name).write_text(text)

@@ -54,6 +54,16 @@ PAGE_LOADS = "\n".join(
         "not JSON",
     ]
 )
+LIGHTHOUSE = json.dumps(
+    {
+        "lighthouseVersion": "12.2.1",
+        "requestedUrl": "https://someone.example/secret",
+        "gatherMode": "navigation",
+        "audits": {
+            "metrics": {"details": {"type": "debugdata", "items": [{"observedLoad": 1158, "interactive": 1643}]}}
+        },
+    }
+)
 WGET_LOG = (
     "--2026-11-22 22:00:52--  http://someone.example/none.html\n"
     "HTTP request sent, awaiting response... 404 Not Found\n"

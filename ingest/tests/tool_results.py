@@ -330,3 +330,46 @@ def crusader(version: int) -> bytes:
         header, b"\xff\x06\0\0sNaPpY", b"\0", len(block).to_bytes(3, "little"), block,
         b"\1", len(rest).to_bytes(3, "little"), rest,
     ))  # fmt: skip
+
+
+def streamed() -> str:
+    """Return the log of a player: segments of 2 s arrive after 1, 2 and 6 s, and nothing until 10 s.
+
+    The buffer has 3 s after the second, so that it is empty at 5 s; after the third, playback goes on for 2 s.
+    """
+    first_ns = START_S * 10**9
+    lines = [
+        {
+            "segment": 0,
+            "start_ns": 0.0,
+            "end_ns": 1.0,
+            "rate_bps": 150_000,
+            "buffered_s": 2,
+            "stalls": 0,
+            "stalled_s": 0,
+        },
+        {
+            "segment": 1,
+            "start_ns": 1.0,
+            "end_ns": 2.0,
+            "rate_bps": 300_000,
+            "buffered_s": 3,
+            "stalls": 0,
+            "stalled_s": 0,
+        },
+        {
+            "segment": 2,
+            "start_ns": 2.0,
+            "end_ns": 6.0,
+            "rate_bps": 500_000,
+            "buffered_s": 2,
+            "stalls": 1,
+            "stalled_s": 1,
+        },
+        {"end_ns": 10.0, "buffered_s": 0, "stalls": 2, "stalled_s": 3},
+    ]
+    for line in lines:
+        line |= {name: first_ns + round(line[name] * 1e9) for name in ("start_ns", "end_ns") if name in line}
+        line |= {"bytes": line["rate_bps"] // 4} if "rate_bps" in line else {}
+        line["playing"] = "segment" in line
+    return "".join(json.dumps(line) + "\n" for line in lines)

@@ -7,7 +7,7 @@
     }
 ) }}
 
--- Solo runs need no description: nothing of them is compared with demand.
+-- Solo runs need no description: nothing of them is compared with demand. Nor do results of tools: their solo runs of the same setting give it.
 with
 
 runs as (
@@ -18,13 +18,25 @@ studies as (
     select * from {{ ref('stg_lake__study') }}
 ),
 
+tool_runs as (
+    select distinct
+        study_id,
+        run_id
+    from {{ ref('int_run_tool_rate') }}
+),
+
 final as (
     select distinct runs.study_id
     from runs
     left join studies
         on runs.study_id = studies.study_id
+    left join tool_runs
+        on
+            runs.study_id = tool_runs.study_id
+            and runs.run_id = tool_runs.run_id
     where
         runs.start_order != 'solo'
+        and tool_runs.run_id is null
         and studies.study_id is null
 )
 

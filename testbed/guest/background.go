@@ -232,8 +232,8 @@ func isTimeout(err error) bool {
 
 func backgroundCommand(arguments []string) error {
 	flags := flag.NewFlagSet("background", flag.ContinueOnError)
-	from := flags.String("from", "", "ADDRESS to connect from")
 	var one workload
+	flags.TextVar(&one.from, "from", netip.Addr{}, "ADDRESS to connect from")
 	flags.StringVar(&one.server, "server", "", "ADDRESS:PORT of background-serve")
 	flags.BoolVar(&one.upload, "upload", false, "the client sends the data")
 	flags.IntVar(&one.sessions, "sessions", 1, "sessions side by side")
@@ -249,14 +249,10 @@ func backgroundCommand(arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	address, err := netip.ParseAddr(*from)
-	if err != nil {
-		return err
-	}
 	if one.sessions < 1 || *interarrival <= 0 || one.shape <= 0 || one.scale <= 0 || *stagger < 0 {
 		return errors.New("sessions, times and parameters of distributions must be above 0")
 	}
-	one.from, one.interarrivalNs, one.staggerNs = address, *interarrival*1e9, int64(*stagger*1e9)
+	one.interarrivalNs, one.staggerNs = *interarrival*1e9, int64(*stagger*1e9)
 	found := one.run()
 	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -85,57 +84,36 @@ func timesOfClip(clip []byte) ([]int64, error) {
 
 // sendClip sends a transport stream in its own time.
 func sendClip(clip []byte, from, to netip.AddrPort, ssrc uint32, startNs, endNs int64) (rtpSent, error) {
-	var sent rtpSent
 	times, err := timesOfClip(clip)
 	if err != nil {
-		return sent, err
+		return rtpSent{}, err
 	}
-	connection, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to))
+	sender, err := newRTPSender(from, to, tsPayloadType, ssrc, uint16(ssrc), startNs)
 	if err != nil {
-		return sent, err
+		return rtpSent{}, err
 	}
-	defer connection.Close()
-	sent.StartNs = max(startNs, realtimeNs())
-	packet := make([]byte, rtpHeaderBytes, rtpHeaderBytes+tsPacketsOfRTP*tsPacketBytes)
-	packet[0], packet[1] = 0x80, tsPayloadType
-	binary.BigEndian.PutUint32(packet[8:], ssrc)
 	for index := 0; index < len(times); index += tsPacketsOfRTP {
 		next := min(index+tsPacketsOfRTP, len(times))
-		due := sent.StartNs + times[index]
+		due := sender.StartNs + times[index]
 		if due >= endNs {
 			break
 		}
-		binary.BigEndian.PutUint16(packet[2:], uint16(ssrc)+uint16(index/tsPacketsOfRTP))
-		binary.BigEndian.PutUint32(packet[4:], ssrc+uint32(times[index]*(tsClockHz/1000)/1_000_000))
-		sleepUntil(due)
-		if _, err := connection.Write(append(packet, clip[index*tsPacketBytes:next*tsPacketBytes]...)); err != nil {
-			sent.Refused++
-			continue
-		}
-		sent.Packets++
-		sent.RTPBytes += int64(rtpHeaderBytes + (next-index)*tsPacketBytes)
+		timestamp := ssrc + uint32(times[index]*(tsClockHz/1000)/1_000_000)
+		sender.sendAt(due, timestamp, false, clip[index*tsPacketBytes:next*tsPacketBytes])
 	}
-	sent.EndNs = realtimeNs()
-	return sent, nil
+	return sender.end()
 }
 
 func clipSendCommand(arguments []string) error {
 	flags := flag.NewFlagSet("clip-send", flag.ContinueOnError)
-	from := flags.String("from", "", "ADDRESS:PORT to send from")
-	to := flags.String("to", "", "ADDRESS:PORT to send to")
+	var from, to netip.AddrPort
+	flags.TextVar(&from, "from", netip.AddrPort{}, "ADDRESS:PORT to send from")
+	flags.TextVar(&to, "to", netip.AddrPort{}, "ADDRESS:PORT to send to")
 	name := flags.String("clip", "clip.ts", "the transport stream, in this folder or in that of the job")
 	ssrc := flags.Uint("ssrc", 1, "synchronisation source; the first sequence number and timestamp are made of it")
 	start := flags.Int64("start-ns", 0, "time of the first packet, ns since the epoch")
 	end := flags.Int64("end-ns", 0, "when to stop, ns since the epoch")
 	if err := flags.Parse(arguments); err != nil {
-		return err
-	}
-	source, err := netip.ParseAddrPort(*from)
-	if err != nil {
-		return err
-	}
-	destination, err := netip.ParseAddrPort(*to)
-	if err != nil {
 		return err
 	}
 	clip, err := os.ReadFile(*name)
@@ -145,7 +123,7 @@ func clipSendCommand(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	sent, err := sendClip(clip, source, destination, uint32(*ssrc), *start, *end)
+	sent, err := sendClip(clip, from, to, uint32(*ssrc), *start, *end)
 	if err != nil {
 		return err
 	}

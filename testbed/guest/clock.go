@@ -20,6 +20,18 @@ func clockOffsetNs() int64 {
 	return real - (before+after)/2
 }
 
+// every calls does at startNs and each stepNs later, as long as that is before endNs, and tells it that time. A call that
+// takes longer than a step is followed by the next at once.
+func every(startNs, endNs, stepNs int64, does func(atNs int64) error) error {
+	for next := startNs; next < endNs; next += stepNs {
+		sleepUntil(next)
+		if err := does(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sleepUntil returns at a time since the epoch, or at once when it has passed.
 func sleepUntil(epochNs int64) {
 	if wait := epochNs - realtimeNs(); wait > 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,13 +32,12 @@ func pollCommand(arguments []string) error {
 	writer := bufio.NewWriter(file)
 	key, command := arguments[3], arguments[4:]
 	interval := intervalMs * 1_000_000
-	for next := (realtimeNs()/interval + 1) * interval; next <= endNs; next += interval {
-		sleepUntil(next)
+	failed := every((realtimeNs()/interval+1)*interval, endNs+1, interval, func(int64) error {
 		started := realtimeNs()
-		output, failed := exec.Command(command[0], command[1:]...).Output()
+		output, err := exec.Command(command[0], command[1:]...).Output()
 		ended := realtimeNs()
-		if failed != nil {
-			return fmt.Errorf("%v: %w", command, failed)
+		if err != nil {
+			return fmt.Errorf("%v: %w", command, err)
 		}
 		value := json.RawMessage(bytes.TrimSpace(output))
 		if !json.Valid(value) {
@@ -45,10 +45,8 @@ func pollCommand(arguments []string) error {
 				return err
 			}
 		}
-		fmt.Fprintf(writer, "{\"ts_ns\":%d,\"ts_end_ns\":%d,\"%s\":%s}\n", started, ended, key, value)
-	}
-	if err := writer.Flush(); err != nil {
+		_, err = fmt.Fprintf(writer, "{\"ts_ns\":%d,\"ts_end_ns\":%d,\"%s\":%s}\n", started, ended, key, value)
 		return err
-	}
-	return file.Close()
+	})
+	return errors.Join(failed, writer.Flush(), file.Close())
 }

@@ -40,24 +40,71 @@ type rtpSent struct {
 	Refused  int64 `json:"refused_by_kernel"`
 }
 
-func (stream *rtpStream) send() (rtpSent, error) {
-	var sent rtpSent
-	connection, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(stream.from), net.UDPAddrFromAddrPort(stream.to))
+// rtpSender sends the packets of one synchronisation source, each at its time, and counts them.
+type rtpSender struct {
+	rtpSent
+	connection  *net.UDPConn
+	payloadType uint8
+	ssrc        uint32
+	sequence    uint16
+	packet      []byte
+}
+
+// newRTPSender connects; the first packet is due at startNs, or now when that has passed.
+func newRTPSender(from, to netip.AddrPort, payloadType uint8, ssrc uint32, sequence uint16, startNs int64) (*rtpSender, error) {
+	connection, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to))
 	if err != nil {
-		return sent, err
+		return nil, err
 	}
-	defer connection.Close()
+	one := &rtpSender{connection: connection, payloadType: payloadType, ssrc: ssrc, sequence: sequence}
+	one.packet = make([]byte, rtpHeaderBytes)
+	one.StartNs = max(startNs, realtimeNs())
+	return one, nil
+}
+
+// sendAt sends a packet when it is due.
+func (one *rtpSender) sendAt(dueNs int64, timestamp uint32, marker bool, payload []byte) {
+	header := one.packet[:rtpHeaderBytes]
+	header[0], header[1] = 0x80, one.payloadType
+	if marker {
+		header[1] |= 0x80
+	}
+	binary.BigEndian.PutUint16(header[2:], one.sequence)
+	binary.BigEndian.PutUint32(header[4:], timestamp)
+	binary.BigEndian.PutUint32(header[8:], one.ssrc)
+	one.packet = append(header, payload...)
+	one.sequence++
+	sleepUntil(dueNs)
+	// A full socket buffer is loss before the queue; it is counted, since the check of captures would not see it.
+	if _, err := one.connection.Write(one.packet); err != nil {
+		one.Refused++
+		return
+	}
+	one.Packets++
+	one.RTPBytes += int64(len(one.packet))
+}
+
+// end closes the connection and returns what was sent.
+func (one *rtpSender) end() (rtpSent, error) {
+	one.EndNs = realtimeNs()
+	return one.rtpSent, one.connection.Close()
+}
+
+func (stream *rtpStream) send() (rtpSent, error) {
 	sequence := uint16(stream.generator.Uint32())
 	timestamp := stream.generator.Uint32()
-	packet := make([]byte, rtpHeaderBytes+stream.maxPayload)
-	for index := range packet[rtpHeaderBytes:] {
-		packet[rtpHeaderBytes+index] = byte(stream.generator.Uint32())
+	media := make([]byte, stream.maxPayload)
+	for index := range media {
+		media[index] = byte(stream.generator.Uint32())
 	}
-	sent.StartNs = max(stream.startNs, realtimeNs())
-	next := sent.StartNs
+	sender, err := newRTPSender(stream.from, stream.to, stream.payloadType, stream.ssrc, sequence, stream.startNs)
+	if err != nil {
+		return rtpSent{}, err
+	}
+	next := sender.StartNs
 	owed := 0.0
 	for at := int64(0); at < stream.durationNs; at += stream.frameNs {
-		next = max(next, sent.StartNs+at)
+		next = max(next, sender.StartNs+at)
 		owed += stream.frameBytes
 		left := int(owed)
 		owed -= float64(left)
@@ -65,35 +112,20 @@ func (stream *rtpStream) send() (rtpSent, error) {
 		for index := range packets {
 			size := left / (packets - index)
 			left -= size
-			packet[0] = 0x80
-			packet[1] = stream.payloadType
-			if stream.marksFrames && index == packets-1 || !stream.marksFrames && at == 0 && index == 0 {
-				packet[1] |= 0x80
-			}
-			binary.BigEndian.PutUint16(packet[2:], sequence)
-			binary.BigEndian.PutUint32(packet[4:], timestamp+uint32(at*int64(stream.clockHz)/1_000_000_000))
-			binary.BigEndian.PutUint32(packet[8:], stream.ssrc)
-			sequence++
-			sleepUntil(next)
-			// A full socket buffer is loss before the queue; it is counted, since the check of captures would not see it.
-			if _, err := connection.Write(packet[:rtpHeaderBytes+size]); err != nil {
-				sent.Refused++
-			} else {
-				sent.Packets++
-				sent.RTPBytes += int64(rtpHeaderBytes + size)
-			}
+			marker := stream.marksFrames && index == packets-1 || !stream.marksFrames && at == 0 && index == 0
+			sender.sendAt(next, timestamp+uint32(at*int64(stream.clockHz)/1_000_000_000), marker, media[:size])
 			next += stream.paceNs
 		}
-		sent.Frames++
+		sender.Frames++
 	}
-	sent.EndNs = realtimeNs()
-	return sent, nil
+	return sender.end()
 }
 
 func rtpSendCommand(arguments []string) error {
 	flags := flag.NewFlagSet("rtp-send", flag.ContinueOnError)
-	from := flags.String("from", "", "ADDRESS:PORT to send from")
-	to := flags.String("to", "", "ADDRESS:PORT to send to")
+	var from, to netip.AddrPort
+	flags.TextVar(&from, "from", netip.AddrPort{}, "ADDRESS:PORT to send from")
+	flags.TextVar(&to, "to", netip.AddrPort{}, "ADDRESS:PORT to send to")
 	rate := flags.Float64("media-bps", 0, "rate of the media, without headers, bit/s")
 	frameMs := flags.Float64("frame-ms", 20, "time between frames, ms")
 	clock := flags.Uint("clock-hz", 8000, "RTP clock, Hz")
@@ -108,19 +140,11 @@ func rtpSendCommand(arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	source, err := netip.ParseAddrPort(*from)
-	if err != nil {
-		return err
-	}
-	destination, err := netip.ParseAddrPort(*to)
-	if err != nil {
-		return err
-	}
 	if *rate <= 0 || *frameMs <= 0 || *maxPayload <= 0 {
 		return errors.New("rate, frame time and payload must be above 0")
 	}
 	stream := rtpStream{
-		from: source, to: destination, payloadType: uint8(*payloadType), clockHz: uint32(*clock),
+		from: from, to: to, payloadType: uint8(*payloadType), clockHz: uint32(*clock),
 		frameNs: int64(*frameMs * 1e6), frameBytes: *rate / 8 * *frameMs / 1000, maxPayload: *maxPayload,
 		ssrc: uint32(*ssrc), startNs: *start, durationNs: int64(*duration * 1e9),
 		generator: rand.New(rand.NewPCG(*seed, uint64(*ssrc))), marksFrames: *video,
@@ -138,16 +162,13 @@ func rtpSendCommand(arguments []string) error {
 // rtpReceiveCommand takes in packets until a time, so that the kernel answers none of them with an ICMP error.
 func rtpReceiveCommand(arguments []string) error {
 	flags := flag.NewFlagSet("rtp-receive", flag.ContinueOnError)
-	at := flags.String("at", "", "ADDRESS:PORT to receive at")
+	var at netip.AddrPort
+	flags.TextVar(&at, "at", netip.AddrPort{}, "ADDRESS:PORT to receive at")
 	end := flags.Int64("end-ns", 0, "when to stop, ns since the epoch")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	address, err := netip.ParseAddrPort(*at)
-	if err != nil {
-		return err
-	}
-	connection, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(address))
+	connection, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"os"
@@ -113,6 +111,15 @@ type streamedSegment struct {
 	StalledS  float64 `json:"stalled_s"`
 }
 
+// streamedEnd is the last line: what came after the last segment.
+type streamedEnd struct {
+	EndNs     int64   `json:"end_ns"`
+	BufferedS float64 `json:"buffered_s"`
+	Playing   bool    `json:"playing"`
+	Stalls    int     `json:"stalls"`
+	StalledS  float64 `json:"stalled_s"`
+}
+
 type streamingSummary struct {
 	Segments    int     `json:"segments"`
 	Unfinished  int     `json:"unfinished"`
@@ -124,18 +131,10 @@ type streamingSummary struct {
 	Ports       []int   `json:"local_ports"`
 }
 
-// stream fetches segments until the deadline, and tells each.
-func (one *player) stream(from netip.Addr, server string, deadline time.Time, tell func(streamedSegment) error) (streamingSummary, error) {
+// stream fetches segments until the deadline, and tells each and the end.
+func (one *player) stream(from netip.Addr, server string, deadline time.Time, tell func(any) error) (streamingSummary, error) {
 	found := streamingSummary{StartupS: -1, Ports: []int{}}
-	transport := &http.Transport{MaxConnsPerHost: 1, DisableCompression: true}
-	transport.DialContext = func(scope context.Context, _, address string) (net.Conn, error) {
-		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}}
-		connection, err := dialer.DialContext(scope, "tcp4", address)
-		if err == nil {
-			found.Ports = append(found.Ports, connection.LocalAddr().(*net.TCPAddr).Port)
-		}
-		return connection, err
-	}
+	transport := transportFrom(from, 1, func(port int) { found.Ports = append(found.Ports, port) })
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	scope, cancel := context.WithDeadline(context.Background(), deadline)
@@ -180,17 +179,19 @@ func (one *player) stream(from netip.Addr, server string, deadline time.Time, te
 			return found, err
 		}
 	}
-	one.advance(time.Now())
+	ended := time.Now()
+	one.advance(ended)
 	found.Stalls, found.StalledS = one.stalls, one.stalledS
 	if found.Segments > 0 {
 		found.MeanRateBps = rates / float64(found.Segments)
 	}
-	return found, nil
+	return found, tell(streamedEnd{ended.UnixNano(), one.bufferedS, one.playing, one.stalls, one.stalledS})
 }
 
 func streamingPlayCommand(arguments []string) error {
 	flags := flag.NewFlagSet("streaming-play", flag.ContinueOnError)
-	from := flags.String("from", "", "ADDRESS to stream from")
+	var from netip.Addr
+	flags.TextVar(&from, "from", netip.Addr{}, "ADDRESS to stream from")
 	server := flags.String("server", "", "ADDRESS:PORT of web-serve")
 	ladder := flags.String("ladder-bps", "", "rates of the media, bit/s, ascending, with commas between")
 	segment := flags.Float64("segment-s", 2, "length of a segment, s")
@@ -200,10 +201,6 @@ func streamingPlayCommand(arguments []string) error {
 	end := flags.Int64("end-ns", 0, "when to stop, ns since the epoch")
 	log := flags.String("log", "streaming.jsonl", "file of the segments")
 	if err := flags.Parse(arguments); err != nil {
-		return err
-	}
-	address, err := netip.ParseAddr(*from)
-	if err != nil {
 		return err
 	}
 	one := player{segmentS: *segment, bufferS: *buffer, startSegments: *startSegments}
@@ -217,17 +214,13 @@ func streamingPlayCommand(arguments []string) error {
 	if *segment <= 0 || *startSegments < 1 || *buffer < float64(*startSegments)**segment {
 		return errors.New("the buffer must hold the segments with which playback begins")
 	}
-	file, err := os.Create(*log)
+	write, closed, err := jsonLines(*log)
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewWriter(file)
-	encoder := json.NewEncoder(lines)
 	sleepUntil(*start)
-	found, failed := one.stream(address, *server, time.Unix(0, *end), func(segment streamedSegment) error {
-		return encoder.Encode(segment)
-	})
-	if err := errors.Join(failed, lines.Flush(), file.Close()); err != nil {
+	found, failed := one.stream(from, *server, time.Unix(0, *end), write)
+	if err := errors.Join(failed, closed()); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(found)

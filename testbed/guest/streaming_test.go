@@ -66,14 +66,19 @@ func TestNoSegmentIsAskedForThatWouldNotFit(t *testing.T) {
 func TestAFastServerGivesTheHighestRateOverOneConnection(t *testing.T) {
 	one := &player{ladderBps: []int64{100_000, 1_000_000}, segmentS: 0.1, bufferS: 0.3, startSegments: 1}
 	told := 0
-	found, err := one.stream(netip.MustParseAddr("127.0.0.1"), served(t, 0), time.Now().Add(time.Second), func(streamedSegment) error {
-		told++
+	ended := false
+	found, err := one.stream(netip.MustParseAddr("127.0.0.1"), served(t, 0), time.Now().Add(time.Second), func(line any) error {
+		if _, is := line.(streamedSegment); is {
+			told++
+		} else {
+			_, ended = line.(streamedEnd)
+		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Segments < 8 || found.Segments > 14 || told != found.Segments || len(found.Ports) != 1 || found.Switches < 1 || found.StartupS < 0 {
+	if found.Segments < 8 || found.Segments > 14 || told != found.Segments || !ended || len(found.Ports) != 1 || found.Switches < 1 || found.StartupS < 0 {
 		t.Fatalf("%+v", found)
 	}
 }

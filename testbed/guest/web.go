@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,6 +73,24 @@ type pageLoad struct {
 	ErrorMessage string  `json:"errormsg,omitempty"`
 }
 
+// transportFrom carries requests from an address, over so many persistent connections at most; opened hears the local port
+// of each that it opens.
+func transportFrom(from netip.Addr, connections int, opened func(port int)) *http.Transport {
+	return &http.Transport{
+		DisableCompression:  true,
+		MaxConnsPerHost:     connections,
+		MaxIdleConnsPerHost: connections,
+		DialContext: func(scope context.Context, _, address string) (net.Conn, error) {
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}}
+			connection, err := dialer.DialContext(scope, "tcp4", address)
+			if err == nil {
+				opened(connection.LocalAddr().(*net.TCPAddr).Port)
+			}
+			return connection, err
+		},
+	}
+}
+
 // browser loads pages of one document and the objects that it names.
 type browser struct {
 	from     netip.Addr
@@ -88,26 +105,15 @@ func (one *browser) load(number int, deadline time.Time) pageLoad {
 	begun := time.Now()
 	found.StartNs = begun.UnixNano()
 	var lock sync.Mutex
-	transport := &http.Transport{
-		DisableCompression:  true,
-		MaxConnsPerHost:     one.parallel,
-		MaxIdleConnsPerHost: one.parallel,
-		DialContext: func(scope context.Context, network, address string) (net.Conn, error) {
-			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: one.from.AsSlice()}}
-			connection, err := dialer.DialContext(scope, "tcp4", address)
-			if err != nil {
-				return nil, err
-			}
-			lock.Lock()
-			defer lock.Unlock()
-			if found.NumConnects == 0 {
-				found.TimeConnectS = time.Since(begun).Seconds()
-			}
-			found.NumConnects++
-			found.LocalPorts = append(found.LocalPorts, connection.LocalAddr().(*net.TCPAddr).Port)
-			return connection, nil
-		},
-	}
+	transport := transportFrom(one.from, one.parallel, func(port int) {
+		lock.Lock()
+		defer lock.Unlock()
+		if found.NumConnects == 0 {
+			found.TimeConnectS = time.Since(begun).Seconds()
+		}
+		found.NumConnects++
+		found.LocalPorts = append(found.LocalPorts, port)
+	})
 	defer transport.CloseIdleConnections()
 	scope, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
@@ -183,7 +189,8 @@ type webSummary struct {
 // webLoadCommand loads a page again and again. Loads that begin while the run is measured go to a file of their own.
 func webLoadCommand(arguments []string) error {
 	flags := flag.NewFlagSet("web-load", flag.ContinueOnError)
-	from := flags.String("from", "", "ADDRESS to load from")
+	var from netip.Addr
+	flags.TextVar(&from, "from", netip.Addr{}, "ADDRESS to load from")
 	server := flags.String("server", "", "ADDRESS:PORT of the server")
 	page := flags.String("page-bytes", "", "sizes of the document and its objects, bytes, with commas between")
 	parallel := flags.Int("parallel", 1, "connections at most; with 1, all objects come over one, one after the other")
@@ -196,14 +203,10 @@ func webLoadCommand(arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	address, err := netip.ParseAddr(*from)
-	if err != nil {
-		return err
-	}
 	if *parallel < 1 || *pause < 0 {
 		return errors.New("connections must be 1 or more, and the pause 0 or more")
 	}
-	client := browser{from: address, server: *server, parallel: *parallel}
+	client := browser{from: from, server: *server, parallel: *parallel}
 	for _, word := range strings.Split(*page, ",") {
 		size, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || size < 0 {
@@ -211,12 +214,10 @@ func webLoadCommand(arguments []string) error {
 		}
 		client.objects = append(client.objects, size)
 	}
-	file, err := os.Create(*log)
+	write, closed, err := jsonLines(*log)
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewWriter(file)
-	encoder := json.NewEncoder(lines)
 	summary := webSummary{Ports: []int{}}
 	for next := *start; next < *end; next = realtimeNs() + int64(*pause*1e9) {
 		sleepUntil(next)
@@ -230,16 +231,13 @@ func webLoadCommand(arguments []string) error {
 			continue
 		}
 		summary.Measured++
-		if err := encoder.Encode(load); err != nil {
+		if err := write(load); err != nil {
 			return err
 		}
 	}
 	slices.Sort(summary.Ports)
 	summary.Ports = slices.Compact(summary.Ports)
-	if err := lines.Flush(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := closed(); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(summary)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -203,8 +202,7 @@ func (one *call) send(startNs int64, generator *rand.Rand, tell func(targetLine)
 	frame := make([]byte, 1<<20)
 	_, _ = filler{}.Read(frame)
 	const frameTime = time.Second / framesPerSecond
-	for next := sent.StartNs; next < one.deadline.UnixNano(); next += int64(frameTime) {
-		sleepUntil(next)
+	err = every(sent.StartNs, one.deadline.UnixNano(), int64(frameTime), func(int64) error {
 		size := encoderShare * float64(estimator.GetTargetBitrate()) / 8 / framesPerSecond
 		size *= 1 - frameSpread + 2*frameSpread*generator.Float64()
 		if sent.Frames == 0 {
@@ -212,18 +210,17 @@ func (one *call) send(startNs int64, generator *rand.Rand, tell func(targetLine)
 		}
 		bytes := min(max(int(size), 100), len(frame))
 		if err := track.WriteSample(media.Sample{Data: frame[:bytes], Duration: frameTime}); err != nil {
-			return sent, err
+			return err
 		}
 		sent.Frames++
 		sent.MediaBytes += int64(bytes)
-		if sent.Frames%3 == 0 {
-			if err := tell(targetLine{realtimeNs(), estimator.GetTargetBitrate(), sent.Frames, estimator.GetStats()}); err != nil {
-				return sent, err
-			}
+		if sent.Frames%3 != 0 {
+			return nil
 		}
-	}
+		return tell(targetLine{realtimeNs(), estimator.GetTargetBitrate(), sent.Frames, estimator.GetStats()})
+	})
 	sent.EndNs = realtimeNs()
-	return sent, nil
+	return sent, err
 }
 
 type callReceived struct {
@@ -261,38 +258,28 @@ func (one *call) receive(tell func(webrtc.StatsReport) error) (callReceived, err
 	if err := one.awaitConnection(); err != nil {
 		return callReceived{}, err
 	}
-	for next := time.Now().Truncate(time.Second).Add(time.Second); next.Before(one.deadline); next = next.Add(time.Second) {
-		sleepUntil(next.UnixNano())
-		if err := tell(one.peer.GetStats()); err != nil {
-			return callReceived{}, err
-		}
+	nextSecond := time.Now().Truncate(time.Second).Add(time.Second).UnixNano()
+	err = every(nextSecond, one.deadline.UnixNano(), int64(time.Second), func(int64) error { return tell(one.peer.GetStats()) })
+	if err != nil {
+		return callReceived{}, err
 	}
 	sleepUntil(one.deadline.UnixNano())
 	return callReceived{packets.Load(), octets.Load(), frames.Load()}, nil
 }
 
-// jsonLines returns what writes one JSON value a line to a file, and what closes it.
-func jsonLines(path string) (func(any) error, func() error, error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	buffered := bufio.NewWriter(file)
-	encoder := json.NewEncoder(buffered)
-	return encoder.Encode, func() error { return errors.Join(buffered.Flush(), file.Close()) }, nil
-}
-
-func callFlags(name string) (*flag.FlagSet, *string, *string, *int64, *string) {
+// callFlags returns the options of both ends; the call and the log's name are right after they are parsed.
+func callFlags(name string) (*flag.FlagSet, func() call, *string) {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	at := flags.String("at", "", "ADDRESS:PORT of this end")
-	signal := flags.String("signal", "", "files by which the ends find each other begin with this")
+	var one call
+	flags.TextVar(&one.at, "at", netip.AddrPort{}, "ADDRESS:PORT of this end")
+	flags.StringVar(&one.signal, "signal", "", "files by which the ends find each other begin with this")
 	end := flags.Int64("end-ns", 0, "when to stop, ns since the epoch")
 	log := flags.String("log", "", "file of what is told while the call lasts")
-	return flags, at, signal, end, log
+	return flags, func() call { return call{at: one.at, signal: one.signal, deadline: time.Unix(0, *end)} }, log
 }
 
 func webrtcSendCommand(arguments []string) error {
-	flags, at, signal, end, log := callFlags("webrtc-send")
+	flags, parsed, log := callFlags("webrtc-send")
 	initial := flags.Int("initial-bps", 300_000, "rate with which congestion control begins, bit/s")
 	minimum := flags.Int("minimum-bps", 50_000, "lowest rate, bit/s")
 	maximum := flags.Int("maximum-bps", 2_500_000, "highest rate, bit/s")
@@ -301,14 +288,10 @@ func webrtcSendCommand(arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	address, err := netip.ParseAddrPort(*at)
-	if err != nil {
-		return err
-	}
 	if *minimum <= 0 || *initial < *minimum || *maximum < *initial {
 		return errors.New("expected 0 < minimum-bps <= initial-bps <= maximum-bps")
 	}
-	one := call{at: address, signal: *signal, deadline: time.Unix(0, *end)}
+	one := parsed()
 	if err := one.open(*initial, *minimum, *maximum); err != nil {
 		return err
 	}
@@ -324,15 +307,11 @@ func webrtcSendCommand(arguments []string) error {
 }
 
 func webrtcReceiveCommand(arguments []string) error {
-	flags, at, signal, end, log := callFlags("webrtc-receive")
+	flags, parsed, log := callFlags("webrtc-receive")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	address, err := netip.ParseAddrPort(*at)
-	if err != nil {
-		return err
-	}
-	one := call{at: address, signal: *signal, deadline: time.Unix(0, *end)}
+	one := parsed()
 	if err := one.open(0, 0, 0); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import pytest
 from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend, configuration_name
 from sojourn_testbed.plan import Plan
+from sojourn_testbed.specification import modules
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,13 @@ from sojourn_testbed.plan import Plan
 )
 def test_a_module_has_its_name_in_the_kernel_s_configuration(module: str, name: str) -> None:
     assert configuration_name(module) == name
+
+
+def test_a_discipline_that_debian_s_kernel_has_built_in_is_looked_for_in_another_kernel() -> None:
+    axes = {"queue": ["fq_codel", "codel"], "rate_mbps": [1]}
+    planned = Plan.model_validate({"sojourn_testbed": 1, "study": "s", "axes": axes})
+    assert {"sch_fq_codel", "sch_codel"} <= set(modules(planned, built_in=True))
+    assert "sch_fq_codel" not in modules(planned)
 
 
 def test_what_this_machine_lacks_is_told_in_one_line_that_says_what_to_do(tmp_path: Path) -> None:

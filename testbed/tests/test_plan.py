@@ -59,6 +59,11 @@ def test_a_plan_of_a_few_lines_has_sensible_defaults(tmp_path: Path) -> None:
         (("study: cake", "study: cake\nworkloads: {mine: {flow_length: endless}}"), "workloads.mine.flow_length"),
         (("study: cake", "study: cake\ntiming: {second_end_s: 3}"), "second_end_s <= end_s"),
         (("study: cake", "study: cake\nrate_steps: [{at_s: 4.5, rate_mbps: 1}]"), "expected whole seconds"),
+        (
+            ("study: cake", "study: cake\nrtt_steps: [{at_s: 40, rtt_ms: 1}]"),
+            "round-trip time at 40 s comes after the end",
+        ),
+        (("study: cake", "study: cake\nrate_steps: [{at_s: 4, rate_mbps: 1}, {at_s: 4, rate_mbps: 2}]"), "given twice"),
         (("[1]", "[1]\n  application: [clip]"), "expected both the application clip and the file"),
         (("study: cake", "study: cake\nclip: nowhere.ts"), "there is no file"),
         (("study: cake", "study: cake\nclip: plan.yaml"), "expected both the application clip and the file"),

@@ -51,6 +51,18 @@ def test_every_flow_has_a_sender_and_every_run_its_recording(tmp_path: Path) -> 
         assert "500000bit" in step["argv"]
 
 
+def test_a_step_of_the_round_trip_time_changes_both_ways_to_half_of_it() -> None:
+    planned = plan(rtt_steps=[{"at_s": 7, "rtt_ms": 90}], uplink_mbps=2)
+    described = specification(planned, blocks(planned)[0][0])
+    assert [step["at_ms"] for step in described["steps"]] == [7000, 7000]
+    added = [one["argv"] for one in described["setup"] if "netem" in one["argv"]]
+    for before, step, device in zip(added, described["steps"], ("ifb0", "ifb1"), strict=True):
+        after = step["argv"]
+        assert (before.count("add"), after.count("change"), after.count("45ms"), device in after) == (1, 1, 1, True)
+        # The rate of the way back stays.
+        assert before[before.index("limit") :] == after[after.index("limit") :]
+
+
 def test_hosts_ask_for_ecn_if_the_plan_says_so_and_the_manifest_has_it() -> None:
     axes = {"queue": [{"discipline": "codel", "ecn": True}], "rate_mbps": [1], "ecn": ["none", "classic"]}
     planned = plan(axes=axes, solo=False)

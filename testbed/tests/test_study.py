@@ -49,6 +49,15 @@ def test_a_rival_has_the_demand_of_its_application() -> None:
     assert all(rule.workload == "same" for rule in rules)
 
 
+def test_steps_of_the_round_trip_time_are_a_programme_for_each_rate_and_round_trip_time() -> None:
+    axes = {"queue": ["codel"], "rate_mbps": [1], "rtt_ms": [20, 50]}
+    steps = {"rate_steps": [{"at_s": 10, "rate_mbps": 0.5}], "rtt_steps": [{"at_s": 5, "rtt_ms": 100}]}
+    programmes = described(axes=axes, **steps).programmes
+    assert {one.name: [(step.at_s, step.bandwidth_bps, step.rtt_ms) for step in one.steps] for one in programmes} == {
+        f"steps-1000k-rtt{rtt}": [(0, 1_000_000, rtt), (5, 1_000_000, 100), (10, 500_000, 100)] for rtt in (20, 50)
+    }
+
+
 def test_steps_of_the_rate_are_a_programme_that_begins_with_the_rate_of_the_cell() -> None:
     steps = [{"at_s": 10, "rate_mbps": 0.5}, {"at_s": 20, "rate_mbps": 1}]
     axes = {"queue": ["codel"], "rate_mbps": [1, 2]}

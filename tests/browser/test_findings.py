@@ -20,6 +20,7 @@ pytestmark = pytest.mark.browser
 RECORDINGS = "Recordings: what was read"
 FLOWS = "The chosen recording: its flows"
 RATES = "The chosen recording: rate of each service"
+MAP_OF_SPEED_TESTS = "% of the needs of six uses that the median speed test meets (grey: no tests, or fewer than 100)"
 
 
 def said(page: Dashboard, title: str) -> str:
@@ -41,8 +42,11 @@ def test_a_recording_leads_to_its_flows_and_its_rates(browser: Browser, captures
     assert name != begun, "the page would show this recording without a click"
     chosen = browser.open("captures", "?" + address.partition("?")[2])
     assert chosen.answer(FLOWS).filters_on("recording_name") == [name]
-    (dataset,) = chosen.answer(FLOWS).filters_on("dataset")
-    of_recording = [("recording_name", name), ("dataset", dataset)]
+    # Where all recordings are of one data set, there is no filter for it.
+    datasets = chosen.answer(FLOWS).filters_on("dataset")
+    known = {row["dataset"] for row in chosen.api.records("capture_recording", [])}
+    assert len(datasets) == (len(known) > 1)
+    of_recording = [("recording_name", name), *(("dataset", each) for each in datasets)]
     flows = chosen.api.records("capture_flow", of_recording)
     assert {row["flow_id"]: row["fwd_bytes"] for row in chosen.answer(FLOWS).rows} == {
         row["flow_id"]: row["fwd_bytes"] for row in flows
@@ -114,14 +118,49 @@ def test_a_cell_leads_to_the_runs_of_its_own_setting(browser: Browser, dashboard
     here = dashboard.answer(title)
     address = dashboard.chart(title).locator("table tbody tr").last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    there = runs.answer("Runs of the chosen cell")
+    there = runs.answer("Runs that the filters leave, the longest wait first")
     for column in ("study_id", "bandwidth_mbit", "rtt_ms", "application", "start_order"):
         assert there.filters_on(column) == here.filters_on(column), column
     assert there.filters_on("queue_label") == [list(grid(dashboard))[-1][0]]
     runs.page.close()
 
 
-@pytest.mark.parametrize("name", ["aqm_comparison", "one_run", "marks"])
-def test_ecn_and_l4s_are_filters(opened: Callable[[str], Dashboard], name: str) -> None:
-    names = opened(name).page.locator('[data-test="filter-control-name"]').all_inner_texts()
-    assert {"ECN", "L4S"} <= {each.strip() for each in names}
+@pytest.mark.parametrize(
+    ("name", "dataset", "conditions"),
+    [
+        ("aqm_comparison", "configuration_metric", [("start_order__ne", "solo")]),
+        ("one_run", "run_metric", [("start_order__ne", "solo"), ("excluded", "include")]),
+        ("marks", "run_mark", [("excluded", "include")]),
+    ],
+)
+def test_ecn_and_l4s_are_filters_where_runs_differ_in_them(
+    opened: Callable[[str], Dashboard], name: str, dataset: str, conditions: list[tuple[str, str]]
+) -> None:
+    page = opened(name)
+    shown = {each.strip() for each in page.page.locator('[data-test="filter-control-name"]').all_inner_texts()}
+    for title, column in (("ECN", "ecn"), ("L4S", "l4s")):
+        asked = [("group", column), ("aggregate", "count"), *conditions]
+        values = page.api.document(f"/v1/datasets/{dataset}/rows", asked)["rows"]
+        assert (title in shown) == (len(values) > 1), title
+
+
+def test_one_run_says_what_its_chosen_run_met(opened: Callable[[str], Dashboard]) -> None:
+    page = opened("one_run")
+    (name,) = page.answer("Wait of the packets, second by second").filters_on("run_id")
+    of_run = [("run_id", name), ("role", "app")]
+    met = {row["metric"]: row["metric_value"] for row in page.api.records("run_metric", of_run)}
+    text = said(page, "What the application's packets met")
+    assert f"wait at most {met['queuing_delay_median_ms']:.0f} ms, and 95 % of them" in text
+    assert f"at most {met['queuing_delay_p95_ms']:.0f} ms; {100 * met['drop_ratio']:.1f} % of them are lost." in text
+    assert name in text
+
+
+def test_the_map_of_speed_tests_and_its_table_are_the_barometers(opened: Callable[[str], Dashboard]) -> None:
+    page = opened("buffering_in_the_wild")
+    rows = page.api.records("iqb_score", [("percentile", "50")])
+    drawn = {row["file_name"][:2].upper(): row for row in rows if row["tests"] >= 100}
+    assert len(drawn) > 100
+    on_map = {row["code"]: row["m1"] for row in page.answer(MAP_OF_SPEED_TESTS).rows}
+    assert on_map == pytest.approx({code: 100 * row["iqb_score"] for code, row in drawn.items()}, abs=0.51)
+    text = said(page, "Countries, from the one that meets the least")
+    assert f"fewer than 100 tests not drawn {len(rows) - len(drawn)} countries" in text

@@ -1,4 +1,4 @@
-"""Figures 4 and 5 of IMC'14 on the page of studies, over runs that say their buffer in packets.
+"""Figures 4 and 5 of IMC'14 and the matrix of IMC'21 on the page of studies, over runs that have their axes.
 
 `tests/browser/with_servers.py studies` plants them and starts the servers.
 """
@@ -19,6 +19,9 @@ STUDY = "synthetic-buffers"
 HEAT_MAP = "Mean queuing delay in ms by buffer in packets: both congested"
 WITHOUT_RUNS = {f"Mean queuing delay in ms by buffer in packets: {side} congested" for side in ("downlink", "uplink")}
 BOXES = "Utilisation of each second, by buffer and direction"
+COMPETITION = "synthetic-competition"
+MATRIX = "Incumbents against competitors: the incumbent's share in %"
+CHECK = "Do two that change places share the whole link?"
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +33,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def studies(browser: Browser) -> Dashboard:
-    """Open “Studies”, of which both figures have data."""
-    return browser.open("studies", drawn={HEAT_MAP, BOXES}, empty=set())
+    """Open “Studies”, of which these figures have data."""
+    return browser.open("studies", drawn={HEAT_MAP, BOXES, MATRIX, CHECK}, empty=set())
 
 
 def test_a_heat_map_has_the_apis_delay_of_each_buffer_direction_and_workload(studies: Dashboard) -> None:
@@ -68,3 +71,18 @@ def test_a_box_has_the_seconds_of_its_buffer_and_direction(studies: Dashboard) -
     assert {key: row["utilisation__median"] for key, row in shown.items()} == pytest.approx(
         {key: median(values) for key, values in seconds.items()}
     )
+
+
+def test_the_matrix_has_the_apis_share_of_each_incumbent_and_competitor(studies: Dashboard) -> None:
+    link = studies.answer(MATRIX).filters_on("link")
+    assert link == ["tail-drop 2 BDP, 0.5 Mbit/s, 50 ms, downlink, call"]
+    rows = studies.api.records("competition_matrix", [("study_id", COMPETITION), ("bandwidth_bps", "500000")])
+    expected = {(row["incumbent"], row["competitor"]): 100 * row["incumbent_share_median_ratio"] for row in rows}
+    assert set(expected) == {("zoom", "meet"), ("meet", "zoom"), ("meet", "meet")}
+    shown = {
+        (row["incumbent"], row["competitor"]): row["incumbent's share in %"] for row in studies.answer(MATRIX).rows
+    }
+    assert shown == pytest.approx(expected)
+    checked = {(row["incumbent"], row["competitor"]): row for row in studies.answer(CHECK).rows}
+    assert checked["zoom", "meet"]["both shares beyond 100 %"] == "+5.0 points"
+    assert checked["zoom", "meet"]["share of the incumbent"] == "75.0 % (one run)"

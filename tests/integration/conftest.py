@@ -116,11 +116,12 @@ def service(repository: Path, sample: Path, tma23: Path, tmp_path_factory: pytes
     """Return a service over the sample and the TMA'23 tables, which no test changes: the browser test uses it too."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test")
     world = var / "generated" / "connections"
+    measured = [sample.with_name(part) for part in ("connections", "percentiles")]
 
     def build() -> None:
         for arguments in (
             ["generate", "connections", "--rows", "200000", "--days", "14", "--seed", "1", "--out", str(world)],
-            ["ingest", str(sample), str(sample.with_name("connections")), str(tma23), str(world), "--var", str(var)],
+            ["ingest", *map(str, (sample, *measured, tma23, world)), "--var", str(var)],
             ["build", "--var", str(var)],
         ):
             done = subprocess.run([str(SOJOURN), *arguments], capture_output=True, text=True, check=False)

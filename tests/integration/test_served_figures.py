@@ -230,3 +230,46 @@ def test_scores_of_named_groups_are_those_of_the_mart(service: Service, kind: st
             assert row[name] == mart[name], name
     assert same > 0
     assert stated == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        ("all", None), ("country", "country"), ("access_technology", "access_technology"), ("network", "asn"),
+        ("ip_version", "ip_version"), ("proximity_class", "proximity_class"),
+        ("transfer_size_class", "transfer_size_class"), ("day", "start_date"),
+    ],
+)  # fmt: skip
+def test_scores_of_rtts_are_those_of_the_mart_for_every_grouping(
+    service: Service, kind: str, column: str | None
+) -> None:
+    query = {"rtt_statistic__ne": "mean", **({"group": column} if column else {})}
+    found = {
+        (
+            row["dataset"], row["sample_basis"], row["rtt_basis"], str(row[column]) if column else "all",
+            row["percentile"], row["rtt_statistic"],
+        ): row
+        for row in service.client.get("/v1/outcomes/rtt", params=query).json()["rows"]
+    }  # fmt: skip
+    marts = service.rows("connection_outcome", group_kind=kind)
+    assert marts
+    for mart in marts:
+        key = (mart["dataset"], mart["sample_basis"], mart["rtt_basis"], mart["group_value"], mart["percentile"])
+        idle, loaded = found[*key, "minimum"], found[*key, "maximum"]
+        assert (idle["rtt_ms"], loaded["rtt_ms"]) == (mart["idle_rtt_ms"], mart["loaded_rtt_ms"])
+        for name in ("iqb_lower_score", "iqb_upper_score"):
+            assert idle[name] == pytest.approx(mart[name], abs=1e-9)
+        assert loaded["qoo_latency_score"] == pytest.approx(mart["qoo_latency_score"])
+        for name in ("responsiveness_rpm", "responsiveness_lower_rpm", "responsiveness_upper_rpm"):
+            assert loaded[name] == (None if mart[name] is None else pytest.approx(mart[name])), name
+        assert (loaded["replicates"], loaded["n"]) == (mart["replicates"], mart["connections"])
+
+
+def test_several_columns_of_connections_make_one_grouping_of_scores(service: Service) -> None:
+    rows = service.client.get(
+        "/v1/outcomes/rtt", params={"group": "country,access_technology,ip_version", "rtt_statistic": "maximum"}
+    ).json()["rows"]
+    assert len({(row["country"], row["access_technology"], row["ip_version"]) for row in rows}) > 10
+    assert {row["replication_unit"] for row in rows} == {"day"}
+    assert any(row["is_rank_changed"] for row in rows)
+    assert all((row["rtt_lower_ms"] is None) == (row["interval_null_reason"] is not None) for row in rows)

@@ -7,7 +7,9 @@ import json
 import struct
 import subprocess
 from collections.abc import Iterator
-from statistics import median
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,10 @@ REPETITIONS = 6
 LOADED_MS = {"pfifo": 120.0, "fq_codel": 25.0}
 IDLE_MS = 20.0
 LOAD_START_S, LOAD_END_S = 5.0, 25.0
+#: Of iperf3 on a link of 20 Mbit/s: one flow up, one down, two up, one each way at once (README.md beside them).
+IPERF3 = ("solo", "solo-down", "two", "ways")
+#: A VoIP call and an upload, by flent's own authors.
+VOIP = "data/public/tohojo__flent/unittests/test_data/test-voip-1up.flent.gz"
 
 
 def pings(queue: str, repetition: int) -> list[tuple[float, float]]:
@@ -91,9 +97,28 @@ def pping_lines() -> str:
     )  # fmt: skip
 
 
+def recorded(repository: Path, name: str) -> Path:
+    """Return a recorded result of iperf3."""
+    return repository / "ingest" / "tests" / "series" / "recordings" / f"iperf3-{name}.json"
+
+
+def rates_of_intervals(repository: Path, name: str) -> list[float]:
+    """Return the rate in bit/s of each flow, in the file's order, from the bytes of iperf3's intervals."""
+    flows: dict[int, list[dict[str, Any]]] = {}
+    for interval in json.loads(recorded(repository, name).read_text())["intervals"]:
+        for stream in interval["streams"]:
+            flows.setdefault(stream["socket"], []).append(stream)
+    return [sum(one["bytes"] for one in flow) * 8 / sum(one["seconds"] for one in flow) for flow in flows.values()]
+
+
+def equality(first: float, second: float) -> float:
+    """Return the flow-rate equality of two rates."""
+    return 1 - second / first if first >= second else -1 + first / second
+
+
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service over twelve flent files of two queues, as many of crusader, a qlog file and passive RTT."""
+def results(tmp_path_factory: pytest.TempPathFactory, repository: Path, shared: Path) -> Iterator[Service]:
+    """A service over flent files of two queues, as many of crusader, a qlog file, passive RTT, and real results."""
     folder = tmp_path_factory.mktemp("results")
     link = folder / "my-link"
     link.mkdir()
@@ -107,8 +132,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             (others / f"{queue}-{repetition}.crr").write_bytes(crusader_file(queue, repetition))
     (others / "client.qlog").write_text(qlog_file())
     (others / "pping.json").write_text(pping_lines())
+    flows = folder / "flows"
+    flows.mkdir()
+    for name in IPERF3:
+        (flows / f"{name}.json").write_bytes(recorded(repository, name).read_bytes())
     var = folder / "var"
-    for arguments in (["ingest", str(link), str(others)], ["build"]):
+    for arguments in (["ingest", str(link), str(others), str(flows), str(shared / VOIP)], ["build"]):
         done = subprocess.run([SOJOURN, *arguments, "--var", str(var)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr + done.stdout
     with serving(var) as running:
@@ -189,3 +218,46 @@ def test_qlog_and_passive_rtt_are_connections_and_qlog_has_its_series(results: S
         "run_series", study_id="others", measurement="qlog", series_name="connection 1 client latest_rtt"
     )
     assert (series["series_metric"], series["unit"]) == ("rtt_ms", "ms")
+
+
+@pytest.mark.parametrize(("name", "workload"), [("two", "iperf3_tcp streams=2"), ("ways", "iperf3_tcp bidir")])
+def test_two_flows_of_one_test_have_shares_equality_and_harm_against_one_flow_alone(
+    results: Service, repository: Path, name: str, workload: str
+) -> None:
+    first, second = rates_of_intervals(repository, name)
+    (shared_link,) = results.rows("run_flow_rate_equality", study_id="flows", workload=workload)
+    assert shared_link["start_order"] == "tcp_first"
+    assert shared_link["flow_rate_equality"] == pytest.approx(equality(first, second), abs=1e-3)
+    assert shared_link["tcp_link_share_ratio"] == pytest.approx(first / (first + second), abs=1e-3)
+    assert shared_link["rival_link_share_ratio"] == pytest.approx(second / (first + second), abs=1e-3)
+    assert shared_link["app_link_share_ratio"] is None
+    # One flow alone that way, on the same link, is what each would have had.
+    (up,), (down,) = rates_of_intervals(repository, "solo"), rates_of_intervals(repository, "solo-down")
+    alone = {"tcp": up, "rival": down if name == "ways" else up}
+    harms = {row["role"]: row for row in results.rows("run_harm", study_id="flows", workload=workload)}
+    assert {role: (row["demand_runs"], row["harm_null_reason"]) for role, row in harms.items()} == {
+        "tcp": (1, None), "rival": (1, None),
+    }  # fmt: skip
+    for role, rate in (("tcp", first), ("rival", second)):
+        assert harms[role]["demand_bps"] == pytest.approx(alone[role], rel=1e-3)
+        assert harms[role]["harm_ratio"] == pytest.approx((alone[role] - rate) / alone[role], abs=1e-3)
+
+
+def test_one_flow_alone_is_no_shared_run(results: Service) -> None:
+    runs = results.rows("run", study_id="flows", workload="iperf3_tcp")
+    assert [run["start_order"] for run in runs] == ["solo", "solo"]
+    assert results.rows("run_harm", study_id="flows", workload="iperf3_tcp") == []
+
+
+def test_a_call_beside_an_upload_of_a_published_flent_file_has_shares(results: Service, shared: Path) -> None:
+    document = json.loads(gzip.decompress((shared / VOIP).read_bytes()))
+    upload = [raw for raw in document["raw_values"]["TCP upload"] if "dur" in raw]
+    tcp_bps = sum(raw["val"] * raw["dur"] for raw in upload) * 1e6 / sum(raw["dur"] for raw in upload)
+    # flent writes the bit rate of a call, which hardly changes, in kbit/s.
+    app_bps = 1e3 * fmean(rate for rate in document["results"]["VoIP::bitrate"] if rate is not None)
+    (row,) = results.rows("run_flow_rate_equality", application="voip")
+    assert row["flow_rate_equality"] == pytest.approx(equality(app_bps, tcp_bps), abs=1e-5)
+    assert row["app_link_share_ratio"] == pytest.approx(app_bps / (app_bps + tcp_bps), rel=0.01)
+    assert row["rate_basis"] == "flent_both_interpolated and flent_uplink_intervals"
+    reasons = {harm["role"]: harm["harm_null_reason"] for harm in results.rows("run_harm", application="voip")}
+    assert reasons == {"app": "no selected solo run", "tcp": "no selected solo run"}

@@ -24,6 +24,7 @@ DATA = {
     "models": "sojourn_transforms/project",
     "ingest/sample/runs": "sojourn_ingest/sample/runs",
     "ingest/sample/connections": "sojourn_ingest/sample/connections",
+    "ingest/sample/percentiles": "sojourn_ingest/sample/percentiles",
 }
 
 

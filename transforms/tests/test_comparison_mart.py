@@ -173,6 +173,7 @@ def warehouse(tmp_path: Path) -> Path:
         "run_load_delay": {"loaded_median_ms": None, "loaded_p95_ms": None, "median_increase_ms": None},
         "run_load_rate": {"rate_basis": "flent_uplink_intervals", "rate_bps": None},
         "harm_qoe": {"qoe_metric": "brisque", "qoe_score": None},
+        "run_streaming": {"media_rate_mean_bps": None, "stalled_ratio": None},
         "run_mos": {"qoe_model_id": "g107-network", "mos": None},
     }
     with duckdb.connect(str(path)) as connection:

@@ -124,3 +124,13 @@ def test_runs_are_in_order_of_time_and_an_excluded_one_keeps_its_place_empty(axe
     assert line.get_label() == "zoom, cubic, n = 2"
     with pytest.raises(ValueError, match="filter by rate"):
         runs_in_order_of_time(axes, [row, row], "flow-rate equality")
+
+
+def test_a_run_before_which_the_application_started_again_has_a_ring(axes: Axes) -> None:
+    row = {"setting": "zoom", "exclusion_reason": None, "is_restart": False}
+    rows = [row | {"run_number": number, "metric_value": number / 10} for number in (1, 2, 3)]
+    rows[1]["is_restart"] = True
+    runs_in_order_of_time(axes, [*rows, row | {"run_number": 4, "metric_value": None, "is_restart": True}], "equality")
+    _, rings = axes.lines
+    assert (list(rings.get_xdata()), list(rings.get_ydata())) == ([2], [0.2])
+    assert (rings.get_fillstyle(), rings.get_label()) == ("none", "started again, n = 1")

@@ -53,7 +53,14 @@ METRICS = {
             ("host_maximum_queuing_delay_histogram",),
             ("is_upper_bound", *_OF_CONNECTIONS, "period_kind", "period"),
         ),
-        Metric("rtt", "rtt", "connections", ("rtt_histogram",), (*_OF_CONNECTIONS, "rtt_statistic")),
+        Metric(
+            "rtt",
+            "rtt",
+            "connections",
+            ("rtt_histogram", "connection_rtt_histogram"),
+            (*_OF_CONNECTIONS, "rtt_statistic"),
+            ("connection_rtt_as_histogram",),
+        ),
         Metric(
             "capture_queuing_delay",
             "queuing_delay",

@@ -18,7 +18,7 @@ import yaml
 
 from sojourn_client import Client, Column, Dataset
 from sojourn_superset import cells, layout, links
-from sojourn_superset.filter_start import FilterError, fill_in_starts
+from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, Look, read_look
 
@@ -149,11 +149,12 @@ def render(folder: Path, client: Client) -> Bundle:
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
         configured = _filters_with_charts(metadata.get("native_filter_configuration", []), notes)
-        metadata["native_filter_configuration"] = configured
         try:
+            configured = with_a_choice(configured, datasets, client)
             fill_in_starts(configured, datasets, client)
         except FilterError as error:
             raise AssetError(f"{name}: {error}") from error
+        metadata["native_filter_configuration"] = configured
         asset["position"] = _give_place_away(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
@@ -201,6 +202,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.spans(**described))
             elif kind == "effect":
                 params.setdefault("metrics", []).append(cells.effect(each["label"], look))
+            elif kind == "country":
+                params.setdefault("groupby", []).insert(0, cells.country_column(**described))
             elif kind == "share":
                 params.setdefault("metrics", []).append(cells.share(**described, look=look))
             elif kind == "link":
@@ -214,7 +217,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
                 raise AssetError(
-                    f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, share, link or expression"
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, country, share, link or "
+                    "expression"
                 )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
@@ -289,7 +293,7 @@ def _served_column(column: Column) -> dict[str, Any]:
     unit = f" Unit: {column.unit}." if column.unit else ""
     return {
         "column_name": column.name,
-        "verbose_name": column.name.replace("_", " "),
+        "verbose_name": column.name.removesuffix("_id").replace("_", " "),
         "type": column.type,
         "description": f"{column.description or ''}{unit}".strip() or None,
         "is_dttm": False,
@@ -357,17 +361,20 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
 
 
 def _remove_headers_without_rows(position: dict[str, Any]) -> None:
-    """Remove each header that another header, or nothing, follows."""
-    children = position["GRID_ID"]["children"]
-    kinds = [position[child]["type"] for child in children] + ["HEADER"]
-    kept = [
-        child
-        for child, kind, following in zip(children, kinds[:-1], kinds[1:], strict=True)
-        if (kind, following) != ("HEADER", "HEADER")
-    ]
-    for child in set(children) - set(kept):
-        del position[child]
-    position["GRID_ID"]["children"] = kept
+    """Remove each header before which the next header, or the end, comes sooner than a chart; texts stay."""
+    kept: list[str] = []
+    has_chart = False
+    for child in reversed(position["GRID_ID"]["children"]):
+        if position[child]["type"] == "HEADER":
+            if has_chart:
+                kept.append(child)
+            else:
+                del position[child]
+            has_chart = False
+            continue
+        kept.append(child)
+        has_chart = has_chart or any(position[each]["type"] == "CHART" for each in position[child]["children"])
+    position["GRID_ID"]["children"] = kept[::-1]
 
 
 def _spell(value: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sojourn_superset.countries import country_names
 from sojourn_superset.look import Look, parts
 
 MOS_CLASSES = [
@@ -80,11 +81,14 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
         For another `judge`.
     """
     roles = [cell["role"]] if isinstance(cell["role"], str) else cell["role"]
-    one = f"metric = {_text(cell['metric'])} AND role IN ({', '.join(_text(role) for role in roles)})"
+    among = f"= {_text(roles[0])}" if len(roles) == 1 else f"IN ({', '.join(_text(role) for role in roles)})"
+    one = f"metric = {_text(cell['metric'])} AND role {among}"
     scale, offset, digits = float(cell.get("scale", 1)), float(cell.get("offset", 0)), int(cell.get("digits", 1))
 
     def value(name: str) -> str:
-        return f"MAX(CASE WHEN {one} THEN {offset!r} + {scale!r} * {name} END)"
+        # A grid's SQL has each of these dozens of times, and is parsed at each question.
+        number = name if (offset, scale) == (0.0, 1.0) else f"{offset!r} + {scale!r} * {name}"
+        return f"MAX(CASE WHEN {one} THEN {number} END)"
 
     # A negative factor turns the interval around.
     low, high = ("value_lower", "value_upper") if scale > 0 else ("value_upper", "value_lower")
@@ -180,7 +184,25 @@ def effect(label: str, look: Look) -> dict[str, Any]:
     )
 
 
-def share(label: str, percent: str, is_on_map: str, look: Look) -> dict[str, Any]:
+def country_column(label: str, code: str, instead: list[dict[str, str]]) -> dict[str, Any]:
+    """Return the column of countries by name, as the map has them; a code without a name is shown itself.
+
+    Parameters
+    ----------
+    code
+        SQL of the code of two letters (ISO 3166-1).
+    instead
+        `when`, a SQL condition, and `words`: rows that have these words in place of a country, the first that holds.
+    """
+    words = "".join(f" WHEN {each['when']} THEN {_text(each['words'])}" for each in instead)
+    names = "".join(f" WHEN {_text(short)} THEN {_text(name)}" for short, name in sorted(country_names().items()))
+    name = f"CASE {code}{names} ELSE {code} END"
+    return column(label, f"CASE{words} ELSE {name} END" if words else name)
+
+
+def share(
+    label: str, percent: str, is_on_map: str, look: Look, digits: int = 1, without: str | None = None
+) -> dict[str, Any]:
     """Return a percentage behind a square of the shade that its row has on a map of the same rows.
 
     The map's shades go in equal steps of red, green and blue from its smallest share to its largest, as d3's linear
@@ -192,6 +214,10 @@ def share(label: str, percent: str, is_on_map: str, look: Look) -> dict[str, Any
         SQL of the share in percent.
     is_on_map
         SQL condition of the rows that the map draws.
+    digits
+        Digits behind the point.
+    without
+        Words of a row without a share; without them it has no value.
     """
     drawn = f"CASE WHEN {is_on_map} THEN {percent} END"
     least, most = f"MIN({drawn}) OVER ()", f"MAX({drawn}) OVER ()"
@@ -205,7 +231,8 @@ def share(label: str, percent: str, is_on_map: str, look: Look) -> dict[str, Any
         "'<span style=\"display:inline-block;width:12px;height:12px;margin-right:6px;border:1px solid #8a867d;"
         f"background:' || {shade} || '\"></span>'"
     )
-    return metric(label, f"{square} || {_number(percent, 1)} || ' %'")
+    shown = f"{square} || {_number(percent, digits)} || ' %'"
+    return metric(label, shown if without is None else f"COALESCE({shown}, {_text(without)})")
 
 
 def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, look: Look) -> tuple[str, str]:

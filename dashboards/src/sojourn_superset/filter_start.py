@@ -1,12 +1,16 @@
-"""The values with which the filters of one value begin, found in the build being served.
+"""Which filters have a choice, and the values with which those of one value begin, found in the build being served.
 
 Superset can begin with the first value of each filter, but it asks for the values of all filters at once: of a build
 with two studies, each filter begins with its first value in any study, and together they name a setting that no
 run has. Here each filter's first value is sought among the rows that the filters it is `within` leave.
+
+A filter whose rows all have one value does nothing: it would stand above those that do something.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import create_engine, text
@@ -42,9 +46,7 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
         If the client asks another API than the adapter does.
     """
     chosen: dict[str, tuple[str, Any]] = {}
-    refuse_another_api(client.url)
-    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
-    with engine.connect() as connection:
+    with _adapter(client) as connection:
         for each in filters:
             if not each["controlValues"]["defaultToFirstItem"]:
                 continue
@@ -63,7 +65,81 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
                 "filterState": {"value": [value], "label": f"{value:g}" if isinstance(value, float) else str(value)},
                 "ownState": {},
             }
-    engine.dispose()
+
+
+def with_a_choice(
+    filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], client: Client
+) -> list[dict[str, Any]]:
+    """Return the filters whose rows have two values or more, of which none may be one; nothing is within the others.
+
+    Parameters
+    ----------
+    filters
+        Superset's configuration of a dashboard's filters.
+    datasets
+        UUID to dataset asset, with all its columns.
+
+    Raises
+    ------
+    FilterError
+        For a condition that is not `==`, `!=` or `IS NOT NULL`.
+    ForbiddenDatabaseError
+        If the client asks another API than the adapter does.
+    """
+    with _adapter(client) as connection:
+        kept = [each for each in filters if _has_two(connection, each, datasets)]
+    names = {each["id"] for each in kept}
+    for each in kept:
+        each["cascadeParentIds"] = [parent for parent in each["cascadeParentIds"] if parent in names]
+    return kept
+
+
+@contextmanager
+def _adapter(client: Client) -> Iterator[Connection]:
+    """Connect to the datasets of the API as tables."""
+    refuse_another_api(client.url)
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
+    try:
+        with engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _has_two(connection: Connection, configured: dict[str, Any], datasets: dict[str, dict[str, Any]]) -> bool:
+    target = configured["targets"][0]
+    dataset = datasets[target["datasetUuid"]]
+    expressions = _expressions(dataset)
+    value = expressions[target["column"]["name"]]
+    conditions = _conditions(configured, expressions)
+    query = (
+        f"SELECT {value} AS value FROM {dataset['table_name']} "
+        f"{'WHERE ' + ' AND '.join(conditions) if conditions else ''} GROUP BY {value} LIMIT 2"
+    )
+    return len(_asked(connection, query)) > 1
+
+
+def _asked(connection: Connection, query: str) -> list[Any]:
+    return list(connection.execute(text(rewrite(query).replace(":", "\\:"))).scalars())
+
+
+def _expressions(dataset: dict[str, Any]) -> dict[str, str]:
+    return {each["column_name"]: each.get("expression") or each["column_name"] for each in dataset["columns"]}
+
+
+def _conditions(configured: dict[str, Any], expressions: dict[str, str]) -> list[str]:
+    """Return the filter's own conditions as SQL."""
+    conditions = []
+    for condition in configured["adhoc_filters"]:
+        if condition["operator"] == NOT_NULL:
+            conditions.append(f"{expressions[condition['subject']]} {NOT_NULL}")
+            continue
+        if condition["operator"] not in OPERATORS:
+            expected = " or ".join([*OPERATORS, NOT_NULL])
+            raise FilterError(f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {expected}")
+        wanted = _literal(condition["comparator"])
+        conditions.append(f"{expressions[condition['subject']]} {OPERATORS[condition['operator']]} {wanted}")
+    return conditions
 
 
 def _first(
@@ -74,18 +150,9 @@ def _first(
     chosen: dict[str, tuple[str, Any]],
 ) -> Any:
     """Return the first value of a column that the filter's conditions and those it is within leave, or None."""
-    expressions = {each["column_name"]: each.get("expression") or each["column_name"] for each in dataset["columns"]}
+    expressions = _expressions(dataset)
     value = expressions[column]
-    conditions = [f"{value} IS NOT NULL"]
-    for condition in configured["adhoc_filters"]:
-        if condition["operator"] == NOT_NULL:
-            conditions.append(f"{expressions[condition['subject']]} {NOT_NULL}")
-            continue
-        if condition["operator"] not in OPERATORS:
-            expected = " or ".join([*OPERATORS, NOT_NULL])
-            raise FilterError(f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {expected}")
-        wanted = _literal(condition["comparator"])
-        conditions.append(f"{expressions[condition['subject']]} {OPERATORS[condition['operator']]} {wanted}")
+    conditions = [f"{value} IS NOT NULL", *_conditions(configured, expressions)]
     for parent in configured["cascadeParentIds"]:
         if parent in chosen:
             name, of_parent = chosen[parent]
@@ -97,7 +164,7 @@ def _first(
         f"SELECT {value} AS value FROM {dataset['table_name']} "
         f"WHERE {' AND '.join(conditions)} GROUP BY {value} ORDER BY {order} LIMIT 1"
     )
-    return connection.execute(text(rewrite(query).replace(":", "\\:"))).scalar()
+    return next(iter(_asked(connection, query)), None)
 
 
 def _literal(value: Any) -> str:

@@ -76,7 +76,7 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     """Change one SELECT in place; raise _StaysError before anything was changed."""
     table = _only_table(select, ctes)
     aliases = {each.alias: each.this for each in select.expressions if isinstance(each, exp.Alias)}
-    aggregates = [each for each in select.find_all(exp.AggFunc, exp.Anonymous) if _function(each)]
+    aggregates = [each for each in select.find_all(exp.AggFunc, exp.Anonymous) if _cases(each) or _function(each)]
     group = select.args.get("group")
     if group is None and not aggregates:
         raise _StaysError
@@ -87,19 +87,25 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     if any(isinstance(key, exp.Literal) or key.find(exp.AggFunc) for key in keys):
         raise _StaysError
     parameters, kept = _conditions(select)
-    columns = sorted({column.name for part in [*keys, *kept] for column in part.find_all(exp.Column)})
+    tested = [test for aggregate in aggregates for test in _tests_of_cases(aggregate)]
+    columns = sorted({column.name for part in [*keys, *kept, *tested] for column in part.find_all(exp.Column)})
     plain = {key.name for key in keys if isinstance(key, exp.Column)}
     is_one_row_each = set(columns) <= plain
     asked: set[str] = set()
-    replaced = []
+    replaced: list[tuple[exp.Expression, exp.Expression]] = []
     for aggregate in aggregates:
+        if _cases(aggregate):
+            by_case, new = _over_parts(aggregate)
+            asked |= by_case
+            replaced.append((aggregate, new))
+            continue
         function, column = _function(aggregate) or ("", "")
         if function not in COMBINED and not is_one_row_each:
             raise _StaysError
         if function != "n":
             asked.add(f"{function}:{column}")
         value = exp.column("n" if function == "n" else f"{function}_{column}", quoted=True)
-        new: exp.Expression = COMBINED.get(function, exp.Max)(this=value)
+        new = COMBINED.get(function, exp.Max)(this=value)
         if function in ("n", "count"):
             new = exp.Coalesce(this=new, expressions=[exp.Literal.number(0)])
         replaced.append((aggregate, new))
@@ -158,6 +164,50 @@ def _function(node: exp.Expression) -> tuple[str, str] | None:
     if kind is None or not isinstance(node.this, exp.Column):
         raise _StaysError
     return kind, node.this.name
+
+
+def _cases(aggregate: exp.Expression) -> exp.Case | None:
+    """Return the CASE of an aggregate such as `SUM(CASE WHEN status = 'ok' THEN 1 ELSE 0 END)`.
+
+    Its tests are of columns that then group too, and each of its values is a column or a whole number: over the parts
+    of a group it has the same value.
+    """
+    case = aggregate.this
+    if type(aggregate) not in (exp.Min, exp.Max, exp.Sum) or aggregate.expressions or not isinstance(case, exp.Case):
+        return None
+    values = _values_of(case)
+    is_plain = all(isinstance(value, exp.Column) or _is_whole(value) for value in values)
+    return case if is_plain and not case.find(exp.AggFunc) else None
+
+
+def _is_whole(value: exp.Expression) -> bool:
+    return isinstance(value, exp.Literal) and not value.is_string and _literal(value) is not None
+
+
+def _values_of(case: exp.Case) -> list[exp.Expression]:
+    values = [branch.args["true"] for branch in case.args["ifs"]]
+    return [*values, case.args["default"]] if case.args.get("default") else values
+
+
+def _tests_of_cases(aggregate: exp.Expression) -> list[exp.Expression]:
+    case = _cases(aggregate)
+    if case is None:
+        return []
+    return [branch.this for branch in case.args["ifs"]] + ([case.this] if case.this else [])
+
+
+def _over_parts(aggregate: exp.Expression) -> tuple[set[str], exp.Expression]:
+    """Return the aggregates of the parts that an aggregate of a CASE needs, and the same aggregate over the parts."""
+    function = FUNCTIONS[type(aggregate)]
+    new = aggregate.copy()
+    asked = set()
+    for value in _values_of(new.this):
+        if isinstance(value, exp.Column):
+            asked.add(f"{function}:{value.name}")
+            value.replace(exp.column(f"{function}_{value.name}", quoted=True))
+        elif function == "sum":
+            value.replace(exp.Mul(this=value.copy(), expression=exp.column("n", quoted=True)))
+    return asked, new
 
 
 def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Expression]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from quality_files import CSV, HAR, JSON, PAGE_LOADS, PSNR, SSIM, XML
+from quality_files import CSV, HAR, JSON, LIGHTHOUSE, PAGE_LOADS, PSNR, SSIM, XML
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.quality.wget_log import wall_clock_ms
@@ -107,6 +107,42 @@ def test_navigation_entries_as_pages_print_them(tmp_path: Path) -> None:
         "load: longer than a day: not a load time": 1,
         "load: no load time": 1,
         "load: the line is not one object": 1,
+    }
+
+
+def test_lighthouse_gives_the_observed_load_without_names_of_pages(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, LIGHTHOUSE.encode())
+    assert values(scores) == [("page_load_time_ms", "load/0", None, 1158.0)]
+    assert (outcome["status"], outcome["format"]) == ("ok", "lighthouse")
+    assert "someone.example" not in json.dumps(scores, default=str)
+
+
+def test_steps_of_a_flow_of_lighthouse_that_are_no_loads_are_refused(tmp_path: Path) -> None:
+    def result(**values: Any) -> dict[str, Any]:
+        return {"lhr": {"lighthouseVersion": "12.2.1", "gatherMode": "navigation", **values}}
+
+    def observed(time: Any) -> dict[str, Any]:
+        return {"metrics": {"details": {"items": [{"observedLoad": time}]}}}
+
+    steps = [
+        result(audits=observed(812.5)),
+        result(audits=observed(0)),
+        result(audits=observed(900), runtimeError={"code": "NO_FCP"}),
+        result(audits=observed(900), gatherMode="timespan"),
+        result(audits={"metrics": {"details": {"items": []}}}),
+        "a step",
+        result(audits=observed(1000), runtimeError={"code": "NO_ERROR"}),
+    ]
+    scores, outcome = ingested(tmp_path, json.dumps({"steps": steps, "name": "someone's flow"}).encode())
+    assert values(scores) == [
+        ("page_load_time_ms", "load/0", None, 812.5), ("page_load_time_ms", "load/6", None, 1000.0)
+    ]  # fmt: skip
+    assert json.loads(outcome["refused_by_reason"]) == {
+        "load: the page did not load (its time is not positive)": 1,
+        "load: the page did not load (Lighthouse's error)": 1,
+        "load: the step is not a page load": 1,
+        "load: no load time": 1,
+        "load: the step has no result": 1,
     }
 
 
@@ -208,6 +244,7 @@ def test_log_of_wget_without_a_total_is_rejected(tmp_path: Path) -> None:
     [
         (HAR[: len(HAR) // 2], "corrupt_record"),
         ('{"log": {"version": "1.2", "pages": []}}', "corrupt_record"),
+        (LIGHTHOUSE[: len(LIGHTHOUSE) // 2], "corrupt_record"),
         (JSON[: len(JSON) // 2], "corrupt_record"),
         ("n:1 Y:2 All:2.5 (x)\n", "truncated"),
     ],

@@ -1,7 +1,8 @@
-"""fping and iperf 2 on the loopback interface: what is read equals what the tools say of the same packets."""
+"""fping, iperf 2 and iperf3 on the loopback interface: what is read equals what the tools say of the same packets."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -67,3 +68,35 @@ def test_a_sender_of_tcp_sends_what_arrives() -> None:
     rows, stated = series_of("iperf2-tcp-client.csv"), report("iperf2-tcp-server.txt")
     assert total(rows, "rate_bps") == pytest.approx(int(stated[2]), rel=0.01)
     assert len([row for row in rows if row["sample_basis"] == "intervals"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "workload", "direction", "ways"),
+    [
+        ("solo", "iperf3_tcp", "uplink", {"stream 5": "uplink"}),
+        ("solo-down", "iperf3_tcp", "downlink", {"stream 5": "downlink"}),
+        ("two", "iperf3_tcp streams=2", "uplink", {"stream 5": "uplink", "stream 7": "uplink"}),
+        ("ways", "iperf3_tcp bidir", None, {"stream 5": "uplink", "stream 7": "downlink"}),
+    ],
+)
+def test_flows_of_iperf3_have_their_own_way_and_the_bytes_of_their_intervals(
+    name: str, workload: str, direction: str | None, ways: dict[str, str]
+) -> None:
+    path = RECORDINGS / f"iperf3-{name}.json"
+    found, tables, reading = read(path)
+    assert (found, reading.refused, reading.fault) == ("iperf3", {}, None)
+    (run,) = tables["run"]
+    assert (run["workload"], run["direction"], run["bandwidth_bps"], run["aqm"]) == (
+        workload, direction, 20_000_000, "tail-drop",
+    )  # fmt: skip
+    rates = [row for row in tables["series"] if row["metric"] == "rate_bps" and row["sample_basis"] == "intervals"]
+    assert {row["flow_name"]: row["direction"] for row in rates} == ways
+    for flow in ways:
+        stated = [
+            stream["bytes"]
+            for interval in json.loads(path.read_text())["intervals"]
+            for stream in interval["streams"]
+            if f"stream {stream['socket']}" == flow
+        ]
+        read_bytes = [row["value"] * row["duration_s"] / 8 for row in rates if row["flow_name"] == flow]
+        assert read_bytes == pytest.approx(stated, rel=1e-6)

@@ -298,6 +298,69 @@ def test_what_implementations_of_quic_log_gives_the_same_connection(tmp_path: Pa
     ]  # fmt: skip
 
 
+def mvfst(form: str) -> str:
+    """Return twelve RTT samples, a window and a loss of three packets, as three ages of mvfst write them.
+
+    The form is that of ``quic/logging/FileQLogger.cpp`` and ``QLoggerTypes.cpp``; the values are made up. The clock is
+    a steady one, so that no file has a date.
+    """
+    rows: list[tuple[int, str, str, dict[str, Any]]] = [
+        (
+            5_000_000_000 + 10_000 * n,
+            "recovery",
+            "metric_update",
+            {"latest_rtt": 22_000 + 1000 * n, "min_rtt": 20_000, "smoothed_rtt": 21_000 + n, "ack_delay": 5},
+        )
+        for n in range(12)
+    ]
+    congestion = {"bytes_in_flight": 1200, "current_cwnd": 40_000, "congestion_event": "cubic loss", "state": "Steady"}
+    lost = {"largest_lost_packet_num": 9, "lost_bytes": 3600, "lost_packets": 3}
+    rows.append((5_000_200_000, "metric_update", "congestion_metric_update", congestion))
+    rows.append((5_000_300_000, "loss", "packets_lost", lost))
+    trace: dict[str, Any] = {
+        "configuration": {"time_offset": 0, "time_units": "us"},
+        "common_fields": {"reference_time": "0", "dcid": "ab", "scid": "cd", "protocol_type": "QUIC_HTTP3"},
+        "title": "mvfst qlog from single connection",
+        "vantage_point": {"type": "client", "name": "client"},
+    }
+    document: dict[str, Any] = {"summary": {"trace_count": 1, "max_duration": 0, "total_event_count": len(rows)}}
+    if form == "2019":
+        trace["event_fields"] = ["relative_time", "CATEGORY", "EVENT_TYPE", "TRIGGER", "DATA"]
+        trace["events"] = [[str(us), kind.upper(), name.upper(), "DEFAULT", data] for us, kind, name, data in rows]
+        return json.dumps({"qlog_version": "draft-00", **document, "traces": [trace]})
+    if form == "2025":
+        stated = {"metric_update": "recovery_metrics_updated", "packets_lost": "packet_lost"}
+        trace["events"] = [
+            {"time": us / 1000, "name": f"quic:{stated[name]}",
+             "data": {key: value / 1000 if key.endswith("rtt") else value for key, value in data.items()}
+             | ({"congestion_window": 40_000, "bytes_in_flight": 1200} if n == 0 else {})}
+            for n, (us, _, name, data) in enumerate(rows) if name in stated
+        ]  # fmt: skip
+        del trace["configuration"]
+        trace["common_fields"] = {
+            "odcid": "ab", "time_format": "relative_to_epoch",
+            "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
+        }  # fmt: skip
+        schema = "urn:ietf:params:qlog:file:contained"
+        return json.dumps({"description": "Converted from file", "file_schema": schema, "traces": [trace]})
+    trace["event_fields"] = ["relative_time", "category", "event", "data"]
+    trace["events"] = [[str(us), kind, name, data] for us, kind, name, data in rows]
+    # Keys that are not sorted: the version may come last.
+    return json.dumps({"traces": [trace], **document, "qlog_version": "draft-00"})
+
+
+@pytest.mark.parametrize("form", ["2019", "2021", "2025"])
+def test_what_mvfst_logs_gives_series_and_no_connection_because_it_has_no_date(tmp_path: Path, form: str) -> None:
+    found, tables, reading = read(written(tmp_path, mvfst(form)))
+    assert (found, reading.fault) == ("qlog", None)
+    assert values(tables, "rtt_ms", "samples") == [22.0 + n for n in range(12)]
+    assert [values(tables, "cwnd_bytes", "polls"), values(tables, "in_flight_bytes", "polls")] == [[40_000], [1200]]
+    assert values(tables, "lost_packets", "samples") == [3]
+    assert (tables["connection"], reading.refused) == ([], {"start_ns: missing": 1})
+    assert {row["time_ns"] for row in tables["series"]} == {None}
+    assert min(row["time_s"] for row in tables["series"]) == 0
+
+
 # ---------------------------------------------------------------- texts for people
 
 TEXTS = {

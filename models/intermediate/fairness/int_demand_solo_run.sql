@@ -13,6 +13,10 @@ judged_roles as (
     where selects
 ),
 
+tool_rates as (
+    select * from {{ ref('int_run_tool_rate') }}
+),
+
 selections as (
     select distinct
         demand_id,
@@ -24,7 +28,8 @@ selections as (
         queue_size_bdp_selection,
         aqm_selection,
         congestion_control_selection,
-        workload_selection
+        workload_selection,
+        tool_selection
     from judged_roles
 ),
 
@@ -40,12 +45,18 @@ solo_runs as (
         runs.aqm,
         runs.congestion_control,
         runs.workload,
+        case when tool_rates.flows = 1 then tool_rates.rate_basis || {{ tool_setting('runs.workload') }} end as tool_text,
         runs.exclusion_reason is not null as is_excluded
     from runs
     inner join run_roles
         on
             runs.study_id = run_roles.study_id
             and runs.run_id = run_roles.run_id
+    left join tool_rates
+        on
+            run_roles.study_id = tool_rates.study_id
+            and run_roles.run_id = tool_rates.run_id
+            and run_roles.role = tool_rates.role
     where
         not run_roles.competes
         and runs.start_order = 'solo'
@@ -70,6 +81,7 @@ final as (
             and {{ demand_selection_matches('selections.aqm_selection', 'solo_runs.aqm') }}
             and {{ demand_selection_matches('selections.congestion_control_selection', 'solo_runs.congestion_control') }}
             and {{ demand_selection_matches('selections.workload_selection', 'solo_runs.workload') }}
+            and (selections.tool_selection = 'any' or selections.tool_selection = solo_runs.tool_text)
 )
 
 select * from final

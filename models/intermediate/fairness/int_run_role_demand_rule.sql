@@ -12,13 +12,17 @@ demand_rules as (
     select * from {{ ref('stg_lake__demand_rule') }}
 ),
 
--- A rival is an application: the rules and solo runs of its application are its demand.
+tool_rates as (
+    select * from {{ ref('int_run_tool_rate') }}
+),
+
+-- A rival is an application: the rules and solo runs of its application are its demand. The second of two TCP flows is like the first.
 subjects as (
     select
         study_id,
         run_id,
         role,
-        case when role = 'rival' then 'app' else role end as demand_role,
+        case when role != 'rival' then role when application is null then 'tcp' else 'app' end as demand_role,
         application
     from run_roles
     where competes
@@ -32,6 +36,7 @@ ranked as (
         subjects.role,
         subjects.demand_role,
         subjects.application,
+        cast('any' as string) as tool_selection,
         demand_rules.selects,
         demand_rules.reason,
         {{ demand_rule_selection('demand_rules.bandwidth_rule', 'runs.bandwidth_bps') }} as bandwidth_selection,
@@ -56,21 +61,57 @@ ranked as (
             and (demand_rules.application = '*' or subjects.application = demand_rules.application)
 ),
 
-final as (
+ruled as (
+    select * from ranked
+    where preference = 1
+),
+
+-- A tool's results come without rules. A flow is judged by runs in which the tool had one flow that way, with all else the same.
+tool_ruled as (
+    select
+        subjects.study_id,
+        subjects.run_id,
+        subjects.role,
+        subjects.demand_role,
+        subjects.application,
+        tool_rates.rate_basis || {{ tool_setting('runs.workload') }} as tool_selection,
+        true as selects,
+        cast(null as string) as reason,
+        coalesce({{ plain_text('runs.bandwidth_bps') }}, 'none') as bandwidth_selection,
+        coalesce({{ plain_text('runs.rtt_ms') }}, 'none') as rtt_selection,
+        coalesce({{ plain_text('round(runs.queue_size_bdp, 2)') }}, 'none') as queue_size_bdp_selection,
+        coalesce({{ plain_text('runs.aqm') }}, 'none') as aqm_selection,
+        case
+            when subjects.demand_role = 'app' then 'any'
+            else coalesce({{ plain_text('runs.congestion_control') }}, 'none')
+        end as congestion_control_selection,
+        cast('any' as string) as workload_selection
+    from subjects
+    inner join tool_rates
+        on
+            subjects.study_id = tool_rates.study_id
+            and subjects.run_id = tool_rates.run_id
+            and subjects.role = tool_rates.role
+    inner join runs
+        on
+            subjects.study_id = runs.study_id
+            and subjects.run_id = runs.run_id
+    left join ruled
+        on
+            subjects.study_id = ruled.study_id
+            and subjects.run_id = ruled.run_id
+            and subjects.role = ruled.role
+    where ruled.run_id is null
+),
+
+together as (
     select
         study_id,
         run_id,
         role,
         demand_role,
-        study_id
-        || '/' || coalesce(application, role)
-        || '/bandwidth_bps=' || bandwidth_selection
-        || '/rtt_ms=' || rtt_selection
-        || '/queue_size_bdp=' || queue_size_bdp_selection
-        || '/aqm=' || aqm_selection
-        || '/congestion_control=' || congestion_control_selection
-        || '/workload=' || workload_selection as demand_id,
         application,
+        tool_selection,
         selects,
         reason,
         bandwidth_selection,
@@ -79,8 +120,54 @@ final as (
         aqm_selection,
         congestion_control_selection,
         workload_selection
-    from ranked
-    where preference = 1
+    from ruled
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        role,
+        demand_role,
+        application,
+        tool_selection,
+        selects,
+        reason,
+        bandwidth_selection,
+        rtt_selection,
+        queue_size_bdp_selection,
+        aqm_selection,
+        congestion_control_selection,
+        workload_selection
+    from tool_ruled
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        role,
+        demand_role,
+        study_id
+        || '/' || coalesce(application, demand_role)
+        || '/bandwidth_bps=' || bandwidth_selection
+        || '/rtt_ms=' || rtt_selection
+        || '/queue_size_bdp=' || queue_size_bdp_selection
+        || '/aqm=' || aqm_selection
+        || '/congestion_control=' || congestion_control_selection
+        || '/workload=' || workload_selection
+        || case when tool_selection = 'any' then '' else '/tool=' || tool_selection end as demand_id,
+        application,
+        selects,
+        reason,
+        bandwidth_selection,
+        rtt_selection,
+        queue_size_bdp_selection,
+        aqm_selection,
+        congestion_control_selection,
+        workload_selection,
+        tool_selection
+    from together
 )
 
 select * from final

@@ -78,6 +78,8 @@ final as (
         dequeue_events,
         drop_events,
         preference = 1 as is_bottleneck,
+        case when preference = 1 then 'bottleneck' else 'queue ' || {{ plain_text('queue_number') }} end
+        || coalesce(' (' || interface_name || ')', '') as queue_place,
         case
             when is_found then 'manifest'
             when is_manifest_naming then 'busiest_not_as_named'

@@ -21,6 +21,10 @@ study_measurements as (
     select * from {{ ref('stg_lake__run_measurement') }}
 ),
 
+tool_rates as (
+    select * from {{ ref('int_run_tool_rate') }}
+),
+
 recognised_runs as (
     select distinct
         study_id,
@@ -166,6 +170,24 @@ all_bases as (
         cast(null as bigint) as packets,
         window_ms
     from study_totals
+
+    union all
+
+    -- What a tool does not know of, nothing says: its runs have no rate of all traffic.
+    select
+        tool_rates.study_id,
+        tool_rates.run_id,
+        tool_rates.role,
+        tool_rates.rate_basis,
+        tool_rates.bytes,
+        cast(null as bigint) as packets,
+        tool_rates.window_ms
+    from tool_rates
+    inner join run_roles
+        on
+            tool_rates.study_id = run_roles.study_id
+            and tool_rates.run_id = run_roles.run_id
+            and tool_rates.role = run_roles.role
 ),
 
 final as (

@@ -14,7 +14,7 @@ queue_logs as (
 ),
 
 queues as (
-    select * from {{ ref('stg_lake__queue') }}
+    select * from {{ ref('int_run_queue') }}
 ),
 
 capture_pairs as (
@@ -36,10 +36,12 @@ thresholds as (
 
 queue_counts as (
     select
-        source_hash,
-        count(*) as queues
+        study_id,
+        run_id,
+        count(*) as queues,
+        min(bottleneck_basis) as bottleneck_basis
     from queues
-    group by source_hash
+    group by study_id, run_id
 ),
 
 -- A capture that ends early looks whole: what it missed would pass for packets on their way, or for packets never sent.
@@ -100,8 +102,9 @@ final as (
             when statuses.queue_log_status = 'missing' then 'the queue log is not in the lake'
             when statuses.queue_log_status != 'ok' then 'the queue log is damaged'
             when queue_logs.lost_events > 0 then 'the queue log lost ' || {{ plain_text('queue_logs.lost_events') }} || ' events'
-            -- A packet that passed two of them is there twice, and counters are of one.
-            when queue_counts.queues > 1 then 'the queue log is of several queues'
+            -- Totals are of the bottleneck's queue alone. Which that is, no count of packets tells.
+            when queue_counts.queues > 1 and queue_counts.bottleneck_basis != 'manifest'
+                then 'the queue log is of several queues, of which the manifest names none'
         end as queue_log_gap,
         case
             when
@@ -148,7 +151,9 @@ final as (
             runs.study_id = queue_logs.study_id
             and runs.run_id = queue_logs.run_id
     left join queue_counts
-        on queue_logs.source_hash = queue_counts.source_hash
+        on
+            runs.study_id = queue_counts.study_id
+            and runs.run_id = queue_counts.run_id
     left join capture_pairs
         on
             runs.study_id = capture_pairs.study_id

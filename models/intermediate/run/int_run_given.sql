@@ -34,6 +34,24 @@ usable_sources as (
     where is_usable
 ),
 
+tool_rates as (
+    select * from {{ ref('int_run_tool_rate') }}
+),
+
+-- Two flows that a tool starts together begin within a second of each other, now one first and now the other.
+pairs as (
+    select
+        study_id,
+        run_id,
+        case
+            when max(case when role = 'rival' then first_s end) < max(case when role = 'tcp' then first_s end) - 1 then 'rival_first'
+            else 'tcp_first'
+        end as start_order
+    from tool_rates
+    group by study_id, run_id
+    having max(case when role = 'rival' then 1 else 0 end) = 1
+),
+
 runs as (
     select described_runs.*
     from described_runs
@@ -122,7 +140,7 @@ final as (
         runs.congestion_control,
         runs.application,
         rivals.rival_application,
-        runs.start_order,
+        coalesce(pairs.start_order, runs.start_order) as start_order,
         runs.testbed,
         runs.queue_scheme,
         runs.congested_direction,
@@ -166,6 +184,10 @@ final as (
             runs.study_id = rivals.study_id
             and runs.run_id = rivals.run_id
             and runs.source_hash = rivals.source_hash
+    left join pairs
+        on
+            runs.study_id = pairs.study_id
+            and runs.run_id = pairs.run_id
     left join opposite_links
         on
             runs.study_id = opposite_links.study_id

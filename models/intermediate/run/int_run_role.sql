@@ -4,17 +4,37 @@ runs as (
     select * from {{ ref('int_run_given') }}
 ),
 
-present as (
+tool_rates as (
+    select * from {{ ref('int_run_tool_rate') }}
+),
+
+tool_roles as (
     select
         study_id,
         run_id,
-        application,
-        rival_application,
-        application is not null as runs_app,
-        rival_application is not null as runs_rival,
+        max(case when role = 'tcp' then 1 else 0 end) = 1 as saw_tcp,
+        max(case when role = 'rival' then 1 else 0 end) = 1 as saw_rival
+    from tool_rates
+    group by study_id, run_id
+),
+
+present as (
+    select
+        runs.study_id,
+        runs.run_id,
+        runs.application,
+        runs.rival_application,
+        runs.application is not null as runs_app,
+        runs.rival_application is not null or coalesce(tool_roles.saw_rival, false) as runs_rival,
         -- A study may give the name of a congestion control for its solo runs of an application too: no TCP ran there.
-        congestion_control is not null and not (start_order = 'solo' and application is not null) as runs_tcp
+        (runs.congestion_control is not null and not (runs.start_order = 'solo' and runs.application is not null))
+        -- A tool sees flows of TCP whose congestion control it does not know.
+        or coalesce(tool_roles.saw_tcp, false) as runs_tcp
     from runs
+    left join tool_roles
+        on
+            runs.study_id = tool_roles.study_id
+            and runs.run_id = tool_roles.run_id
 ),
 
 app_roles as (
@@ -34,7 +54,7 @@ tcp_roles as (
         run_id,
         'tcp' as role,
         cast(null as string) as application,
-        runs_app as competes
+        runs_app or runs_rival as competes
     from present
     where runs_tcp
 ),
@@ -45,7 +65,7 @@ rival_roles as (
         run_id,
         'rival' as role,
         rival_application as application,
-        runs_app as competes
+        runs_app or runs_tcp as competes
     from present
     where runs_rival
 ),

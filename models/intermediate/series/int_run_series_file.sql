@@ -7,7 +7,7 @@ run_sources as (
         status in ('ok', 'partial')
         and measurement in (
             'flent', 'iperf3', 'iperf3_server', 'iperf2', 'irtt', 'ping', 'fping', 'qlog', 'qlog_client', 'qlog_server', 'crusader',
-            'network_quality', 'speed_test'
+            'network_quality', 'speed_test', 'streaming'
         )
 ),
 

@@ -37,3 +37,26 @@
 {% macro lower_rank_of_median(n) -%}
     greatest(cast(floor({{ n }} / 2.0 - 0.98 * sqrt({{ n }})) as bigint), 1)
 {%- endmacro %}
+
+{#-
+    Ranks, among n ordered values, of the bounds of the 95 % interval of a percentile of them. There is an interval if the lower one is at least
+    1 and the upper one at most n. Of the median they are those above; of other percentiles those of the normal approximation of the binomial,
+    rounded outwards, which the same test holds against it.
+-#}
+{% macro lower_rank_of_quantile(percentile, n) -%}
+    case
+            when {{ percentile }} = 50 then case when {{ n }} >= 6 then {{ lower_rank_of_median(n) }} else 0 end
+            else cast(floor({{ n }} * {{ percentile }} / 100.0 - {{ half_width_of_ranks(percentile, n) }}) as bigint)
+        end
+{%- endmacro %}
+
+{% macro upper_rank_of_quantile(percentile, n) -%}
+    case
+            when {{ percentile }} = 50 then {{ n }} + 1 - {{ lower_rank_of_median(n) }}
+            else cast(ceil({{ n }} * {{ percentile }} / 100.0 + {{ half_width_of_ranks(percentile, n) }}) as bigint) + 1
+        end
+{%- endmacro %}
+
+{% macro half_width_of_ranks(percentile, n) -%}
+    1.96 * sqrt({{ n }} * {{ percentile }} * (100 - {{ percentile }})) / 100.0
+{%- endmacro %}

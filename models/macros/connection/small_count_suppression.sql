@@ -133,15 +133,15 @@ details as (
     they are counted, but their delays are not shown.
 
     binned: a CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns whose
-    withheld value is not the text `withheld`.
+    withheld value is not the text `withheld`. carried: columns that tell distributions of the same hosts apart.
 -#}
-{% macro served_cells(binned, kept, levels, withheld={}) -%}
+{% macro served_cells(binned, kept, levels, withheld={}, carried=[]) -%}
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
 served as (
     {%- if not (target is defined and target.type == 'spark') %}
     select
-        {%- for column in kept %}
+        {%- for column in kept + carried %}
         binned.{{ column }},
         {%- endfor %}
         0 as detail_level,
@@ -162,7 +162,7 @@ served as (
     {%- endif %}
 
     select
-        {%- for column in kept %}
+        {%- for column in kept + carried %}
         reduced.{{ column }},
         {%- endfor %}
         reduced.detail_level,
@@ -173,7 +173,7 @@ served as (
         cast(sum(reduced.connections) as bigint) as connections
     from (
         select
-            {%- for column in kept %}
+            {%- for column in kept + carried %}
             binned.{{ column }},
             {%- endfor %}
             details.detail_level,
@@ -193,6 +193,6 @@ served as (
                 and binned.{{ column }} = details.{{ column }}
                 {%- endfor %}
     ) as reduced
-    group by {{ cell | join(', ') }}, detail_level, bin_index
+    group by {{ (cell + carried) | join(', ') }}, detail_level, bin_index
 )
 {%- endmacro %}

@@ -3,6 +3,9 @@ with
 
 delays as (
     select * from {{ ref('int_access_delay_day') }}
+    where
+        percentile = 50
+        and metric in ('rtt', 'rtt_increase')
 ),
 
 parts as (
@@ -14,28 +17,16 @@ bounded as (
         parts.start_date as day,
         parts.dataset,
         parts.synthetic,
-        case when delays.hour_of_day < 0 then 'day' else 'hour' end as period_kind,
-        case
-            when delays.hour_of_day < 0 then cast(parts.start_date as string)
-            else
-                concat(
-                    cast(parts.start_date as string),
-                    case when delays.hour_of_day < 10 then ' 0' else ' ' end,
-                    cast(delays.hour_of_day as string),
-                    ':00'
-                )
-        end as period,
-        case when delays.hour_of_day >= 0 then delays.hour_of_day end as hour_of_day,
+        {{ access_period_columns() }},
         delays.group_kind,
         delays.group_name,
         delays.metric,
         delays.lines,
         delays.hosts,
         delays.rtt_samples,
-        cast({{ bin_lower_us('delays.median_bin_index') }} + {{ bin_upper_us('delays.median_bin_index') }} - 1 as double)
-        / 2000 as median_ms,
-        case when delays.lines >= 6 then cast({{ bin_lower_us('delays.lower_bin_index') }} as double) / 1000 end as lower_ms,
-        case when delays.lines >= 6 then cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 end as upper_ms
+        cast({{ bin_lower_us('delays.bin_index') }} + {{ bin_upper_us('delays.bin_index') }} - 1 as double) / 2000 as median_ms,
+        cast({{ bin_lower_us('delays.lower_bin_index') }} as double) / 1000 as lower_ms,
+        cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 as upper_ms
     from delays
     inner join parts on delays.access_part_fingerprint = parts.access_part_fingerprint
 ),

@@ -113,19 +113,15 @@ final as (
         counted.difference_median,
         bounds.difference_lower,
         bounds.difference_upper,
-        case when bounds.difference_lower is not null then cast(0.95 as double) end as level_ratio,
         case
             when bounds.difference_lower > 0 then 'higher before freezes'
             when bounds.difference_upper < 0 then 'lower before freezes'
             else 'cannot tell'
         end as freeze_verdict,
-        case
-            when bounds.difference_lower is not null then null
-            when counted.calls_compared = 0 then 'no call has both freezes and calm seconds with a queue log'
-            when counted.calls_compared = 1 then 'one call'
-            when counted.calls_compared < 6 then 'fewer than 6 calls: an exact 95% interval of the median needs 6'
-            else 'more calls than the table of ranks has'
-        end as interval_null_reason
+        {{ median_interval_columns(
+            'bounds.difference_lower', 'counted.calls_compared', unit="'call'",
+            without='no call has both freezes and calm seconds with a queue log'
+        ) }}
     from counted
     inner join configurations
         on counted.configuration_id = configurations.configuration_id

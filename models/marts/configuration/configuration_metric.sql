@@ -128,12 +128,7 @@ final as (
         quartiles.value_median,
         bounds.value_lower,
         bounds.value_upper,
-        case when bounds.value_lower is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when quartiles.runs = 0 then 'every run is excluded'
-            when quartiles.runs = 1 then 'one run'
-            when quartiles.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-        end as interval_null_reason,
+        {{ median_interval_columns('bounds.value_lower', 'quartiles.runs', without='every run is excluded') }},
         -- One run has no spread, so it gets no box.
         case when quartiles.runs > 1 then quartiles.value_q1 end as value_q1,
         case when quartiles.runs > 1 then quartiles.value_q3 end as value_q3,

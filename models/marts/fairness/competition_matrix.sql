@@ -126,14 +126,7 @@ final as (
         summarised.incumbent_share_median_ratio,
         bounded.share_lower_ratio as incumbent_share_lower_ratio,
         bounded.share_upper_ratio as incumbent_share_upper_ratio,
-        case when bounded.share_lower_ratio is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when bounded.share_lower_ratio is not null then null
-            when summarised.runs = 0 then 'every run is excluded'
-            when summarised.runs = 1 then 'one run'
-            when summarised.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-            else 'more runs than the table of exact ranks has'
-        end as interval_null_reason,
+        {{ median_interval_columns('bounded.share_lower_ratio', 'summarised.runs', without='every run is excluded') }},
         summarised.incumbent_rate_median_bps,
         summarised.competitor_rate_median_bps,
         turned.runs as turned_runs,

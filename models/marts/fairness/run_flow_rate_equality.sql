@@ -19,7 +19,12 @@ shared_runs as (
         run_roles.run_id,
         max(case when run_roles.role = 'app' then rates.bytes end) as app_bytes,
         max(case when run_roles.role = 'tcp' then rates.bytes end) as tcp_bytes,
-        max(case when run_roles.role = 'rival' then rates.bytes end) as rival_bytes
+        max(case when run_roles.role = 'rival' then rates.bytes end) as rival_bytes,
+        -- Flows that go opposite ways have two.
+        case
+            when min(rates.rate_basis) = max(rates.rate_basis) then min(rates.rate_basis)
+            else min(rates.rate_basis) || ' and ' || max(rates.rate_basis)
+        end as rate_basis
     from run_roles
     inner join rates
         on
@@ -29,6 +34,7 @@ shared_runs as (
     group by run_roles.study_id, run_roles.run_id
 ),
 
+-- Of a run, either a TCP flow or another application competes with the application, or two TCP flows with each other.
 compared as (
     select
         study_id,
@@ -36,13 +42,10 @@ compared as (
         app_bytes,
         tcp_bytes,
         rival_bytes,
-        cast(app_bytes as double) as app,
-        -- Of a run, either a TCP flow or another application competes.
-        cast(coalesce(rival_bytes, tcp_bytes) as double) as competitor
+        rate_basis,
+        cast(coalesce(app_bytes, tcp_bytes) as double) as first_side,
+        cast(case when app_bytes is null then rival_bytes else coalesce(rival_bytes, tcp_bytes) end as double) as competitor
     from shared_runs
-    where
-        app_bytes is not null
-        and coalesce(rival_bytes, tcp_bytes) is not null
 ),
 
 final as (
@@ -50,28 +53,36 @@ final as (
         compared.study_id,
         compared.run_id,
         {{ run_dimensions('runs') }},
+        compared.rate_basis,
         compared.app_bytes,
         compared.tcp_bytes,
         compared.rival_bytes,
         case
-            when compared.app + compared.competitor = 0 then null
-            when compared.app >= compared.competitor then 1 - compared.competitor / compared.app
-            else -1 + compared.app / compared.competitor
+            when compared.first_side + compared.competitor = 0 then null
+            when compared.first_side >= compared.competitor then 1 - compared.competitor / compared.first_side
+            else -1 + compared.first_side / compared.competitor
         end as flow_rate_equality,
-        compared.app / nullif(compared.app + compared.competitor, 0) as app_link_share_ratio,
         case
-            when compared.tcp_bytes is not null then compared.competitor / nullif(compared.app + compared.competitor, 0)
+            when compared.app_bytes is not null then compared.first_side / nullif(compared.first_side + compared.competitor, 0)
+        end as app_link_share_ratio,
+        case
+            when compared.tcp_bytes is null then null
+            when compared.app_bytes is null then compared.first_side / nullif(compared.first_side + compared.competitor, 0)
+            else compared.competitor / nullif(compared.first_side + compared.competitor, 0)
         end as tcp_link_share_ratio,
         case
-            when compared.rival_bytes is not null then compared.competitor / nullif(compared.app + compared.competitor, 0)
+            when compared.rival_bytes is not null then compared.competitor / nullif(compared.first_side + compared.competitor, 0)
         end as rival_link_share_ratio,
-        (compared.app + compared.competitor) * (compared.app + compared.competitor)
-        / nullif(2 * (compared.app * compared.app + compared.competitor * compared.competitor), 0) as jain_index
+        (compared.first_side + compared.competitor) * (compared.first_side + compared.competitor)
+        / nullif(2 * (compared.first_side * compared.first_side + compared.competitor * compared.competitor), 0) as jain_index
     from compared
     inner join runs
         on
             compared.study_id = runs.study_id
             and compared.run_id = runs.run_id
+    where
+        compared.first_side is not null
+        and compared.competitor is not null
 )
 
 select * from final

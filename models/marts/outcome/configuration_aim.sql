@@ -1,3 +1,4 @@
+{%- set key = ['configuration_id', 'role', 'delay_basis', 'qoe_model_id'] -%}
 -- Points of AIM over the runs of a configuration: the median with its exact interval, and the class of the median.
 with
 
@@ -29,6 +30,7 @@ placed as (
         points_of_runs.qoe_model_id,
         points_of_runs.exclusion_reason,
         points_of_runs.run_id,
+        points_of_runs.binding_quantity,
         case when points_of_runs.exclusion_reason is null then cast(points_of_runs.aim_points as double) end as aim_points
     from points_of_runs
     inner join run_configurations
@@ -36,6 +38,8 @@ placed as (
             points_of_runs.study_id = run_configurations.study_id
             and points_of_runs.run_id = run_configurations.run_id
 ),
+
+{{ binding_in_most_runs('placed', key, ['binding_quantity']) }},
 
 ordered as (
     select
@@ -94,10 +98,17 @@ final as (
         summarised.aim_points_lower,
         summarised.aim_points_upper,
         class_ranges.quality_class,
-        {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs', 'there are more runs than the table of ranks has') }}
+        binding.binding_quantity,
+        binding.binding_runs,
+        {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs') }}
     from summarised
     inner join configurations
         on summarised.configuration_id = configurations.configuration_id
+    left join binding
+        on
+            {% for column in key -%}
+                {% if not loop.first %}and {% endif %}summarised.{{ column }} = binding.{{ column }}
+            {% endfor %}
     left join class_ranges
         on
             summarised.qoe_model_id = class_ranges.qoe_model_id

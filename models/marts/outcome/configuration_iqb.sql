@@ -27,6 +27,8 @@ placed as (
         scores_of_runs.run_id,
         scores_of_runs.exclusion_reason,
         scores_of_runs.missing_quantities,
+        scores_of_runs.binding_use_case,
+        scores_of_runs.binding_requirement,
         case when scores_of_runs.exclusion_reason is null then scores_of_runs.iqb_lower_score end as iqb_lower_score,
         case when scores_of_runs.exclusion_reason is null then scores_of_runs.iqb_upper_score end as iqb_upper_score
     from scores_of_runs
@@ -35,6 +37,8 @@ placed as (
             scores_of_runs.study_id = run_configurations.study_id
             and scores_of_runs.run_id = run_configurations.run_id
 ),
+
+{{ binding_in_most_runs('placed', key, ['binding_requirement', 'binding_use_case']) }},
 
 ordered as (
     select
@@ -143,20 +147,21 @@ final as (
         ranked.iqb_interval_lower,
         ranked.iqb_interval_upper,
         ranked.missing_quantities,
-        case when ranked.iqb_interval_lower is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when ranked.iqb_interval_lower is not null then null
-            when ranked.runs = 0 then 'no run has a score that counts'
-            when ranked.runs = 1 then 'one run'
-            when ranked.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-            else 'there are more runs than the table of ranks has'
-        end as interval_null_reason,
+        binding.binding_use_case,
+        binding.binding_requirement,
+        binding.binding_runs,
+        {{ median_interval_columns('ranked.iqb_interval_lower', 'ranked.runs') }},
         case when ranked.runs > 0 then cast(ranked.score_rank as bigint) end as score_rank,
         case when ranked.runs > 0 then cast(at_p95.score_rank as bigint) end as score_rank_at_p95,
         case when ranked.runs > 0 then ranked.score_rank != at_p95.score_rank end as is_rank_changed
     from ranked
     inner join configurations
         on ranked.configuration_id = configurations.configuration_id
+    left join binding
+        on
+            {% for column in key -%}
+                {% if not loop.first %}and {% endif %}ranked.{{ column }} = binding.{{ column }}
+            {% endfor %}
     left join at_p95
         on
             ranked.configuration_id = at_p95.configuration_id

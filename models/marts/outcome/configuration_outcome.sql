@@ -1,3 +1,4 @@
+{%- set key = ['configuration_id', 'role', 'delay_basis'] -%}
 -- Outcome scores over the runs of a configuration: medians with exact intervals, and how its rank depends on the percentile of delay.
 with
 
@@ -17,6 +18,8 @@ grades as (
     select * from {{ ref('int_quality_class_range') }}
     where qoe_model_id = 'bufferbloat-grade'
 ),
+
+{{ binding_in_most_runs('outcomes', key, ['qoo_binding_quantity']) }},
 
 counted as (
     select
@@ -145,8 +148,11 @@ final as (
         bounds.responsiveness_lower_rpm,
         bounds.responsiveness_upper_rpm,
         ranked.qoo_score_median,
+        binding.qoo_binding_quantity,
+        binding.binding_runs,
         {{ median_interval_columns(
-            'bounds.responsiveness_lower_rpm', 'ranked.runs', 'a run has no idle delay, or there are more runs than the table of ranks has'
+            'bounds.responsiveness_lower_rpm', 'ranked.runs',
+            otherwise='a run has no idle delay, or there are more than the table of ranks has'
         ) }},
         case when ranked.loaded_median_ms is not null then cast(ranked.rank_by_median as bigint) end as rank_by_median,
         case when ranked.loaded_p95_ms is not null then cast(ranked.rank_by_p95 as bigint) end as rank_by_p95,
@@ -156,6 +162,11 @@ final as (
     from ranked
     inner join configurations
         on ranked.configuration_id = configurations.configuration_id
+    left join binding
+        on
+            {% for column in key -%}
+                {% if not loop.first %}and {% endif %}ranked.{{ column }} = binding.{{ column }}
+            {% endfor %}
     left join bounds
         on
             ranked.configuration_id = bounds.configuration_id

@@ -1,7 +1,7 @@
 {%- set always = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis'] -%}
 {%- set kinds = {
-    'access_technology': 'technologies', 'proximity_class': 'technologies', 'transfer_size_class': 'technologies', 'country': 'countries',
-    'ip_version': 'countries'
+    'all': 'technologies', 'access_technology': 'technologies', 'proximity_class': 'technologies', 'transfer_size_class': 'technologies',
+    'country': 'countries', 'ip_version': 'countries'
 } -%}
 {%- set group = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis', 'group_kind', 'group_value'] -%}
 {%- set percentiles = [50, 75, 90, 95, 99] -%}
@@ -23,8 +23,19 @@ networks as (
 ),
 
 rtts as (
-    select * from {{ ref('rtt_histogram') }}
+    select
+        *,
+        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity
+    from {{ ref('connection_rtt_histogram') }}
     where rtt_statistic in ('minimum', 'maximum')
+),
+
+rtts_of_networks as (
+    select
+        *,
+        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity
+    from {{ ref('connection_rtt_as_histogram') }}
+    where asn > 0
 ),
 
 interval_ranks as (
@@ -43,62 +54,38 @@ bounds as (
         and quantity = 'latency_p99_ms'
 ),
 
-requirements as (
-    select * from {{ ref('int_iqb_share') }}
-    where requirement = 'latency_ms'
-),
-
 -- All bins are from histograms as they are served, so that no group has fewer hosts than they have.
 days as (
-    select
-        'added_delay' as quantity,
-        'all' as group_kind,
-        'all' as group_value,
-        start_date,
-        {{ always | join(',\n        ') }},
-        bin_index,
-        connections
-    from technologies
     {%- for kind, source in kinds.items() %}
+        {%- set value = "'all'" if kind == 'all' else kind %}
+        {%- if not loop.first %}
 
-        union all
-
+            union all
+        {% endif %}
         select
             'added_delay' as quantity,
             '{{ kind }}' as group_kind,
-            {{ kind }} as group_value,
+            {{ value }} as group_value,
             start_date,
             {{ always | join(',\n        ') }},
             bin_index,
             connections
         from {{ source }}
-        where {{ kind }} != 'withheld'
+        where {{ value }} != 'withheld'
+
+        union all
+
+        select
+            quantity,
+            '{{ kind }}' as group_kind,
+            {{ value }} as group_value,
+            start_date,
+            {{ always | join(',\n        ') }},
+            bin_index,
+            connections
+        from rtts
+        where {{ value }} != 'withheld'
     {%- endfor %}
-
-    union all
-
-    select
-        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity,
-        'all' as group_kind,
-        'all' as group_value,
-        start_date,
-        {{ always | join(',\n        ') }},
-        bin_index,
-        connections
-    from rtts
-
-    union all
-
-    select
-        case rtt_statistic when 'minimum' then 'idle_rtt' else 'loaded_rtt' end as quantity,
-        'access_technology' as group_kind,
-        access_technology as group_value,
-        start_date,
-        {{ always | join(',\n        ') }},
-        bin_index,
-        connections
-    from rtts
-    where access_technology != 'withheld'
 ),
 
 replicated as (
@@ -137,6 +124,18 @@ replicated as (
         bin_index,
         connections
     from networks
+
+    union all
+
+    select
+        quantity,
+        'network' as group_kind,
+        cast(asn as string) as group_value,
+        {{ always | join(',\n        ') }},
+        cast(start_month as string) as replicate,
+        bin_index,
+        connections
+    from rtts_of_networks
 ),
 
 bins as (
@@ -246,31 +245,7 @@ together as (
     having max(case when quantity = 'added_delay' then 1 else 0 end) = 1
 ),
 
-latency_shares as (
-    select
-        threshold,
-        sum(share) as share
-    from requirements
-    group by threshold
-),
-
-barometer as (
-    select
-        {%- for column in group %}
-            together.{{ column }},
-        {%- endfor %}
-        together.percentile,
-        round(sum(case when together.idle_rtt_ms < latency_shares.threshold then latency_shares.share else 0 end), 12) as met_share,
-        round(sum(latency_shares.share), 12) as latency_share
-    from together
-    cross join latency_shares
-    where together.idle_rtt_ms is not null
-    group by
-        {%- for column in group %}
-            together.{{ column }},
-        {%- endfor %}
-        together.percentile
-),
+{{ barometer_by_latency('together', group + ['percentile'], 'idle_rtt_ms') }},
 
 ranked as (
     select
@@ -303,15 +278,10 @@ final as (
         ranked.idle_rtt_ms,
         barometer.met_share as iqb_lower_score,
         round(1 - barometer.latency_share + barometer.met_share, 12) as iqb_upper_score,
-        case when ranked.loaded_rtt_ms is null then 'RTTs are counted by access technology and day alone' end as rtt_null_reason,
         'connections tell no jitter, loss or download rate, which AIM adds up' as aim_null_reason,
-        case when ranked.added_delay_lower_ms is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when ranked.added_delay_lower_ms is not null then null
-            when ranked.replicates = 1 then 'one ' || case ranked.group_kind when 'network' then 'month' else 'day' end
-            when ranked.replicates < 6 then 'fewer than 6: an exact 95% interval of the median needs 6'
-            else 'more than the table of ranks has'
-        end as interval_null_reason,
+        {{ median_interval_columns(
+            'ranked.added_delay_lower_ms', 'ranked.replicates', unit="case ranked.group_kind when 'network' then 'month' else 'day' end"
+        ) }},
         cast(ranked.group_rank as bigint) as group_rank,
         cast(at_p95.group_rank as bigint) as group_rank_at_p95,
         ranked.group_rank != at_p95.group_rank as is_rank_changed,

@@ -3,7 +3,9 @@ with
 
 captured_rates as (
     select * from {{ ref('run_rate') }}
-    where role = 'tcp'
+    where
+        role = 'tcp'
+        and rate_basis in ('capture_after', 'study_table')
 ),
 
 tool_rates as (

@@ -150,12 +150,7 @@ final as (
         of_runs.run_mos_median,
         bounds.run_mos_lower,
         bounds.run_mos_upper,
-        case when bounds.run_mos_lower is not null then cast(0.95 as double) end as level_ratio,
-        case
-            when of_runs.runs = 0 then 'no run has a score that counts'
-            when of_runs.runs = 1 then 'one run'
-            when of_runs.runs < 6 then 'fewer than 6 runs: an exact 95% interval of the median needs 6'
-        end as interval_null_reason,
+        {{ median_interval_columns('bounds.run_mos_lower', 'of_runs.runs') }},
         of_runs.queuing_delay_median_ms,
         of_runs.harm_median_ratio,
         of_runs.flow_rate_equality_median

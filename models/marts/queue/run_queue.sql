@@ -17,14 +17,17 @@ packets as (
     where fate = 'dequeued'
 ),
 
-measured as (
+ranked as (
     select
         queue_logs.study_id,
         queue_logs.run_id,
         packets.queue_number,
-        count(packets.sojourn_ns) as packets,
-        cast(sum(packets.sojourn_ns) as double) / nullif(count(packets.sojourn_ns), 0) / 1000000 as mean_ms,
-        cast(max(packets.sojourn_ns) as double) / 1000000 as max_ms
+        packets.sojourn_ns,
+        row_number() over (
+            partition by queue_logs.study_id, queue_logs.run_id, packets.queue_number
+            order by packets.sojourn_ns
+        ) as delay_rank,
+        count(*) over (partition by queue_logs.study_id, queue_logs.run_id, packets.queue_number) as delays
     from packets
     inner join queue_logs
         on packets.source_hash = queue_logs.source_hash
@@ -35,10 +38,25 @@ measured as (
     where
         packets.dequeue_ns + queue_logs.utc_offset_ns >= runs.window_start_ns
         and packets.dequeue_ns + queue_logs.utc_offset_ns < runs.window_end_ns
+        and packets.sojourn_ns is not null
+),
+
+measured as (
+    select
+        study_id,
+        run_id,
+        queue_number,
+        count(*) as packets,
+        cast(sum(sojourn_ns) as double) / count(*) / 1000000 as mean_ms,
+        cast(max(case when delay_rank = {{ percentile_rank(500, 'delays') }} then sojourn_ns end) as double) / 1000000 as median_ms,
+        cast(max(case when delay_rank = {{ percentile_rank(950, 'delays') }} then sojourn_ns end) as double) / 1000000 as p95_ms,
+        cast(max(case when delay_rank = {{ percentile_rank(990, 'delays') }} then sojourn_ns end) as double) / 1000000 as p99_ms,
+        cast(max(sojourn_ns) as double) / 1000000 as max_ms
+    from ranked
     group by
-        queue_logs.study_id,
-        queue_logs.run_id,
-        packets.queue_number
+        study_id,
+        run_id,
+        queue_number
 ),
 
 final as (
@@ -51,11 +69,15 @@ final as (
         queues.handle,
         queues.is_bottleneck,
         queues.bottleneck_basis,
+        queues.queue_place,
         queues.enqueue_events as enqueued_packets,
         queues.dequeue_events as dequeued_packets,
         queues.drop_events as dropped_packets,
         coalesce(measured.packets, 0) as packets,
         measured.mean_ms,
+        measured.median_ms,
+        measured.p95_ms,
+        measured.p99_ms,
         measured.max_ms
     from queues
     inner join runs

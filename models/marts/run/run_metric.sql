@@ -47,6 +47,10 @@ quality_items as (
     select * from {{ ref('run_quality') }}
 ),
 
+streaming as (
+    select * from {{ ref('run_streaming') }}
+),
+
 {{ run_jitters('streams') }},
 
 -- A run with several scored items has the median of their scores, as in configuration_quality.
@@ -277,6 +281,30 @@ named as (
         'rtp' as basis,
         cast(jitter_ms as double) as metric_value
     from run_jitters
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        'media_rate_mean_bps' as metric,
+        'none' as basis,
+        cast(media_rate_mean_bps as double) as metric_value
+    from streaming
+    where media_rate_mean_bps is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        'app' as role,
+        'stalled_ratio' as metric,
+        'none' as basis,
+        cast(stalled_ratio as double) as metric_value
+    from streaming
+    where stalled_ratio is not null
 
     union all
 

@@ -67,11 +67,13 @@ class Streaming:
     def processes(self, place: Place) -> list[dict[str, Any]]:
         """Return the server and the player."""
         namespace, address = place.home
+        # As with page loads: nothing joins what a rival saw.
+        log = "streaming.jsonl" if place.role == "app" else "rival_streaming.txt"
         play = [
             "streaming-play", f"-from={address}", f"-server={place.server[1]}:{WEB_PORT}",
             f"-ladder-bps={','.join(map(str, LADDER_BPS))}", f"-segment-s={SEGMENT_S:g}", f"-buffer-s={BUFFER_S:g}",
             f"-start-ns={{ns:{place.start_ms}}}", f"-end-ns={{ns:{place.end_ms}}}",
-            f"-log={place.role}_streaming.txt",
+            f"-log={log}",
         ]  # fmt: skip
         client = within(namespace, GUEST, *play)
         return [

@@ -38,6 +38,13 @@ class RateStep(BaseModel, extra="forbid", frozen=True):
     rate_mbps: Annotated[float, Field(gt=0, le=1000)]
 
 
+class RttStep(BaseModel, extra="forbid", frozen=True):
+    """From ``at_s`` seconds after the run's start on, the round-trip time without queuing is another."""
+
+    at_s: Annotated[float, Field(ge=0, le=86_400)]
+    rtt_ms: Annotated[float, Field(ge=0, le=10_000)]
+
+
 class Axes(BaseModel, extra="forbid", frozen=True):
     """What is varied: each combination of one value of each axis is a cell."""
 
@@ -160,6 +167,7 @@ class Plan(BaseModel, extra="forbid", frozen=True):
     #: Rate of the way back; null: not limited.
     uplink_mbps: Annotated[float, Field(gt=0, le=1000)] | None = None
     rate_steps: list[RateStep] = []
+    rtt_steps: list[RttStep] = []
     #: The MPEG-2 transport stream that the application ``clip`` sends; in a plan's file, relative to its folder.
     clip: Path | None = None
     #: Media rate of video over the rate of the link.
@@ -174,11 +182,17 @@ class Plan(BaseModel, extra="forbid", frozen=True):
             raise ValueError("expected either axes.rate_mbps, or links with the rates of both directions")
         if self.uplink_mbps is not None and (self.links is not None or "uplink" in axes.direction):
             raise ValueError("uplink_mbps limits the way back of a bottleneck on the downlink; expected links instead")
-        for step in self.rate_steps:
-            if step.at_s >= self.timing.end_s:
-                raise ValueError(f"a rate step at {step.at_s:g} s comes after the end at {self.timing.end_s:g} s")
-            if step.at_s != int(step.at_s):
-                raise ValueError(f"a rate step at {step.at_s:g} s; expected whole seconds")
+        for kind, times in (
+            ("a rate step", [step.at_s for step in self.rate_steps]),
+            ("a step of the round-trip time", [step.at_s for step in self.rtt_steps]),
+        ):
+            for at_s in times:
+                if at_s >= self.timing.end_s:
+                    raise ValueError(f"{kind} at {at_s:g} s comes after the end at {self.timing.end_s:g} s")
+                if at_s != int(at_s):
+                    raise ValueError(f"{kind} at {at_s:g} s; expected whole seconds")
+            if len(set(times)) < len(times):
+                raise ValueError(f"{kind} is given twice for one second")
         if "voice" in axes.application and min(self.rates_mbps) < 0.1:
             raise ValueError("voice (G.711) needs 87 kbit/s; expected rate_mbps of 0.1 or more")
         if ("clip" in {*axes.application, *axes.rival}) != (self.clip is not None):
@@ -217,9 +231,11 @@ class Plan(BaseModel, extra="forbid", frozen=True):
         """Return the sessions of a workload other than noBG."""
         return self.workloads.get(workload) or WORKLOADS[workload]
 
-    def programme(self, rate_mbps: float) -> str | None:
-        """Name of the programme that steps the rate from ``rate_mbps`` on; null without steps."""
-        return f"steps-{rate_mbps * 1000:g}k" if self.rate_steps else None
+    def programme(self, rate_mbps: float, rtt_ms: float) -> str | None:
+        """Name of the programme that steps rate or round-trip time from these on; null without steps."""
+        if not self.rate_steps and not self.rtt_steps:
+            return None
+        return f"steps-{rate_mbps * 1000:g}k" + (f"-rtt{rtt_ms:g}" if self.rtt_steps else "")
 
 
 def load_plan(path: Path) -> Plan:

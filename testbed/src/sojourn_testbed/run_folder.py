@@ -24,6 +24,7 @@ MEASUREMENTS = (
     "ss_raw.jsonl",
     "page_loads.jsonl",
     "get_stats.jsonl",
+    "streaming.jsonl",
 )
 #: Small texts that say what was really set and with what; the rest of the raw files says nothing more.
 RECORDS = (
@@ -32,7 +33,8 @@ RECORDS = (
     "versions.txt",
     "iperf3.json",
     *(f"{role}_{part}" for role in ("app", "rival") for part in ("sender.json", "receiver.json", "client.json")),
-    *(f"{role}_{part}" for role in ("app", "rival") for part in ("targets.txt", "streaming.txt")),
+    *(f"{role}_targets.txt" for role in ("app", "rival")),
+    "rival_streaming.txt",
     "background_downlink.json",
     "background_uplink.json",
     f"ifindex_{BOTTLENECK}.txt",
@@ -158,7 +160,7 @@ def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -
             "bytes": len(content),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
-    programme = plan.programme(cell.rate_mbps)
+    programme = plan.programme(cell.rate_mbps, cell.rtt_ms)
     if programme is not None:
         found["bandwidth_programme"] = programme
     if cell.opposite_queue is not None:

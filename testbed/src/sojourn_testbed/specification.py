@@ -44,11 +44,11 @@ NETEM_PACKETS = 100_000
 SILENT_AFTER_MS = 400
 
 
-def modules(plan: Plan) -> list[str]:
-    """Return the kernel modules that a plan needs."""
+def modules(plan: Plan, *, built_in: bool = False) -> list[str]:
+    """Return the kernel modules of a plan; with ``built_in`` also those that Debian's kernel has without one."""
     found = list(BASE_MODULES)
     for queue in plan.axes.queue:
-        found += [module for module in MODULES[queue.discipline] if module not in BUILT_IN]
+        found += [module for module in MODULES[queue.discipline] if built_in or module not in BUILT_IN]
     controls = [*plan.axes.congestion_control]
     controls += [plan.background_congestion_control] if plan.axes.workload else []
     found += [f"tcp_{control}" for control in controls if control not in ("cubic", "reno")]
@@ -121,6 +121,14 @@ def specification(plan: Plan, run: Run) -> dict[str, Any]:
                 "argv": within(ROUTER, *cell.set_queue.rate_change(BOTTLENECK, round(step.rate_mbps * 1e6))),
             }
             for step in plan.rate_steps
+        ]
+        + [
+            {
+                "at_ms": round(step.at_s * 1000),
+                "argv": within(ROUTER, "tc", "qdisc", "change", *_netem(plan, number, step.rtt_ms)),
+            }
+            for step in plan.rtt_steps
+            for number in range(2)
         ]
         + _silence(run, end_ms),
         "final": [
@@ -243,14 +251,9 @@ def _setup(plan: Plan, run: Run) -> list[dict[str, Any]]:
         commands.append(within(namespace, "ip", "link", "set", device, "up"))
     commands.append(within(SENDER, "ip", "route", "add", "default", "via", "10.0.1.1"))
     commands.append(within(CLIENT, "ip", "route", "add", "default", "via", "10.0.2.1"))
-    half = f"{run.cell.rtt_ms / 2:g}ms"
     for number, device in enumerate(("rs", BOTTLENECK)):
         ifb = f"ifb{number}"
         redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", ifb]
-        netem = ["netem", "delay", half, "limit", str(NETEM_PACKETS)]
-        # The way back may have a rate too; its queue is netem's own, long enough never to drop.
-        if number == 1 and plan.uplink_mbps is not None:
-            netem += ["rate", f"{round(plan.uplink_mbps * 1e6)}bit"]
         commands += [
             within(ROUTER, *words)
             for words in (
@@ -258,7 +261,7 @@ def _setup(plan: Plan, run: Run) -> list[dict[str, Any]]:
                 ["ip", "link", "set", ifb, "up"],
                 ["tc", "qdisc", "add", "dev", device, "handle", "ffff:", "ingress"],
                 ["tc", "filter", "add", "dev", device, "parent", "ffff:", *redirect],
-                ["tc", "qdisc", "add", "dev", ifb, "root", "handle", "d0:", *netem],
+                ["tc", "qdisc", "add", *_netem(plan, number, run.cell.rtt_ms)],
             )
         ]
     commands += [within(ROUTER, *words) for words in run.cell.set_queue.commands(BOTTLENECK)]
@@ -276,6 +279,16 @@ def _setup(plan: Plan, run: Run) -> list[dict[str, Any]]:
     for version in (["tc", "-V"], ["iperf3", "-v"], ["tcpdump", "--version"]):
         found.append(_command(version, "versions.txt"))
     return found
+
+
+def _netem(plan: Plan, number: int, rtt_ms: float) -> list[str]:
+    """Return the words for tc that delay what comes in by one of the router's two devices by half a round-trip time."""
+    words = ["dev", f"ifb{number}", "root", "handle", "d0:", "netem", "delay", f"{rtt_ms / 2:g}ms"]
+    words += ["limit", str(NETEM_PACKETS)]
+    # The way back may have a rate too; its queue is netem's own, long enough never to drop.
+    if number == 1 and plan.uplink_mbps is not None:
+        words += ["rate", f"{round(plan.uplink_mbps * 1e6)}bit"]
+    return words
 
 
 def _command(argv: list[str], output: str = "") -> dict[str, Any]:

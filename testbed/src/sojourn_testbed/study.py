@@ -38,10 +38,15 @@ def study_description(plan: Plan) -> str:
         "synthetic": False,
         "demand": rules,
     }
-    if plan.rate_steps:
-        description["programmes"] = [
-            {"name": plan.programme(rate), "steps": _steps(plan, rate)} for rate in dict.fromkeys(plan.rates_mbps)
-        ]
+    # Without steps of the round-trip time, the programmes of all of them are one.
+    programmes = {
+        name: _steps(plan, rate, rtt)
+        for rate in plan.rates_mbps
+        for rtt in plan.axes.rtt_ms
+        if (name := plan.programme(rate, rtt)) is not None
+    }
+    if programmes:
+        description["programmes"] = [{"name": name, "steps": steps} for name, steps in programmes.items()]
     if plan.axes.workload:
         directions = tuple(dict.fromkeys(one for name in plan.axes.congested for one in directions_of(name)))
         description["workloads"] = [
@@ -57,6 +62,12 @@ def _bottleneck(plan: Plan) -> str:
     return f"the bottleneck on the {' or the '.join(plan.axes.direction)}"
 
 
-def _steps(plan: Plan, rate_mbps: float) -> list[dict[str, int]]:
-    first = [{"at_s": 0, "bandwidth_bps": round(rate_mbps * 1e6)}]
-    return first + [{"at_s": int(step.at_s), "bandwidth_bps": round(step.rate_mbps * 1e6)} for step in plan.rate_steps]
+def _steps(plan: Plan, rate_mbps: float, rtt_ms: float) -> list[dict[str, float]]:
+    rates = {0: rate_mbps} | {int(step.at_s): step.rate_mbps for step in plan.rate_steps}
+    rtts = {0: rtt_ms} | {int(step.at_s): step.rtt_ms for step in plan.rtt_steps}
+    steps: list[dict[str, float]] = []
+    for at_s in sorted({*rates, *rtts}):
+        rate_mbps, rtt_ms = rates.get(at_s, rate_mbps), rtts.get(at_s, rtt_ms)
+        step: dict[str, float] = {"at_s": at_s, "bandwidth_bps": round(rate_mbps * 1e6)}
+        steps.append(step | ({"rtt_ms": rtt_ms} if plan.rtt_steps else {}))
+    return steps

@@ -22,10 +22,13 @@ from sojourn_ingest.synthetic.access_network import (
     AccessNetwork,
     write_access_network,
 )
-from sojourn_statistics.intervals.order_statistics import median
+from sojourn_statistics.intervals.order_statistics import median, quantile_ranks
+from sojourn_statistics.quality.delay import bufferbloat_grade
+from sojourn_statistics.quality.outcome import iqb_bounds_by_latency
+from sojourn_statistics.quality.replicated_groups import competition_ranks
 
 pytestmark = pytest.mark.integration
-SELECTION = "+access_delay"
+SELECTION = "+access_delay +access_outcome"
 NETWORK = AccessNetwork(samples=120_000, circuits=400, sites=12, seed=3)
 LINES_OF_SMALL = 12
 MINIMUM = 10
@@ -132,6 +135,41 @@ def test_medians_and_bounds_are_those_of_a_computation_without_the_service(
         assert row["upper_ms"] >= expected.interval.upper - STEP_MS
         compared += 1
     assert compared > 150
+
+
+def test_scores_of_groups_of_lines_follow_the_percentile_over_the_lines(installation: Installation) -> None:
+    rows = installation.rows("from marts.access_outcome where dataset = 'pping-inside'")
+    medians = {
+        (row["period"], row["group_kind"], row["group_name"], row["metric"]): row
+        for row in installation.rows("from marts.access_delay where dataset = 'pping-inside'")
+    }
+    assert {row["group_kind"] for row in rows} == {"all", "site", "asn", "plan", "circuit"}
+    assert {row["percentile"] for row in rows} == {50, 75, 90, 95, 99}
+    for row in rows:
+        place = row["period"], row["group_kind"], row["group_name"]
+        if row["percentile"] == 50:
+            increase, rtt = medians[*place, "rtt_increase"], medians[*place, "rtt"]
+            assert [row[f"added_delay{bound}_ms"] for bound in ("_lower", "", "_upper")] == [
+                increase["lower_ms"], increase["median_ms"], increase["upper_ms"],
+            ]  # fmt: skip
+            assert row["responsiveness_rpm"] == 60000 / rtt["median_ms"]
+            assert row["lines"] == rtt["lines"]
+        assert row["bufferbloat_grade"] == bufferbloat_grade(row["added_delay_ms"])
+        assert (row["iqb_lower_score"], row["iqb_upper_score"]) == iqb_bounds_by_latency(row["idle_rtt_ms"])
+        ranks = quantile_ranks(row["lines"], row["percentile"] / 100)
+        assert row["added_delay_lower_ms"] is None or ranks is not None
+    # Who is worst depends on the percentile: the planted site has the largest median, the wide one the largest tail.
+    evening = {
+        (row["group_name"], row["percentile"]): row
+        for row in rows
+        if row["hour_of_day"] == EVENING[0] and row["group_kind"] == "site"
+    }
+    assert any(row["is_rank_changed"] for row in evening.values())
+    assert evening[PLANTED_SITE, 50]["bufferbloat_grade"] > "A"
+    assert evening["withheld", 50]["group_rank"] is None
+    at_95 = [row for (name, percentile), row in evening.items() if percentile == 95 and name != "withheld"]
+    expected = competition_ranks([row["added_delay_ms"] for row in at_95])
+    assert [row["group_rank"] for row in at_95] == expected
 
 
 def test_a_later_file_of_the_day_is_added_and_a_build_from_scratch_is_the_same(

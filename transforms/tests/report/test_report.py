@@ -162,6 +162,25 @@ def test_interactions_are_those_that_were_planted(capsys: pytest.CaptureFixture[
     assert "queue × congestion control: no interaction seen" in answer
 
 
+def test_blocks_that_do_not_differ_are_told_and_are_no_refusal_and_no_doubt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [one for one in runs_of_plan() if one["start_order"] != "solo"]
+    for number in range(1, 7):
+        of_block = [one for one in runs if one["run_id"].endswith(f"_rep{number}")]
+        mean = float(np.mean([one["mean_ms"] for one in of_block]))
+        for one in of_block:
+            one["mean_ms"] += 40 - mean
+    document = numbers(capsys, published(tmp_path, runs))
+    sections = {section["key"]: section for section in document["sections"]}
+    assert any("variance between blocks is estimated as 0" in point for point in sections["model"]["points"])
+    assert not any("blocks" in doubt for doubt in sections["diagnostics"]["points"])
+    (between, _) = table(document, "variances")
+    assert (between["deviation"], between["share"]) == (0, 0)
+    # Those of blocks: 5 times 11, and not the 60 that the runs have beside the cells.
+    assert {round(row["degrees"], 6) for row in table(document, "contrasts")} == {55.0}
+
+
 def test_the_page_is_one_file_that_loads_nothing_and_says_what_it_is_of(tmp_path: Path, var: Path) -> None:
     page = tmp_path / "page.html"
     run_report(options(var, page))

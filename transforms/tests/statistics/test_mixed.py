@@ -114,6 +114,37 @@ def test_yields_of_peas_are_analysed_as_r_does() -> None:
         assert tested[name].denominator_degrees == pytest.approx(golden["residual_degrees"])
 
 
+OF_LMER = {  # of the cells N0 P0, N0 P1, N1 P0, N1 P1
+    "cell": [1, 0, 0, 0],
+    "difference_at_P0": [-1, 0, 1, 0],
+    "difference": [-0.5, -0.5, 0.5, 0.5],
+    "interaction": [1, -1, -1, 1],
+}
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN["lmer"]))
+def test_estimates_are_those_of_lme4_and_degrees_of_freedom_those_of_lmertest(name: str) -> None:
+    golden = GOLDEN["lmer"][name]
+    levels = list(zip(golden["N_level"], golden["P_level"], strict=True))
+    values = np.asarray(golden["value"])
+    factors = (CrossedFactor("N", ("0", "1")), CrossedFactor("P", ("0", "1")))
+    fit = fit_mixed(design_of(levels, factors, golden["block"], values), values)
+    assert fit.is_singular == golden["is_singular"]
+    assert fit.block_variance == pytest.approx(golden["block_variance"], rel=1e-3, abs=1e-9)
+    assert fit.residual_variance == pytest.approx(golden["residual_variance"], rel=1e-3)
+    for quantity, weights in OF_LMER.items():
+        found, expected = fit.estimate(weights), golden["estimates"][quantity]
+        assert found.value == pytest.approx(expected["estimate"], rel=1e-5)
+        assert found.standard_error == pytest.approx(expected["standard_error"], rel=1e-4)
+        if fit.is_singular:
+            # lmerTest's variances have no slope where the block variance is 0, so it pools the blocks' degrees.
+            assert expected["degrees"] == pytest.approx(values.size - 4)
+            assert within_degrees(fit.design) - 2 < found.degrees <= expected["degrees"] + 1e-6
+        else:
+            # lmerTest has the observed information, which is the expected one in a complete design.
+            assert found.degrees == pytest.approx(expected["degrees"], rel=0.02 if "unbalanced" in name else 1e-3)
+
+
 def test_an_unbalanced_design_is_the_generalised_least_squares_of_its_covariance_matrix() -> None:
     random = np.random.default_rng(11)
     _, values, _ = drawn(random, 5, 5.0, 2.0)
@@ -150,6 +181,54 @@ def test_a_block_variance_of_0_is_told_and_keeps_the_blocks_degrees_of_freedom()
     assert fit.block_variance == 0.0
     assert fit.residual_variance == pytest.approx(((table - table.mean(axis=0)) ** 2).sum() / (48 - 12))
     assert fit.estimate(next(contrasts(fit.design)).weights).degrees == pytest.approx(33)
+
+
+def test_a_singular_fit_has_the_estimates_of_the_model_without_blocks_and_no_narrower_intervals() -> None:
+    random, seen = np.random.default_rng(41), 0
+    for _ in range(20):
+        _, values, _ = drawn(random, 4, 0.0, 2.0)
+        kept = np.flatnonzero(random.random(values.size) > 0.1)
+        levels, names = complete(4)
+        design = design_of([levels[k] for k in kept], FACTORS, [names[k] for k in kept], values[kept])
+        fit = fit_mixed(design, values[kept])
+        if not fit.is_singular:
+            continue
+        seen += 1
+        of_cells = [values[kept][design.cell == place] for place in range(12)]
+        squares = sum(float(((part - part.mean()) ** 2).sum()) for part in of_cells)
+        residual_variance = squares / (kept.size - 12)
+        assert fit.residual_variance == pytest.approx(residual_variance)
+        assert fit.means == pytest.approx([part.mean() for part in of_cells])
+        for one in contrasts(design):
+            found = fit.estimate(one.weights)
+            error = np.sqrt(residual_variance * sum(w**2 / p.size for w, p in zip(one.weights, of_cells, strict=True)))
+            assert found.standard_error == pytest.approx(error)
+            assert within_degrees(design) - 0.5 < found.degrees <= kept.size - 12 + 1e-9
+    assert seen >= 5
+
+
+def test_blocks_that_hardly_differ_are_fitted_and_the_fit_is_the_highest_of_the_likelihood() -> None:
+    """statsmodels' optimisers stop short of the maximum in most such studies."""
+    random, searched = np.random.default_rng(43), 0
+    for _ in range(20):
+        design, values, _ = drawn(random, 8, 0.3, 2.0)
+        fit = fit_mixed(design, values)
+        table = values.reshape(8, 12)
+        residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+        mean_square = (residual**2).sum() / 77
+        between = (12 * table.mean(axis=1).var(ddof=1) - mean_square) / 12
+        assert fit.is_singular == (between <= 0)
+        assert fit.block_variance == pytest.approx(max(between, 0.0), rel=1e-2, abs=1e-9)
+        searched += fit.is_searched and not fit.is_singular
+    assert searched >= 1
+
+
+def test_blocks_beside_which_runs_do_not_vary_are_refused() -> None:
+    levels, names = complete(4)
+    values = np.repeat([0.0, 1e9, 5e9, 9e9], 12) + np.random.default_rng(3).normal(0, 1e-3, 48)
+    design = design_of(levels, FACTORS, names, values)
+    with pytest.raises(DesignRefusedError, match="the variance between runs is hardly above 0"):
+        fit_mixed(design, values)
 
 
 def test_the_unit_changes_numbers_and_nothing_else() -> None:

@@ -143,7 +143,7 @@ class Answers(Generic[Frame]):
         group : names, optional
             Columns to group by.
         percentiles : numbers, optional
-            Whole numbers from 1 to 99; 50, 75, 90, 95 and 99 without it.
+            Whole numbers from 1 to 99; 50, 75, 90, 95 and 99 without it. Scores of runs: of 50, 95 and 99.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters

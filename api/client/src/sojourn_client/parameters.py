@@ -26,7 +26,17 @@ DistributionMetric = Literal[
     "capture_queuing_delay",
     "capture_rtt",
 ]
-OutcomeMetric = Literal["queuing_delay", "connection_queuing_delay", "rtt", "capture_queuing_delay"]
+OutcomeMetric = Literal[
+    "queuing_delay",
+    "connection_queuing_delay",
+    "rtt",
+    "capture_queuing_delay",
+    "added_delay",
+    "responsiveness",
+    "qoo",
+    "iqb",
+    "aim",
+]
 Statistic = Literal["quantiles", "cdf", "pdf", "thresholds"]
 BinsPerOctave = Literal[1, 2, 4, 8, 16, 32, 64]
 ComparedMetric = Literal[
@@ -41,6 +51,8 @@ ComparedMetric = Literal[
     "loaded_delay_p95",
     "load_delay_increase",
     "load_rate",
+    "media_rate",
+    "stalled",
     "qoe_score",
     "mos",
     "connection_delay_share",

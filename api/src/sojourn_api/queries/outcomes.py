@@ -160,17 +160,18 @@ def fetch_outcomes(
     arrays = [
         pa.array(
             [row[column.name] for row in rows],
-            _plain_type(table, column.name) if column.name in names else _TYPES[column.type],
+            plain_type(table, column.name) if column.name in names else TYPES[column.type],
         )
         for column in output
     ]
     return pa.table(arrays, names=[column.name for column in output]), output
 
 
-_TYPES = {"BIGINT": pa.int64(), "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
+TYPES = {"BIGINT": pa.int64(), "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 
 
-def _plain_type(table: pa.Table, name: str) -> pa.DataType:
+def plain_type(table: pa.Table, name: str) -> pa.DataType:
+    """Return the type of a column without its dictionary."""
     type_ = table.schema.field(name).type
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 

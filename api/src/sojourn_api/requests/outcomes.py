@@ -14,6 +14,7 @@ from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.distributions import DistributionRequest, dataset_for, dimensions
 from sojourn_api.requests.query_string import Asked, MetricName, comma_list
 from sojourn_api.requests.rows import group_columns
+from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.requests.selection import STUDY, DataParameters, Text, select
 
 DEFAULT_PERCENTILES: Final = ("50", "75", "90", "95", "99")
@@ -25,30 +26,11 @@ MOST_PERCENTILES: Final = 20
 REPLICATES: Final = {
     "queuing_delay": (("run", ("study_id", "run_id")),),
     "connection_queuing_delay": (("day", ("start_date",)), ("month", ("start_month",))),
-    "rtt": (("day", ("start_date",)),),
+    "rtt": (("day", ("start_date",)), ("month", ("start_month",))),
     "capture_queuing_delay": (("day", ("start_date",)),),
 }
 
-#: Scores that need more than one distribution, by the name under which people ask for them.
-SCORES: Final = (
-    (
-        "aim",
-        "AIM adds up points of delay, jitter, loss and download rate, which connections do not tell. "
-        "Runs do: ask the datasets run_aim and configuration_aim",
-    ),
-    (
-        "iqb",
-        "IQB needs throughput and loss, which connections do not tell: rtt with rtt_statistic=minimum has its bounds. "
-        "Of runs, ask the datasets run_iqb and configuration_iqb; of networks, iqb_score",
-    ),
-    (
-        "qoo",
-        "QoO needs loss, which connections do not tell: rtt with rtt_statistic=maximum has the part of latency. "
-        "Of runs, ask the datasets run_outcome and configuration_outcome",
-    ),
-)
-
-OutcomeMetric = Annotated[str, MetricName(tuple(REPLICATES), hints=SCORES)]
+OutcomeMetric = Annotated[str, MetricName((*REPLICATES, *RUN_SCORES))]
 
 
 class OutcomeParameters(DataParameters):
@@ -59,7 +41,8 @@ class OutcomeParameters(DataParameters):
     )
     percentiles: Text = Field(
         default=None,
-        description=f"Whole numbers from 1 to 99, comma-separated; {', '.join(DEFAULT_PERCENTILES)} without it.",
+        description=f"Whole numbers from 1 to 99, comma-separated; {', '.join(DEFAULT_PERCENTILES)} without it. Scores "
+        "of runs: 50, 95, 99.",
     )
 
 
@@ -82,7 +65,8 @@ class OutcomeRequest:
         return self.cells.group[: self.keys]
 
 
-def _percentiles(text: str | None) -> tuple[int, ...]:
+def percentiles_of(text: str | None) -> tuple[int, ...]:
+    """Return the percentiles of ``percentiles=50,95``; raises ProblemError for one that is none."""
     texts = comma_list("percentiles", text) or DEFAULT_PERCENTILES
     if len(texts) > MOST_PERCENTILES:
         raise invalid_parameter("percentiles", f"{len(texts)} values; at most {MOST_PERCENTILES}")
@@ -125,7 +109,7 @@ def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParamete
     if missing:
         raise invalid_parameter("group", f"no dataset has these columns by {unit}", missing=missing)
     replicates = tuple(columns[one] for one in replicate if columns[one] not in keys)
-    percentiles = _percentiles(parameters.percentiles)
+    percentiles = percentiles_of(parameters.percentiles)
     quantiles = tuple(percentile / 100 for percentile in sorted({*percentiles, int(REFERENCE)}))
     cells = DistributionRequest(
         metric, dataset, selection, (*keys, *replicates), STATISTICS[DEFAULT_STATISTIC], Arguments(quantiles=quantiles)

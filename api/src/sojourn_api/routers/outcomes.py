@@ -11,8 +11,11 @@ from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
 from sojourn_api.problems import documented
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.outcomes import fetch_outcomes
+from sojourn_api.queries.run_outcomes import fetch_run_outcomes
 from sojourn_api.requests.outcomes import OutcomeMetric, OutcomeParameters, outcome_request
 from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.run_outcomes import run_outcome_request
+from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
@@ -88,7 +91,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     openapi_extra=WITH_FILTERS,
 )
 def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[OutcomeParameters, Query()]) -> Response:
-    """Return scores of a percentile of delay or RTT of each group, with interval, `replicates`, `n` and ranks.
+    """Return scores of a percentile of delay or RTT of each group, with interval, `replicates` and ranks.
 
     The percentile is that of each run, day or month; the score is of the median over them, so that repetitions and
     not packets or connections make the interval. `is_rank_changed` compares with the rank at the 95th percentile.
@@ -98,6 +101,20 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
+        if metric in RUN_SCORES:
+            of_runs = run_outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request))
+
+            def fetch_of_runs() -> Result:
+                table, output = fetch_run_outcomes(runner, snapshot, of_runs, settings.api_max_rows)
+                envelope = {
+                    "build_id": snapshot.build_id,
+                    "metric": metric,
+                    "dataset": of_runs.dataset.name,
+                    "excluded": of_runs.selection.excluded,
+                }
+                return Result(table, output, envelope)
+
+            return result(request, snapshot.build_id, of_runs.selection.format, fetch_of_runs)
         asked = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request))
 
         def fetch() -> Result:

@@ -161,7 +161,7 @@ def ingest(
     tc -s -j qdisc, and JSON Lines or CSV with a description beside them; docs/how-to/record-a-queue.md has the table.
 
     Results of tools: flent, iperf3, iperf 2, irtt, crusader, ping, fping, qlog, ePPing and pping, networkQuality and
-    other speed tests; docs/inputs.md has the table.
+    other speed tests, and the log of a player of adaptive streaming; docs/inputs.md has the table.
 
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
     """

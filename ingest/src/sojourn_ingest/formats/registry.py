@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sojourn_ingest.enrichment.circuit_table import looks_like_circuits
+from sojourn_ingest.formats.call.about_webrtc import AboutWebRtc
+from sojourn_ingest.formats.call.numbered_dump import NumberedRtcStatsDump
 from sojourn_ingest.formats.call.statistics_lines import GetStatsLines, RtcStatsDump
 from sojourn_ingest.formats.call.webrtc_internals import WebRtcInternals
 from sojourn_ingest.formats.capture.capture import Capture
@@ -28,6 +30,7 @@ from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Format, InputError, Source
 from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
+from sojourn_ingest.formats.quality.lighthouse import Lighthouse
 from sojourn_ingest.formats.quality.network_percentiles import NetworkPercentiles
 from sojourn_ingest.formats.quality.page_loads import HttpArchive, PageLoadLines, PageLoadNumbers
 from sojourn_ingest.formats.quality.wget_log import WgetLog
@@ -49,6 +52,7 @@ from sojourn_ingest.formats.series.irtt import Irtt
 from sojourn_ingest.formats.series.ping import Fping, Ping
 from sojourn_ingest.formats.series.qlog.log_file import Qlog
 from sojourn_ingest.formats.series.speed_test import SpeedTest
+from sojourn_ingest.formats.series.streaming import StreamedSegments
 from sojourn_ingest.formats.series.texts_for_people import what_people_wrote
 from sojourn_ingest.formats.study.study_description import MARKER as STUDY
 from sojourn_ingest.formats.study.study_description import StudyDescriptionFile
@@ -111,6 +115,7 @@ class Registry:
             Crusader(),
             PassiveRtt(),
             SpeedTest(),
+            StreamedSegments(),
             FfmpegFrameLog(),
             VmafXml(),
             VmafCsv(),
@@ -119,10 +124,13 @@ class Registry:
             PageLoadLines(),
             PageLoadNumbers(),
             WgetLog(),
+            Lighthouse(),
             NetworkPercentiles(),
             RtcStatsDump(),
+            NumberedRtcStatsDump(),
             GetStatsLines(),
             WebRtcInternals(),
+            AboutWebRtc(),
             ConnectionDescriptionFile(),
             ConnectionArchive(members),
             *members,

@@ -28,6 +28,11 @@ SERIES_METRICS = {
     "codel_delay_ms": "ms",
     "http_latency_ms": "ms",
     "cpu_load_ratio": "ratio",
+    "media_rate_bps": "bit/s",
+    "media_buffer_ms": "ms",
+    "startup_ms": "ms",
+    "stalled_ms": "ms",
+    "stalls": "",
     "mos": "",
     "other": "",
 }

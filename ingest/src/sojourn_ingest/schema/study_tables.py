@@ -380,6 +380,7 @@ RUN_SOURCE = Table(
                 "crusader",
                 "network_quality",
                 "speed_test",
+                "streaming",
                 "frame_vmaf",
                 "frame_ssim",
                 "frame_psnr",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the files of this folder on the loopback interface, with fping and iperf 2 of Debian 12. Each transfer of iperf 2 is
+# Records the files of this folder on the loopback interface, with fping, iperf 2 and iperf3 of Debian 12. Each transfer of iperf 2 is
 # told twice: as CSV by one end, which Sojourn reads, and as text by the other, with which the test compares.
 set -eu
 cd "$(dirname "$0")"
@@ -30,3 +30,28 @@ server=$!
 sleep 1
 iperf -c 127.0.0.1 -p 5302 -b 20M -t 3 -i 1 -y C > iperf2-tcp-client.csv
 stop
+
+# iperf3 through a token bucket of 20 Mbit/s, in a network of its own (as root): one flow each way, two one way, and one each way at once. Both
+# ways of the loopback interface share the queue. What names the machine is left out.
+record_iperf3() {
+    name=$1
+    shift
+    unshare -n sh -c '
+        ip link set lo mtu 1500 up
+        tc qdisc add dev lo root tbf rate 20mbit burst 131072 limit 125000
+        iperf3 -s -1 > /dev/null &
+        sleep 1
+        iperf3 -c 127.0.0.1 -J -t 5 -T "qdisc:bfifo rate:20Mbit rep:1" "$@"
+        wait
+    ' sh "$@" | python3 -c '
+import json, sys
+result = json.load(sys.stdin)
+result["start"]["system_info"] = "Linux"
+print(json.dumps(result, separators=(",", ":")))
+' > "iperf3-$name.json"
+}
+
+record_iperf3 solo
+record_iperf3 solo-down -R
+record_iperf3 two -P 2
+record_iperf3 ways --bidir

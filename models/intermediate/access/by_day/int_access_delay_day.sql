@@ -1,6 +1,8 @@
 {#- Access networks: one row for each group that is served. The whole day is hour -1. -#}
 {%- set group = ['access_part_fingerprint', 'hour_of_day', 'group_kind', 'group_name'] -%}
 {%- set cell = ['access_part_fingerprint', 'hour_of_day', 'group_kind', 'group_name', 'metric'] -%}
+{#- Percentiles over lines: ranks change with the percentile that is looked at. -#}
+{%- set percentiles = [50, 75, 90, 95, 99] -%}
 with
 
 parts as (
@@ -177,7 +179,8 @@ served_lines as (
         lines.hosts,
         lines.rtt_samples,
         {{ integer_divide('lines.rtt_sum_us', 'lines.rtt_samples') }} as mean_rtt_us,
-        {{ integer_divide('lines.increase_sum_us', 'lines.rtt_samples') }} as mean_increase_us
+        {{ integer_divide('lines.increase_sum_us', 'lines.rtt_samples') }} as mean_increase_us,
+        {{ integer_divide('lines.rtt_sum_us - lines.increase_sum_us', 'lines.rtt_samples') }} as mean_floor_us
     from lines
     inner join served_names
         on
@@ -188,7 +191,7 @@ served_lines as (
 ),
 
 binned as (
-    {%- for metric, column in {'rtt': 'mean_rtt_us', 'rtt_increase': 'mean_increase_us'}.items() %}
+    {%- for metric, column in {'rtt': 'mean_rtt_us', 'rtt_increase': 'mean_increase_us', 'rtt_floor': 'mean_floor_us'}.items() %}
         {%- if not loop.first %}
 
             union all
@@ -217,26 +220,40 @@ cumulated as (
     from binned
 ),
 
+percentiles as (
+    {%- for percentile in percentiles %}
+        {%- if not loop.first %}
+
+            union all
+        {% endif %}
+        select {{ percentile }} as percentile
+    {%- endfor %}
+),
+
 with_ranks as (
     select
-        *,
-        {{ quantile_rank(500, 'cell_lines') }} as median_rank,
-        {{ lower_rank_of_median('cell_lines') }} as lower_rank
+        cumulated.*,
+        percentiles.percentile,
+        {{ quantile_rank('percentiles.percentile * 10', 'cumulated.cell_lines') }} as value_rank,
+        {{ lower_rank_of_quantile('percentiles.percentile', 'cumulated.cell_lines') }} as lower_rank,
+        {{ upper_rank_of_quantile('percentiles.percentile', 'cumulated.cell_lines') }} as upper_rank
     from cumulated
-    where cell_lines >= {{ minimum_hosts() }}
+    cross join percentiles
+    where cumulated.cell_lines >= {{ minimum_hosts() }}
 ),
 
 final as (
     select
         {{ cell | join(',\n        ') }},
+        percentile,
         cast(max(cell_lines) as bigint) as lines,
         cast(sum(bin_hosts) as bigint) as hosts,
         cast(sum(bin_samples) as bigint) as rtt_samples,
-        min(case when lines_up_to_bin >= lower_rank then bin_index end) as lower_bin_index,
-        min(case when lines_up_to_bin >= median_rank then bin_index end) as median_bin_index,
-        min(case when lines_up_to_bin >= cell_lines + 1 - lower_rank then bin_index end) as upper_bin_index
+        min(case when lower_rank >= 1 and upper_rank <= cell_lines and lines_up_to_bin >= lower_rank then bin_index end) as lower_bin_index,
+        min(case when lines_up_to_bin >= value_rank then bin_index end) as bin_index,
+        min(case when lower_rank >= 1 and upper_rank <= cell_lines and lines_up_to_bin >= upper_rank then bin_index end) as upper_bin_index
     from with_ranks
-    group by {{ cell | join(', ') }}
+    group by {{ cell | join(', ') }}, percentile
 )
 
 select * from final

@@ -1,6 +1,7 @@
 {#- A mean may be missing where the extremes are not, so each statistic has hosts of its own. -#}
 {%- set kept = ['part_fingerprint', 'rtt_statistic'] -%}
-{%- set levels = [['access_technology']] -%}
+{%- set levels = [['transfer_size_number', 'ip_version'], ['country'], ['proximity_number'], ['access_technology']] -%}
+{%- set dimensions = levels | sum(start=[]) -%}
 {%- set columns = {'minimum': 'rtt_min_us', 'mean': 'rtt_mean_us', 'maximum': 'rtt_max_us'} -%}
 {%- set connections = ['connections_minimum', 'connections_mean', 'connections_maximum', 'connections_of_hosts'] -%}
 with
@@ -16,7 +17,7 @@ binned as (
         select
             part_fingerprint,
             '{{ statistic }}' as rtt_statistic,
-            access_technology,
+            {{ dimensions | join(',\n            ') }},
             {{ log_linear_bin(column) }} as bin_index,
             count(*) as connections,
             {{ host_bits('client_host_hash') }} as host_bits
@@ -24,7 +25,7 @@ binned as (
         where
             outcome = 'counted'
             and {{ column }} is not null
-        group by part_fingerprint, access_technology, bin_index
+        group by part_fingerprint, {{ dimensions | join(', ') }}, bin_index
     {%- endfor %}
 ),
 
@@ -44,7 +45,9 @@ hosts as (
     select
         connections_of_hosts.part_fingerprint,
         statistics.rtt_statistic,
-        connections_of_hosts.access_technology,
+        {%- for column in dimensions %}
+            connections_of_hosts.{{ column }},
+        {%- endfor %}
         connections_of_hosts.client_host_hash as host_hash
     from connections_of_hosts
     inner join statistics
@@ -54,17 +57,21 @@ hosts as (
 
 {{ cell_details('hosts', kept, levels) }},
 
-{{ served_cells('binned', kept, levels) }},
+{{ served_cells('binned', kept, levels, withheld={'proximity_number': '-1', 'transfer_size_number': '-1'}) }},
 
 final as (
     select
         part_fingerprint,
+        detail_level,
         access_technology,
+        proximity_number,
+        country,
+        transfer_size_number,
+        ip_version,
         rtt_statistic,
         bin_index,
         connections
     from served
-    where bin_index is not null
 )
 
 select * from final

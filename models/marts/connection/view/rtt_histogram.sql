@@ -1,7 +1,7 @@
 {%- set dimensions = ['access_technology', 'rtt_statistic'] -%}
 with
 
-{{ bins_of_parts(ref('int_rtt_day'), 'part_fingerprint', dimensions) }},
+{{ bins_of_parts(ref('int_rtt_technology_day'), 'part_fingerprint', dimensions) }},
 
 final as (
     select

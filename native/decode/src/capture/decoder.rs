@@ -12,6 +12,7 @@ use crate::flow::ecn::batch::{self as ecn_batch, EcnIntervalRow, EcnRow};
 use crate::flow::record::Flow;
 use crate::flow::spin::batch::{self as spin_batch, EdgeRow, SpinRow};
 use crate::flow::table::{Bounds, FlowTable};
+use crate::output::columns::Filled;
 use crate::output::fault::Fault;
 use crate::output::summary::Summary;
 use crate::packet::direction::Direction;
@@ -19,8 +20,8 @@ use crate::packet::layers::LayerDecoder;
 use crate::rtp::hints::{RtpHint, RtpHints};
 use crate::server::name::ServerNames;
 
-/// Flows that have ended wait for a batch in their full size, so the batch is bounded below the caller's wish.
-const FLOW_BATCH_ROWS: usize = 8192;
+/// Rows of flows are wide, so that their batch is bounded below the caller's wish.
+const FLOW_BATCH_ROWS: usize = 16_384;
 /// How often, in packets, it is looked whether there is a batch to hand out.
 const STRIDE_PACKETS: u64 = 1024;
 
@@ -63,8 +64,8 @@ pub struct CaptureDecoder {
     recording: RecordingReader,
     layers: LayerDecoder,
     table: FlowTable,
-    #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
-    flows: Vec<Box<Flow>>,
+    /// Flows that have ended.
+    flows: Filled,
     intervals: Vec<IntervalRow>,
     rtp: Vec<RtpRow>,
     ecn: Vec<EcnRow>,
@@ -104,7 +105,7 @@ impl CaptureDecoder {
             recording: RecordingReader::open(inputs)?,
             layers: LayerDecoder::default(),
             table,
-            flows: Vec::new(),
+            flows: Filled::default(),
             intervals: Vec::new(),
             rtp: Vec::new(),
             ecn: Vec::new(),
@@ -154,18 +155,9 @@ impl CaptureDecoder {
                 let batch: Vec<_> = self.packets.drain(..rows.min(self.packets.len())).collect();
                 return Ok(Some(("packet", packet_batch::packets(&batch)?)));
             }
-            if self.flows.is_empty() && due(self.table.ended(), flow_rows) {
-                self.flows = self.table.take_ended();
-            }
-            if !self.flows.is_empty() {
-                let later = self.flows.split_off(flow_rows.min(self.flows.len()));
-                let batch = std::mem::replace(&mut self.flows, later);
-                let flows = flow_batch::flows(&batch)?;
-                for mut flow in batch {
-                    self.take_rows(&mut flow);
-                    self.table.give_back(flow);
-                }
-                return Ok(Some(("flow", flows)));
+            self.take_flows(flow_rows);
+            if due(self.flows.rows(), flow_rows) {
+                return Ok(Some(("flow", std::mem::take(&mut self.flows).into_batch()?)));
             }
             if due(self.intervals.len(), rows) {
                 let batch: Vec<_> = self.intervals.drain(..rows.min(self.intervals.len())).collect();
@@ -219,6 +211,20 @@ impl CaptureDecoder {
                 return Ok(None);
             }
             self.read();
+        }
+    }
+
+    /// Take flows that have ended into the batch, up to so many rows: soon, because what is kept of them is still near
+    /// the processor, and their memory is used again.
+    fn take_flows(&mut self, rows: usize) {
+        let ended = self.table.take_ended(rows - self.flows.rows());
+        if ended.is_empty() {
+            return;
+        }
+        self.flows = flow_batch::add_flows(std::mem::take(&mut self.flows), &ended);
+        for mut flow in ended {
+            self.take_rows(&mut flow);
+            self.table.give_back(flow);
         }
     }
 

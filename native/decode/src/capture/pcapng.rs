@@ -66,7 +66,7 @@ pub(crate) struct PcapngReader {
     interfaces: Vec<Interface>,
     /// Packets of each link type so far, in the order of their first ones; there are few.
     link_records: Vec<(u32, u64)>,
-    /// Simple packet blocks carry no time; they get that of the packet before.
+    /// Simple packet blocks carry no time; they get that of the packet before, and none where there is none.
     last_ns: i64,
     /// The block handed out last still occupies the buffer; it is given up on the next call.
     held_bytes: usize,
@@ -89,7 +89,7 @@ impl PcapngReader {
             big_endian: false,
             interfaces: Vec::new(),
             link_records: Vec::new(),
-            last_ns: 0,
+            last_ns: CapturedPacket::NO_TIME_NS,
             held_bytes: 0,
         };
         if available < BLOCK_HEADER_BYTES + 4 {

@@ -6,8 +6,7 @@ use crate::flow::ecn::negotiation::Mode;
 use crate::flow::interval::Interval;
 use crate::flow::record::Flow;
 use crate::flow::tcp::direction::TcpDirection;
-use crate::output::address_text::AddressText;
-use crate::output::columns::Columns;
+use crate::output::columns::{Columns, Filled};
 use crate::output::fault::Fault;
 use crate::output::units::microseconds;
 use crate::packet::direction::Direction;
@@ -34,8 +33,19 @@ pub(crate) struct RtpRow {
     pub(crate) stream: RtpStream,
 }
 
-pub(crate) fn flows(rows: &[Box<Flow>]) -> Result<RecordBatch, Fault> {
-    let mut columns = Columns::over(rows);
+/// Flows that are looked at together for each column: what is kept of so many fits the processor's fastest memory.
+const FLOWS_AT_A_TIME: usize = 16;
+
+/// Add flows that have ended to a batch.
+pub(crate) fn add_flows(mut filled: Filled, rows: &[Box<Flow>]) -> Filled {
+    for few in rows.chunks(FLOWS_AT_A_TIME) {
+        filled = add_few_flows(filled, few);
+    }
+    filled
+}
+
+fn add_few_flows(filled: Filled, rows: &[Box<Flow>]) -> Filled {
+    let mut columns = Columns::onto(filled, rows);
     columns.int64("flow_id", |flow| flow.id);
     columns.int8("ip_version", |flow| flow.ip_version());
     columns.name("protocol", |flow| protocol_name(flow.protocol));
@@ -58,14 +68,21 @@ pub(crate) fn flows(rows: &[Box<Flow>]) -> Result<RecordBatch, Fault> {
     for direction in [Direction::Fwd, Direction::Rev] {
         direction_columns(&mut columns, direction);
     }
-    columns.into_batch()
+    columns.into_filled()
 }
 
-fn endpoint(columns: &mut Columns<'_, Box<Flow>>, prefix: &str, end: impl Fn(&Flow) -> &Endpoint) {
-    columns.optional_string(format!("{prefix}_address"), |flow| {
-        Some(AddressText::of(end(flow).address))
-    });
-    columns.optional_int32(format!("{prefix}_port"), |flow| {
+/// The name of a column, which is put together for the first rows of a batch only.
+struct Prefixed(&'static str, &'static str);
+
+impl From<Prefixed> for String {
+    fn from(Prefixed(prefix, name): Prefixed) -> Self {
+        format!("{prefix}_{name}")
+    }
+}
+
+fn endpoint(columns: &mut Columns<'_, Box<Flow>>, prefix: &'static str, end: impl Fn(&Flow) -> &Endpoint) {
+    columns.address(Prefixed(prefix, "address"), |flow| end(flow).address);
+    columns.optional_int32(Prefixed(prefix, "port"), |flow| {
         has_ports(flow.protocol).then(|| i32::from(end(flow).port))
     });
 }
@@ -90,7 +107,7 @@ fn server_columns(columns: &mut Columns<'_, Box<Flow>>) {
 }
 
 fn direction_columns(columns: &mut Columns<'_, Box<Flow>>, direction: Direction) {
-    let name = |column: &str| format!("{}_{column}", direction.name());
+    let name = |column| Prefixed(direction.name(), column);
     columns.int64(name("packets"), |flow| flow.traffic.get(direction).packets);
     columns.int64(name("bytes"), |flow| flow.traffic.get(direction).bytes);
     columns.int64(name("payload_bytes"), |flow| {

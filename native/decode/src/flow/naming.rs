@@ -240,7 +240,7 @@ mod tests {
 
         fn flows(mut self) -> Vec<Flow> {
             self.table.finish();
-            let mut flows = self.table.take_ended();
+            let mut flows = self.table.take_ended(usize::MAX);
             flows.sort_by_key(|flow| flow.id);
             flows.into_iter().map(|flow| *flow).collect()
         }

@@ -113,11 +113,11 @@ impl Flow {
     pub(crate) fn packet(
         &mut self,
         packet: &Packet<'_>,
+        direction: Direction,
         time_ns: i64,
         wire_bytes: u32,
         interval_ns: i64,
     ) -> bool {
-        let direction = self.direction_of(packet);
         self.first_ns = self.first_ns.min(time_ns);
         self.last_ns = self.last_ns.max(time_ns);
         let traffic = self.traffic.get_mut(direction);

@@ -5,10 +5,10 @@
 //! is silent for longest is known without a search: the flows are in two lists by the time of their last
 //! packets, one for those that are over. A packet moves its flow to the end of its list.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::flow::batch::IntervalRow;
 use crate::flow::ecn::batch::EcnIntervalRow;
@@ -17,7 +17,7 @@ use crate::flow::record::{EndReason, Flow};
 use crate::flow::spares::Spares;
 use crate::packet::direction::Direction;
 use crate::packet::protocol::PROTOCOL_UDP;
-use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
+use crate::packet::types::{Endpoint, Packet, TcpSegment, Transport, Tunnels};
 use crate::rtp::hints::RtpHints;
 use crate::server::name::ServerNames;
 
@@ -59,7 +59,13 @@ impl Hash for FlowKey {
 
 impl FlowKey {
     fn of(packet: &Packet<'_>) -> Self {
-        let (lower, upper) = if packet.source <= packet.destination {
+        let in_order = match (packet.source.address, packet.destination.address) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                (source.to_bits(), packet.source.port) <= (destination.to_bits(), packet.destination.port)
+            }
+            _ => packet.source <= packet.destination,
+        };
+        let (lower, upper) = if in_order {
             (packet.source, packet.destination)
         } else {
             (packet.destination, packet.source)
@@ -103,7 +109,9 @@ pub(crate) struct FlowTable {
     bounds: Bounds,
     rtp_hints: RtpHints,
     naming: Naming,
-    open: HashMap<FlowKey, u32>,
+    /// Places of flows by their keys, which are in the slots: it is small, so that it stays near the processor.
+    open: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     /// Flows that go on, and flows that are over.
@@ -131,7 +139,8 @@ impl FlowTable {
             bounds,
             rtp_hints: RtpHints::default(),
             naming: Naming::default(),
-            open: HashMap::new(),
+            open: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             slots: Vec::new(),
             free: Vec::new(),
             lists: [empty; 2],
@@ -163,7 +172,7 @@ impl FlowTable {
         let key = FlowKey::of(packet);
         let known = match self.slot(self.last_place) {
             Some(slot) if slot.key == key => Some(self.last_place),
-            _ => self.open.get(&key).copied(),
+            _ => self.place_of(&key),
         };
         let place = match known {
             Some(place)
@@ -189,7 +198,9 @@ impl FlowTable {
         if let Some(slot) = self.slots.get_mut(place as usize).and_then(Option::as_mut) {
             placement.flow_id = slot.flow.id;
             placement.direction = slot.flow.direction_of(packet);
-            let opened = slot.flow.packet(packet, time_ns, wire_bytes, interval_ns);
+            let opened = slot
+                .flow
+                .packet(packet, placement.direction, time_ns, wire_bytes, interval_ns);
             slot.touched_ns = newest_ns;
             let over = slot.flow.is_over();
             moves = slot.next != NONE || over != slot.over;
@@ -209,6 +220,11 @@ impl FlowTable {
             self.move_to_end(place);
         }
         placement
+    }
+
+    fn place_of(&self, key: &FlowKey) -> Option<u32> {
+        let is_of = |place: &u32| self.slot(*place).is_some_and(|slot| slot.key == *key);
+        self.open.find(self.hasher.hash_one(key), is_of).copied()
     }
 
     fn slot(&self, place: u32) -> Option<&Slot> {
@@ -252,7 +268,14 @@ impl FlowTable {
         if let Some(vacant) = self.slots.get_mut(place as usize) {
             *vacant = Some(slot);
         }
-        self.open.insert(key, place);
+        let Self {
+            open, slots, hasher, ..
+        } = self;
+        let hash_of = |place: &u32| {
+            let slot = slots.get(*place as usize).and_then(Option::as_ref);
+            slot.map_or(0, |slot| hasher.hash_one(slot.key))
+        };
+        open.insert_unique(hasher.hash_one(key), place, hash_of);
         self.append(place, false);
         place
     }
@@ -289,7 +312,10 @@ impl FlowTable {
         let Some(mut slot) = self.slots.get_mut(place as usize).and_then(Option::take) else {
             return;
         };
-        self.open.remove(&slot.key);
+        let hash = self.hasher.hash_one(slot.key);
+        if let Ok(entry) = self.open.find_entry(hash, |open| *open == place) {
+            entry.remove();
+        }
         self.free.push(place);
         let traffic = &slot.flow.traffic;
         let kept = traffic.fwd.intervals.as_slice().len() + traffic.rev.intervals.as_slice().len();
@@ -355,15 +381,13 @@ impl FlowTable {
         self.slots.iter().flatten().filter(reading).count()
     }
 
-    /// How many flows have ended and not been taken out.
-    pub(crate) fn ended(&self) -> usize {
-        self.ended.len()
-    }
-
-    /// Take out the flows that have ended, in the order in which they did.
+    /// Take out flows that have ended, at most so many, in the order in which they did.
     #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
-    pub(crate) fn take_ended(&mut self) -> Vec<Box<Flow>> {
-        std::mem::take(&mut self.ended)
+    pub(crate) fn take_ended(&mut self, most: usize) -> Vec<Box<Flow>> {
+        if self.ended.len() <= most {
+            return std::mem::take(&mut self.ended);
+        }
+        self.ended.drain(..most).collect()
     }
 
     /// Take back a flow of which nothing is needed any more.
@@ -415,7 +439,9 @@ impl FlowTable {
 
 fn is_succeeded_by(flow: &Flow, packet: &Packet<'_>) -> bool {
     match (&flow.tcp, packet.transport) {
-        (Some(tcp), Transport::Tcp(segment)) => tcp.is_succeeded_by(flow.direction_of(packet), &segment),
+        (Some(tcp), Transport::Tcp(segment)) if segment.has(TcpSegment::SYN) => {
+            tcp.is_succeeded_by(flow.direction_of(packet), &segment)
+        }
         _ => false,
     }
 }

@@ -2,14 +2,12 @@
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-use flate2::bufread::MultiGzDecoder;
-use lzma_rust2::XzReader;
 use zstd::stream::read::Decoder as ZstdReader;
 
+use crate::input::decompressed::Decompressed;
+use crate::input::gzip::Gzip;
+use crate::input::xz::Xz;
 use crate::output::decoded::decoded;
-
-/// A dictionary above this is a damaged header or an attack on memory; `xz -9` needs 65 MiB.
-pub(crate) const XZ_MEMORY_KIB: u32 = 160 * 1024;
 
 decoded! {
     /// How a file is compressed.
@@ -51,12 +49,16 @@ impl Read for Failing {
 pub(crate) fn plain(stored: impl BufRead + Send + 'static, compression: Compression) -> Box<dyn Read + Send> {
     match compression {
         Compression::None => Box::new(stored),
-        Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
-        Compression::Zstd => match ZstdReader::with_buffer(stored) {
-            Ok(reader) => Box::new(reader),
-            // Only for want of memory.
-            Err(error) => Box::new(Failing(error.kind())),
-        },
-        Compression::Xz => Box::new(XzReader::new_mem_limit(stored, true, XZ_MEMORY_KIB)),
+        Compression::Gzip => Box::new(Decompressed::new(stored, Gzip::default())),
+        Compression::Zstd => begun(ZstdReader::with_buffer(stored)),
+        Compression::Xz => begun(Xz::new().map(|xz| Decompressed::new(stored, xz))),
+    }
+}
+
+/// A reader that fails to begin, only for want of memory, fails when it is read.
+fn begun(reader: io::Result<impl Read + Send + 'static>) -> Box<dyn Read + Send> {
+    match reader {
+        Ok(reader) => Box::new(reader),
+        Err(error) => Box::new(Failing(error.kind())),
     }
 }

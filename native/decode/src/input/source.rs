@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::input::before_damage::before_damage;
 use crate::input::compression::{Compression, plain};
+use crate::input::xz::only_checksum_differs;
 use crate::output::fault::{Fault, FaultKind};
 
 const FILE_BUFFER_BYTES: usize = 128 * 1024;
@@ -36,8 +37,8 @@ type Reopen = Box<dyn Fn() -> io::Result<Box<dyn BufRead + Send>> + Send>;
 
 /// Buffered reader of plain content that knows its offset and keeps the first fault.
 ///
-/// Nothing that stands before damage of a compressed file is lost: the file is read a second time up to there. Only of
-/// a stream, which can be read once, up to a buffer of content before damage is not told from the damage.
+/// Nothing that stands before damage of a compressed file is lost. For Zstandard the file is read a second time up to
+/// there: of a stream, which can be read once, up to a buffer of content before damage is lost with it.
 pub(crate) struct PlainReader {
     inner: Box<dyn Read + Send>,
     reopen: Option<Reopen>,
@@ -147,19 +148,31 @@ impl PlainReader {
     /// End the content at a fault, after what stands before it.
     fn fail(&mut self, error: &io::Error) {
         self.finished = true;
-        let kind = fault_kind(error);
-        let zstd_checksum = kind == FaultKind::Checksum && self.compression == Compression::Zstd;
-        if kind == FaultKind::Compression || zstd_checksum {
-            if let Some(stored) = self.reopen.as_ref().and_then(|reopen| reopen().ok()) {
-                let read = self.offset + (self.end - self.start) as u64;
-                let rest = before_damage(stored, self.compression, read, error.kind());
-                self.buffer.truncate(self.end);
-                self.buffer.extend(rest);
-                self.end = self.buffer.len();
+        let mut kind = fault_kind(error);
+        let in_doubt = kind == FaultKind::Compression || kind == FaultKind::Checksum;
+        if let Some(stored) = in_doubt.then(|| self.stored_again()).flatten() {
+            let read = self.offset + (self.end - self.start) as u64;
+            match self.compression {
+                Compression::Zstd => {
+                    let rest = before_damage(stored, read);
+                    self.buffer.truncate(self.end);
+                    self.buffer.extend(rest);
+                    self.end = self.buffer.len();
+                }
+                Compression::Xz if error.kind() == io::ErrorKind::InvalidData => {
+                    if only_checksum_differs(stored, read) {
+                        kind = FaultKind::Checksum;
+                    }
+                }
+                Compression::Xz | Compression::Gzip | Compression::None => {}
             }
         }
         let offset = self.offset + (self.end - self.start) as u64;
         self.fault = Some(read_fault(error, kind, self.compression, offset));
+    }
+
+    fn stored_again(&self) -> Option<Box<dyn BufRead + Send>> {
+        self.reopen.as_ref().and_then(|reopen| reopen().ok())
     }
 
     /// The bytes that are available without reading on.
@@ -297,8 +310,7 @@ pub(crate) mod tests {
     }
 
     fn xz(content: &[u8]) -> Vec<u8> {
-        let options = lzma_rust2::XzOptions::with_preset(6);
-        let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
         encoder.write_all(content).unwrap();
         encoder.finish().unwrap()
     }
@@ -351,6 +363,82 @@ pub(crate) mod tests {
                 }
             }
         }
+    }
+
+    /// What the library of xz makes of a content that it gets byte by byte: all that the bytes before damage say.
+    fn xz_byte_by_byte(stored: &[u8]) -> Vec<u8> {
+        let mut decoder = liblzma::stream::Stream::new_stream_decoder(u64::MAX, 0).unwrap();
+        let mut plain = Vec::with_capacity(1 << 20);
+        for byte in stored.chunks(1) {
+            let result = decoder.process_vec(byte, &mut plain, liblzma::stream::Action::Run);
+            if !matches!(result, Ok(liblzma::stream::Status::Ok)) {
+                break;
+            }
+        }
+        plain
+    }
+
+    #[test]
+    fn xz_that_is_cut_or_damaged_anywhere_gives_all_that_stands_before() {
+        let plain = noise(500);
+        let stored = xz(&plain);
+        for length in 12..stored.len() {
+            let mut reader = reader_over(&stored[..length]);
+            let found = read_all(&mut reader);
+            assert_eq!(found, xz_byte_by_byte(&stored[..length]), "{length}");
+            assert!(plain.starts_with(&found));
+            let fault = reader.fault().unwrap();
+            assert_eq!(
+                (fault.kind, fault.offset),
+                (FaultKind::Compression, Some(found.len() as u64))
+            );
+        }
+        let mut checksums = 0;
+        for (place, bit) in (12..stored.len()).flat_map(|place| [(place, 1), (place, 128)]) {
+            let mut damaged = stored.clone();
+            damaged[place] ^= bit;
+            let mut reader = reader_over(&damaged);
+            let found = read_all(&mut reader);
+            assert_eq!(found, xz_byte_by_byte(&damaged), "{place}");
+            // Some bits mean nothing to the library.
+            let Some(fault) = reader.fault() else {
+                assert_eq!(found, plain, "{place}");
+                continue;
+            };
+            match fault.kind {
+                FaultKind::Checksum => checksums += 1,
+                _ => assert_eq!(fault.offset, Some(found.len() as u64), "{place}: {fault}"),
+            }
+        }
+        // The bits of the checksum, and those of a literal that stands for another one.
+        assert!(checksums >= 16, "{checksums}");
+    }
+
+    #[test]
+    fn several_xz_streams_with_padding_are_one_content() {
+        let stored = [xz(b"first "), vec![0; 8], xz(b"second")].concat();
+        let mut reader = reader_over(&stored);
+        assert_eq!(read_all(&mut reader), b"first second");
+        assert!(reader.fault().is_none());
+        let mut reader = reader_over(&[&stored[..], b"something else"].concat());
+        assert_eq!(read_all(&mut reader), b"first second");
+        assert_eq!(reader.fault().unwrap().offset, Some(12));
+    }
+
+    #[test]
+    fn a_dictionary_beyond_the_bound_is_refused() {
+        let mut options = liblzma::stream::LzmaOptions::new_preset(0).unwrap();
+        options.dict_size(1 << 29);
+        let mut filters = liblzma::stream::Filters::new();
+        filters.lzma2(&options);
+        let check = liblzma::stream::Check::Crc64;
+        let stream = liblzma::stream::Stream::new_stream_encoder(&filters, check).unwrap();
+        let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+        encoder.write_all(b"content").unwrap();
+        let mut reader = reader_over(&encoder.finish().unwrap());
+        assert!(read_all(&mut reader).is_empty());
+        let fault = reader.fault().unwrap();
+        assert!(fault.message.contains("memory limit"), "{fault}");
     }
 
     #[test]

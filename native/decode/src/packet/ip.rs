@@ -1,9 +1,10 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers, snapped or whole.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use etherparse::{Ipv6ExtensionSlice, Ipv6FragmentHeaderSlice, LaxIpSlice};
 
+use crate::input::bytes::be_u32;
 use crate::packet::fragments::FragmentKey;
 use crate::packet::protocol::{PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::packet::refusal::PacketRefusal;
@@ -67,18 +68,13 @@ fn plain_ipv4(bytes: &[u8], wire_bytes: usize) -> Option<Network<'_>> {
         protocol @ (PROTOCOL_TCP | PROTOCOL_UDP),
         _,
         _,
-        s0,
-        s1,
-        s2,
-        s3,
-        d0,
-        d1,
-        d2,
-        d3,
+        ..,
     ] = *header
     else {
         return None;
     };
+    // As numbers: four bytes that are written one by one and read as one word wait for one another.
+    let address = |place| Some(IpAddr::V4(Ipv4Addr::from_bits(be_u32(header, place)?)));
     let total_bytes = usize::from(u16::from_be_bytes([total_high, total_low]));
     if fragment_high & 0x3f != 0
         || fragment_low != 0
@@ -89,8 +85,8 @@ fn plain_ipv4(bytes: &[u8], wire_bytes: usize) -> Option<Network<'_>> {
     }
     let payload_bytes = total_bytes - IPV4_HEADER_BYTES;
     Some(Network {
-        source: [s0, s1, s2, s3].into(),
-        destination: [d0, d1, d2, d3].into(),
+        source: address(12)?,
+        destination: address(16)?,
         protocol,
         ecn: class & 3,
         hop_limit,

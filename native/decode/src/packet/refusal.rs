@@ -6,7 +6,7 @@ refusals! {
     /// Why a captured packet is not decoded.
     pub(crate) enum PacketRefusal of "packet" {
         LengthImplausible = "length_implausible": "the original length is above 1 MiB, twice the largest packet that a host hands over in one piece",
-        TimeImplausible = "time_implausible": "the time is before 1970 or after 2106, or its fraction is a second or more",
+        TimeImplausible = "time_implausible": "the time is before 1970 or after 2106, its fraction is a second or more, or a block without a time comes before any that has one",
         LinkHeaderCut = "link_header_cut": "the captured bytes end inside the link header",
         Arp = "arp": "an ARP packet, which is not IP",
         Ieee8023 = "ieee_802_3": "a frame of IEEE 802.3 whose LLC header holds no IP",

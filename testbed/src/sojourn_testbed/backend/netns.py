@@ -55,7 +55,7 @@ class NetnsBackend:
         if os.geteuid() != 0:
             raise BackendError("network namespaces and the probe need root; run with sudo, or use --backend qemu")
         # What the kernel lacks comes first: no package brings it.
-        lacking = [module for module in modules(plan) if not _has(module)]
+        lacking = [module for module in modules(plan, built_in=True) if not _has(module)]
         if lacking:
             raise BackendError(f"this kernel ({platform.release()}) has no {', '.join(lacking)}; use --backend qemu")
         missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
@@ -65,7 +65,10 @@ class NetnsBackend:
             raise BackendError(f"{self._guest} is missing; build it first: make testbed-image")
         traced = any((Path(root) / "events/qdisc/qdisc_enqueue").is_dir() for root in _TRACING)
         if not traced:
-            raise BackendError("this kernel has no tracepoint qdisc:qdisc_enqueue; use --backend qemu")
+            raise BackendError(
+                f"no tracepoint qdisc:qdisc_enqueue; expected: mount -t tracefs tracefs {_TRACING[0]}, or, if the "
+                "kernel has none, --backend qemu"
+            )
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
         taken = {line.split()[0] for line in listed.splitlines() if line} & {SENDER, ROUTER, CLIENT}
         if taken:

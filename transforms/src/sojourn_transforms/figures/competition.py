@@ -37,7 +37,7 @@ def share_matrix(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
         value = row["incumbent_share_median_ratio"]
         label = "excluded" if value is None else f"{value:.2f}\nn = {row['runs']}"
         axes.text(names.index(competitor), names.index(incumbent), label, ha="center", va="center", fontsize=7.5)
-    axes.set_xticks(range(len(names)), names)
+    axes.set_xticks(range(len(names)), [name.replace(" ", "\n", 1).replace("-", "-\n", 1) for name in names])
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("competitor")
     axes.set_ylabel("incumbent")

@@ -96,8 +96,11 @@ def runs_in_order_of_time(axes: Axes, rows: Iterable[Mapping[str, Any]], label: 
 
     ``rows`` are of ``run_metric``, of one metric: setting, run_number (from 1, in order of start), metric_value and
     exclusion_reason. Two runs of one setting with one number raise ValueError. Excluded runs keep their place empty.
+    Rows with a true is_restart (``run_application_start``) have a ring: the application has started again since the run
+    before.
     """
     settings: dict[str, dict[int, float]] = {}
+    restarted: list[tuple[int, float]] = []
     for row in rows:
         if row["exclusion_reason"] is not None or row["metric_value"] is None:
             continue
@@ -105,10 +108,17 @@ def runs_in_order_of_time(axes: Axes, rows: Iterable[Mapping[str, Any]], label: 
         if int(row["run_number"]) in of_setting:
             raise ValueError(f"two configurations are {row['setting']!r}; filter by rate, queue or direction")
         of_setting[int(row["run_number"])] = float(row["metric_value"])
+        if row.get("is_restart"):
+            restarted.append((int(row["run_number"]), float(row["metric_value"])))
     for number, (name, values) in enumerate(sorted(settings.items())):
         axes.plot(
             sorted(values), [values[run] for run in sorted(values)], marker="osD^vP"[number % 6], markersize=4,
             linewidth=0.6, color=f"C{number % 10}", label=f"{name}, n = {len(values)}",
+        )  # fmt: skip
+    if restarted:
+        axes.plot(
+            *zip(*restarted, strict=True), linestyle="none", marker="o", markersize=10, fillstyle="none", color="0.3",
+            label=f"started again, n = {len(restarted)}",
         )  # fmt: skip
     last = max((run for values in settings.values() for run in values), default=1)
     axes.set_xlim(0.5, last + 0.5)

@@ -220,7 +220,7 @@ def _median(values: Sequence[_Value]) -> float | None:
 
 def _boxes(section: Section, a: Side, b: Side) -> None:
     groups: dict[str, list[float]] = {}
-    for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "other application")):
+    for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "rival")):
         for side in (a, b):
             values = _comparable(_values(side, METRICS["queuing_delay_mean"]), role)
             if values:

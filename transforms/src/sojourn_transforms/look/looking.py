@@ -139,7 +139,7 @@ def _tiles(view: View, files: Section) -> list[Tile]:
         runs = view.rows("run")
         if runs:
             tiles.append(Tile(f"{len(runs):,}", "run" if len(runs) == 1 else "runs"))
-        for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "other application")):
+        for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "rival")):
             delays = [
                 row["p95_ms"]
                 for row in view.rows("run_queuing_delay", f"role = '{role}' and p95_ms is not null", "run_id")

@@ -77,8 +77,10 @@ def _checks(fitted: Fitted) -> Table:
         {
             "check": "the optimiser reached a maximum",
             "result": "yes, at the end of the range of the block variance" if fit.is_singular else "yes",
-            "why": "the likelihood falls from a block variance of 0 on"
+            "why": "the restricted likelihood is highest at a block variance of 0"
             if fit.is_singular
+            else "the slope of the profile likelihood is 0 there; optimisers of statsmodels stopped short of it"
+            if fit.is_searched
             else "the next step of Fisher's scoring is below 1 % of a standard error"
             + (said and f"; statsmodels: {said}"),
         },

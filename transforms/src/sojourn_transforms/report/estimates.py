@@ -154,7 +154,7 @@ def _estimate_columns(fitted: Fitted, heading: str, unit: str, digits: int) -> t
         Column("lower", "from", unit, digits),
         Column("upper", "to", unit, digits),
         Column("standard_error", "standard error", fitted.fitted_unit, fitted.digits),
-        Column("degrees", "degrees of freedom", "", 1),
+        Column("degrees", "degrees", "of freedom", 1),
     )
 
 
@@ -178,7 +178,7 @@ def _differences_table(fitted: Fitted, differences: list[Difference]) -> Table:
         *_estimate_columns(
             fitted, "ratio" if fitted.is_log else "difference", fitted.effect_unit, fitted.effect_digits
         ),
-        Column("p_corrected", "p, corrected", "Holm"),
+        Column("p_corrected", "p", "by Holm"),
     )
     what = "Ratios to" if fitted.is_log else "Differences from"
     evidence = Evidence(fitted.effect_unit, _n(fitted), IN_TABLE)

@@ -101,11 +101,6 @@ class Fitted:
                 f"Cells do not have one variance (Brown-Forsythe, {how}{apart}): intervals are too wide for steady "
                 f"cells and too narrow for unsteady ones; {advice}."
             )
-        if self.fit.is_singular:
-            found.append(
-                "The fit is singular: the block variance is estimated as 0. Blocks differ no more than runs do, or "
-                "there are too few to tell. Intervals keep the degrees of freedom of a model with blocks."
-            )
         if blocks < FEW_BLOCKS:
             found.append(
                 f"There are {blocks} blocks: their variance is hardly known, and intervals of means are wide or wrong. "

@@ -74,6 +74,13 @@ def question_section(fitted: Fitted, found: list[str]) -> Section:
     section = Section("question", "Question and answer")
     section.lead = f"How does the {runs.metric.description}{who} depend on {asks}{further}?"
     section.points = found
+    if fitted.doubts:
+        several = len(fitted.doubts) > 1
+        section.points = [
+            *found,
+            f"{len(fitted.doubts)} check{'s' if several else ''} of the model {'fail' if several else 'fails'}: read "
+            "Diagnostics before you quote these numbers.",
+        ]
     return section
 
 
@@ -91,10 +98,17 @@ def model_section(fitted: Fitted) -> Section:
         f"Each run has one value{', of which the natural logarithm is taken' if fitted.is_log else ''}. Every cell, a "
         f"combination of {' × '.join(called)}, has a mean of its own: main effects and all interactions are fixed "
         "effects. What all runs of a block share is a random effect, and what is left is of the single run. Both are "
-        "normal, with one variance each. Fitted by restricted maximum likelihood (REML, MixedLM of statsmodels). "
+        "normal, with one variance each. Fitted by restricted maximum likelihood (REML, MixedLM of statsmodels"
+        f"{', and a search of the profile likelihood' if fitted.fit.is_searched else ''}). "
         "Intervals are t intervals of 95 % with Satterthwaite's degrees of freedom; p-values of differences are "
         "corrected by Holm over all differences by one factor."
     )
+    if fitted.fit.is_singular:
+        section.points.append(
+            "The variance between blocks is estimated as 0: blocks differ no more than runs of one block do, or there "
+            "are too few blocks to tell. Means and differences are those of the model without blocks. Degrees of "
+            "freedom are still of the model with blocks, because an estimate of 0 does not show that blocks are alike."
+        )
     for factor in design.factors:
         section.points.append(
             f"{FACTORS_OF_MODEL[factor.name].capitalize()}: {', '.join(factor.levels)}; "

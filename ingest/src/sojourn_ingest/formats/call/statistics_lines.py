@@ -13,8 +13,6 @@ from sojourn_ingest.formats.interface import Context, Facts, Format, InputError,
 
 LONGEST_LINE: Final = 2**24
 
-NUMBERED_DUMP: Final = b"RTCStatsDump\n"
-"""First line of rtcstats' numbered file formats, which abbreviate names by tables of their own."""
 RTCSTATS_ROW = re.compile(rb'\s*\[\s*"[A-Za-z][A-Za-z._]{0,63}"\s*,\s*(null|"[^"]{0,64}")\s*,')
 SERVER_OBJECT = re.compile(rb'\s*\{\s*"statsSessionId"\s*:')
 GET_STATS = re.compile(
@@ -29,14 +27,12 @@ SERVER_MESSAGE: Final = (
     "statistics of a server (JVB or Jigasi), which has no streams as a viewer sees them; give the dump of a client"
 )
 
-NUMBERED_MESSAGE: Final = (
-    "rtcstats dump with a numbered file format, which is not read; save the dump of chrome://webrtc-internals instead "
-    "(webrtc_internals_dump), or record getStats() by line"
-)
 
+def read_lines(source: Source, reading: Reading, take: Callable[[StreamRows, bytes], Facts]) -> Facts:
+    """Give each line to ``take``; a line that raises ValueError is refused, and the first such is the file's fault.
 
-def _read(source: Source, reading: Reading, take: Callable[[StreamRows, bytes], Facts]) -> Facts:
-    """Give each line to ``take``; a line that raises ValueError is refused, and the first such is the file's fault."""
+    If ``take`` raises InputError, no later line is read.
+    """
     rows = StreamRows(reading)
     offset = 0
     try:
@@ -78,12 +74,8 @@ class RtcStatsDump(Format):
     version = "rtcstats-1"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the first line is a row of a client, an object of a server, or names a numbered format."""
-        return (
-            RTCSTATS_ROW.match(source.head) is not None
-            or SERVER_OBJECT.match(source.head) is not None
-            or source.head.startswith(NUMBERED_DUMP)
-        )
+        """Return whether the first line is a row of a client, or an object of a server."""
+        return RTCSTATS_ROW.match(source.head) is not None or SERVER_OBJECT.match(source.head) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll.
@@ -91,13 +83,11 @@ class RtcStatsDump(Format):
         Raises
         ------
         InputError
-            ``unsupported_version`` if the dump is of a server or has a numbered format; if it has no poll.
+            ``unsupported_version`` if the dump is of a server; if it has no poll.
         """
-        if source.head.startswith(NUMBERED_DUMP):
-            raise InputError("unsupported_version", NUMBERED_MESSAGE, 0)
         if SERVER_OBJECT.match(source.head) is not None:
             raise InputError("unsupported_version", SERVER_MESSAGE, 0)
-        return _read(source, reading, self._take)
+        return read_lines(source, reading, self._take)
 
     @staticmethod
     def _take(rows: StreamRows, line: bytes) -> Facts:
@@ -132,7 +122,7 @@ class GetStatsLines(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll, whose time is the latest of its reports."""
-        return _read(source, reading, self._take)
+        return read_lines(source, reading, self._take)
 
     @staticmethod
     def _take(rows: StreamRows, line: bytes) -> Facts:

@@ -132,6 +132,11 @@ class StreamRows:
         """Forget the reports of a peer connection, because another one takes its name."""
         self._report_count -= len(self._reports.pop(connection, {}))
 
+    def remove(self, connection: str, name: str) -> None:
+        """Forget one report, which the peer connection no longer has."""
+        if self._reports.get(connection, {}).pop(name, None) is not None:
+            self._report_count -= 1
+
     def take(self, connection: str, time_ms: Any, reports: Iterable[tuple[str, Any]], *, whole: bool = False) -> Facts:
         """Take one poll of a peer connection; ``whole`` reports have every field, others only those that changed."""
         if whole:

@@ -50,7 +50,7 @@ class HttpArchive(Format):
 
     name = "http_archive"
     holds_addresses = False
-    version = "http-archive-1"
+    version = "http-archive-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document is a log."""
@@ -127,7 +127,7 @@ class PageLoadLines(LinesOfLoads):
     """One JSON object per line: curl's ``-w '%{json}'``, PerformanceNavigationTiming, or its older form."""
 
     name = "page_load_lines"
-    version = "page-load-lines-1"
+    version = "page-load-lines-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a load."""
@@ -144,7 +144,7 @@ class PageLoadNumbers(LinesOfLoads):
     """One number per line: seconds, as curl writes ``%{time_total}``. Only its name tells it."""
 
     name = "page_load_numbers"
-    version = "page-load-numbers-1"
+    version = "page-load-numbers-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the file is called ``page_loads.txt`` and begins with a number."""

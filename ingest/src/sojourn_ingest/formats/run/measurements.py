@@ -48,9 +48,14 @@ MEASUREMENTS: dict[str, str] = {
     "page_loads.jsonl": "page_loads",
     "page_loads.txt": "page_loads",
     "page_loads.log": "page_loads",
+    "lighthouse.json": "page_loads",
     "rtcstats.jsonl": "call_statistics",
     "get_stats.jsonl": "call_statistics",
     "webrtc_internals.json": "call_statistics",
+    "about_webrtc.json": "call_statistics",
+    "rtcstats_dump.txt": "call_statistics",
+    "rtcstats_dump": "call_statistics",
+    "streaming.jsonl": "streaming",
 }
 
 #: Tools that put a time or a title into the name of their result, by the name that it may be given: it is the run's if

@@ -52,6 +52,12 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "backlog_packets": (0.0, _LARGEST_COUNT),
     "backlog_bytes": (0.0, _LARGEST_COUNT),
     "cpu_load_ratio": (0.0, _MOST_LOAD),
+    "media_rate_bps": (0.0, _FASTEST_BPS),
+    # A film that is held whole, and a player that nobody closes for a month.
+    "media_buffer_ms": (0.0, 86_400_000.0),
+    "startup_ms": (0.0, 2_678_400_000.0),
+    "stalled_ms": (0.0, 2_678_400_000.0),
+    "stalls": _COUNT,
     # From 1 (bad) to 5 (excellent), ITU-T P.800; tools write 0 for none.
     "mos": (0.0, 5.0),
     "other": (-LARGEST, LARGEST),

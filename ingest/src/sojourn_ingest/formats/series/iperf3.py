@@ -59,7 +59,7 @@ class Iperf3(Format):
 
     name = "iperf3"
     holds_addresses = True
-    version = "iperf3-4"
+    version = "iperf3-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins like a result, or like the first line of a stream of events."""
@@ -134,6 +134,8 @@ class _Result:
 
     def interval(self, data: dict[str, Any]) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the values of one interval."""
+        # 3.12 does not name the option, and sums up both ways.
+        self._is_bidirectional = self._is_bidirectional or "sum_bidir_reverse" in data
         streams = data.get("streams")
         if not isinstance(streams, list):
             self._reading.refuse("interval without streams")

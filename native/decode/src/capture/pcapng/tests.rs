@@ -1,6 +1,7 @@
 use crate::capture::reader::CaptureReader;
 use crate::input::source::tests::reader_over;
 use crate::output::fault::{Fault, FaultKind};
+use crate::packet::refusal::PacketRefusal;
 
 type Packets = Vec<(i64, u32, Vec<u8>)>;
 
@@ -118,6 +119,17 @@ fn every_kind_of_packet_block_is_read_in_both_byte_orders() {
         ];
         assert_eq!(read(&blocks.content), (expected, None));
     }
+}
+
+#[test]
+fn a_block_without_a_time_that_follows_none_is_implausible() {
+    let mut blocks = Blocks::new(false);
+    blocks.interface(1, 0, &[]);
+    let simple = [&blocks.number(4)[..], b"four"].concat();
+    blocks.block(3, &simple);
+    let mut reader = CaptureReader::new(reader_over(&blocks.content)).unwrap();
+    let packet = reader.next_packet().unwrap().unwrap();
+    assert_eq!(packet.implausible(), Some(PacketRefusal::TimeImplausible));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 use super::*;
 use crate::packet::tcp_options::TcpOptions;
-use crate::packet::types::TcpSegment;
 
 fn packet(forward: bool, sequence: u32, flags: u16) -> Packet<'static> {
     let ends = [1u8, 2].map(|host| Endpoint {
@@ -34,7 +33,11 @@ fn table(idle_ns: i64, flows: usize) -> FlowTable {
 
 fn flows(mut table: FlowTable) -> Vec<Flow> {
     table.finish();
-    table.take_ended().into_iter().map(|flow| *flow).collect()
+    table
+        .take_ended(usize::MAX)
+        .into_iter()
+        .map(|flow| *flow)
+        .collect()
 }
 
 fn from_port(port: u16, flags: u16) -> Packet<'static> {
@@ -166,7 +169,7 @@ fn a_flow_in_the_memory_of_another_is_as_a_new_one() {
             table.packet(&packet, from_ns + place as i64, 64);
         }
         table.finish();
-        table.take_ended()
+        table.take_ended(usize::MAX)
     };
     let mut fresh = table(1_000_000, 10);
     let expected = run(&mut fresh, 1000);
@@ -179,7 +182,7 @@ fn a_flow_in_the_memory_of_another_is_as_a_new_one() {
     other.transport = Transport::Udp(&[]);
     used.packet(&other, 500, 64);
     used.finish();
-    for flow in used.take_ended() {
+    for flow in used.take_ended(usize::MAX) {
         assert!(flow.tcp.is_none());
         used.give_back(flow);
     }

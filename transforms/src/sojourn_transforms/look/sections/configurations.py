@@ -45,7 +45,7 @@ def configuration_items(view: View, section: Section) -> Items:
         "role in ('app', 'tcp', 'rival') and mean_ms is not null and exclusion_reason is null",
         "study_id, run_id, role",
     )
-    for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "other application")):
+    for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "rival")):
         groups: dict[str, list[float]] = {}
         for row in runs:
             if row["role"] == role:

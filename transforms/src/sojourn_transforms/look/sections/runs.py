@@ -25,7 +25,7 @@ from sojourn_transforms.look.view import View
 #: Runs with figures of their own, and runs in a table; configurations sum up all of them.
 RUNS_DRAWN = 3
 RUNS_SHOWN = 12
-ROLES = {"app": "application", "tcp": "TCP", "rival": "other application", "other": "other"}
+ROLES = {"app": "application", "tcp": "TCP", "rival": "rival", "other": "other"}
 #: A role has one colour on every figure.
 COLOURS = {"app": "C0", "tcp": "C1", "rival": "C1", "other": "C2"}
 _RUN = Column("run", "run")
@@ -419,11 +419,11 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
     section = Section("competition", "Fairness and harm")
     equal = _named(view.rows("run_flow_rate_equality"), runs)
     if not equal:
-        of_runs.absent.append("Flow-rate equality and harm: no run has both an application and a TCP flow with a rate.")
+        of_runs.absent.append("Flow-rate equality and harm: no run has two roles or two TCP flows with a rate.")
         return []
     section.lead = (
-        "Flow-rate equality is 0 if both roles have the same bytes, 1 if the application has all, -1 if "
-        "TCP has all. Harm is what a role "
+        "Flow-rate equality is 0 if both have the same bytes, 1 if the application, or of two TCP flows the first, has "
+        "all, -1 if the other has all. Harm is what a role "
         "loses to competition, relative to its solo runs; negative harm is a gain."
     )
     columns: tuple[Column, ...] = (
@@ -432,6 +432,8 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
         Column("jain_index", "Jain's index", "0.5 to 1", 3),
         Column("app_bytes", "bytes of the application"),
         Column("tcp_bytes", "bytes of TCP"),
+        Column("rival_bytes", "bytes of the rival"),
+        Column("rate_basis", "basis"),
     )
     n = counted(len(equal), "shared run")
     section.items.append(

@@ -5,9 +5,15 @@ The model of the value y of run i, in cell c and block g:
     y_i = mu_c + u_g + e_i,    u_g ~ N(0, block variance),    e_i ~ N(0, residual variance)
 
 mu_c has one parameter for each cell, which is the full factorial model of the crossed factors with all interactions.
-statsmodels' MixedLM maximises the restricted likelihood [1]_. Degrees of freedom are Satterthwaite's [2]_, as in [3]_;
-statsmodels has normal intervals only, which are too narrow for few blocks. In a complete block design with one run of
-each cell in each block they are those of the analysis of variance: (b - 1)(c - 1) for differences of cells.
+statsmodels' MixedLM maximises the restricted likelihood [1]_. Where its optimisers stop short of the maximum, which is
+frequent if blocks hardly differ, the profile of the likelihood over block variance / residual variance is searched.
+Degrees of freedom are Satterthwaite's [2]_, as in [3]_; statsmodels has normal intervals only, which are too narrow for
+few blocks. In a complete block design with one run of each cell in each block they are those of the analysis of
+variance: (b - 1)(c - 1) for differences of cells.
+
+A block variance estimated as 0, the end of its range, is an ordinary outcome: the estimates are then those of the model
+without blocks. Degrees of freedom stay Satterthwaite's with the expected information of both variances, so a study in
+which blocks happen to look alike does not claim to know that they are.
 
 References
 ----------
@@ -21,6 +27,7 @@ References
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import dataclass
 
@@ -36,6 +43,8 @@ FEW_BLOCKS = 5
 """Below this many blocks the block variance is hardly known."""
 STEP_OF_CONVERGENCE = 0.01
 """A maximum is reached if the next step of Fisher's scoring is below this share of a standard error."""
+SEARCHED_RATIOS = (0.0, *np.geomspace(1e-6, 1e6, 61).tolist())
+"""Block variance over residual variance where the slope of the profile likelihood is looked at."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +74,9 @@ class MixedFit:
     """A fitted model. Variances are in the square of the values' unit.
 
     `means` (c,) and `covariance` (c, c) are of the cells; `block_effects` (b,) are predicted; `fitted` and `residuals`
-    (n,) are conditional on them. `is_singular`: the block variance is 0, the end of its range. `variance_covariance`
-    (2, 2) is the inverse of the expected REML information of block and residual variance.
+    (n,) are conditional on them. `is_singular`: the block variance is 0, the end of its range. `is_searched`: the
+    variances are from the search of the profile likelihood, and not from statsmodels. `variance_covariance` (2, 2) is
+    the inverse of the expected REML information of block and residual variance.
     """
 
     design: Design
@@ -81,6 +91,7 @@ class MixedFit:
     fitted: Reals
     residuals: Reals
     is_singular: bool
+    is_searched: bool
     warnings: tuple[str, ...]
 
     @property
@@ -126,9 +137,15 @@ class MixedFit:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What the likelihood is made of at given variances: covariance of the means, slopes, score and information."""
+    """What the likelihood is made of at given variances: covariance of the means, slopes, score and information.
+
+    `weighted_squares` is the sum of squares of the residuals in the metric of their covariance matrix; `deviance` is
+    minus twice the restricted log-likelihood, without its constant.
+    """
 
     means: Reals
+    weighted_squares: float
+    deviance: float
     covariance: Reals
     slopes: tuple[Reals, Reals]
     score: Reals
@@ -167,6 +184,11 @@ def _parts(design: Design, values: Reals, block_variance: float, residual_varian
     of_blocks = np.bincount(design.block, weights=residuals, minlength=sizes.size)
     squares = np.bincount(design.block, weights=residuals**2, minlength=sizes.size)
 
+    weighted_squares = float((inverse[0] * squares + inverse[1] * of_blocks**2).sum())
+    of_covariance = float(((sizes - 1) * np.log(residual_variance)).sum())
+    of_covariance += float(np.log(residual_variance + sizes * block_variance).sum())
+    deviance = of_covariance - float(np.linalg.slogdet(covariance)[1]) + weighted_squares
+
     sandwiches = [_product(inverse, derivative, sizes) for derivative in derivatives]
     in_cells = [between_cells(_product(sandwich, inverse, sizes)) for sandwich in sandwiches]
     score, information = np.zeros(2), np.zeros((2, 2))
@@ -183,7 +205,7 @@ def _parts(design: Design, values: Reals, block_variance: float, residual_varian
             ) / 2
     slopes = (covariance @ in_cells[0] @ covariance, covariance @ in_cells[1] @ covariance)
     effects = block_variance / (residual_variance + sizes * block_variance) * of_blocks
-    return _Parts(means, covariance, slopes, score, information, effects)
+    return _Parts(means, weighted_squares, deviance, covariance, slopes, score, information, effects)
 
 
 def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
@@ -198,35 +220,26 @@ def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
     Returns
     -------
     MixedFit
-        If the restricted likelihood falls from a block variance of 0 on, that end of the range is the estimate and
+        If the restricted likelihood is highest at a block variance of 0, that end of the range is the estimate and
         `is_singular` is set; intervals then keep the blocks' degrees of freedom, so they do not pool them.
 
     Raises
     ------
     DesignRefusedError
-        If the maximum was not reached.
+        If the likelihood rises up to the last of `SEARCHED_RATIOS`: runs of one block hardly differ but by their cells.
     """
     given = sample(values)
     # Variances of bit/s and of seconds are eighteen decades apart; an optimiser sees the same numbers for both.
     centre, scale = float(given.mean()), float(given.std())
     scaled = (given - centre) / scale
-    residuals = scaled - (np.bincount(design.cell, weights=scaled) / np.bincount(design.cell))[design.cell]
-    pooled = float(residuals @ residuals) / (scaled.size - len(design.cells))
-    at_end = _parts(design, scaled, 0.0, pooled)
-    is_singular = bool(at_end.score[0] <= 0)
     noted: tuple[str, ...] = ()
-    if is_singular:
-        block_variance, residual_variance, parts = 0.0, pooled, at_end
-    else:
-        block_variance, residual_variance, noted = _maximum(design, scaled)
+    is_searched = bool(_profiled(design, scaled, 0.0)[1].score[0] <= 0)
+    if not is_searched:
+        block_variance, residual_variance, noted = _of_statsmodels(design, scaled)
         parts = _parts(design, scaled, block_variance, residual_variance)
-        step = np.linalg.solve(parts.information, parts.score)
-        errors = np.sqrt(np.diag(np.linalg.inv(parts.information)))
-        if float((np.abs(step) / errors).max()) > STEP_OF_CONVERGENCE:
-            raise DesignRefusedError(
-                f"the model did not converge ({'; '.join(noted) or 'no message of the optimiser'}); "
-                "add blocks, or choose another metric or --scale log"
-            )
+        is_searched = not _is_maximum(parts)
+    if is_searched:
+        block_variance, residual_variance, parts = _searched(design, scaled)
     predicted = parts.means[design.cell] + parts.block_effects[design.block]
     return MixedFit(
         design=design,
@@ -240,13 +253,56 @@ def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
         block_effects=parts.block_effects * scale,
         fitted=predicted * scale + centre,
         residuals=(scaled - predicted) * scale,
-        is_singular=is_singular,
+        is_singular=block_variance == 0,
+        is_searched=is_searched,
         warnings=noted,
     )
 
 
-def _maximum(design: Design, values: Reals) -> tuple[float, float, tuple[str, ...]]:
-    """Return block and residual variance at the maximum that statsmodels finds, and what it warns of."""
+def _is_maximum(parts: _Parts) -> bool:
+    """Return whether the next step of Fisher's scoring is hardly one, in standard errors of the variances."""
+    step = np.linalg.solve(parts.information, parts.score)
+    errors = np.sqrt(np.diag(np.linalg.inv(parts.information)))
+    return float((np.abs(step) / errors).max()) <= STEP_OF_CONVERGENCE
+
+
+def _profiled(design: Design, values: Reals, ratio: float) -> tuple[float, _Parts]:
+    """Return the best residual variance at a ratio of block to residual variance, and the parts there.
+
+    The first element of the score then has the sign of the slope of the profile likelihood over the ratio.
+    """
+    free = values.size - len(design.cells)
+    residual_variance = _parts(design, values, ratio, 1.0).weighted_squares / free
+    return residual_variance, _parts(design, values, ratio * residual_variance, residual_variance)
+
+
+def _searched(design: Design, values: Reals) -> tuple[float, float, _Parts]:
+    """Return block variance, residual variance and parts where the restricted likelihood is highest.
+
+    A maximum is at a ratio of 0 if the profile falls from there, and wherever it rises and then falls; an unbalanced
+    design may have several.
+    """
+
+    def slope(ratio: float) -> float:
+        return float(_profiled(design, values, ratio)[1].score[0])
+
+    slopes = [slope(ratio) for ratio in SEARCHED_RATIOS]
+    maxima = [0.0] if slopes[0] <= 0 else []
+    for (low, rise), (high, fall) in itertools.pairwise(zip(SEARCHED_RATIOS, slopes, strict=True)):
+        if rise > 0 >= fall:
+            maxima.append(float(scipy.optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-10)))
+    if not maxima:
+        raise DesignRefusedError(
+            f"blocks differ more than {SEARCHED_RATIOS[-1]:.0e} times as much as runs of one block do beside their "
+            "cells: the variance between runs is hardly above 0; add blocks, or choose another metric"
+        )
+    found = [(ratio, *_profiled(design, values, ratio)) for ratio in maxima]
+    ratio, residual_variance, parts = min(found, key=lambda one: one[2].deviance)
+    return ratio * residual_variance, residual_variance, parts
+
+
+def _of_statsmodels(design: Design, values: Reals) -> tuple[float, float, tuple[str, ...]]:
+    """Return block and residual variance where statsmodels' optimisers stop, and what it warns of."""
     from statsmodels.regression.mixed_linear_model import MixedLM
 
     with warnings.catch_warnings(record=True) as caught:

@@ -140,6 +140,8 @@ class OutcomeBounds:
 
 #: What a video call needs of the loaded RTT: ours, after ITU-T G.114.
 VIDEO_CALL_LATENCY: Final = OutcomeBounds("latency_p99_ms", 150.0, 400.0)
+#: What it needs of the loss: ours.
+VIDEO_CALL_LOSS: Final = OutcomeBounds("loss_ratio", 0.001, 0.05)
 
 #: Latencies in ms that the barometer requires to be passed, and what of its score each decides over all use cases.
 IQB_LATENCY_SHARES: Final = (
@@ -260,7 +262,7 @@ def aim(values: Mapping[str, float], use_case: str) -> tuple[int, str]:
     ValueError
         A value is not a number.
     """
-    quantities, fewest = AIM_USE_CASES[use_case]
+    quantities, _ = AIM_USE_CASES[use_case]
     points = 0
     for quantity in quantities:
         bounds, given = AIM_POINTS[quantity]
@@ -269,5 +271,17 @@ def aim(values: Mapping[str, float], use_case: str) -> tuple[int, str]:
             raise ValueError(f"{quantity} is not a number; leave out what was not measured")
         points += given[bisect_right(bounds, value)]
     points = max(0, points)
+    return points, aim_class(points, use_case)
+
+
+def aim_class(points: float, use_case: str) -> str:
+    """Return the class of points of AIM [4]_, or of a median of them: great, good, average, poor or bad.
+
+    Raises
+    ------
+    KeyError
+        The use case is unknown.
+    """
+    _, fewest = AIM_USE_CASES[use_case]
     place = next((place for place, least in enumerate(fewest) if points >= least), len(fewest))
-    return points, AIM_CLASSES[place]
+    return AIM_CLASSES[place]

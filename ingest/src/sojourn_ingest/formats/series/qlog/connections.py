@@ -14,8 +14,10 @@ from sojourn_ingest.formats.series.qlog.records import Trace
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number, scaled
 
 MOST_CONNECTIONS = 65_536
-METRICS_UPDATED = ("recovery_metrics_updated", "metrics_updated", "metric_update")
-PACKET_LOST = "packet_lost"
+#: mvfst states its congestion window in an event of its own (quic/logging/QLoggerTypes.cpp).
+METRICS_UPDATED = ("recovery_metrics_updated", "metrics_updated", "metric_update", "congestion_metric_update")
+#: mvfst's says how many packets; others are of one.
+LOST = ("packet_lost", "packets_lost")
 SPIN = ("spin_bit_updated", "spin_bit_update")
 STARTED = ("connection_started", "connection_new")
 VANTAGES = ("client", "server", "network")
@@ -29,6 +31,7 @@ METRICS = {
     "rtt_variance": ("rtt_variance", "rttvar_ms", "polls", False),
     "congestion_window": ("congestion_window", "cwnd_bytes", "polls", True),
     "cwnd": ("congestion_window", "cwnd_bytes", "polls", True),
+    "current_cwnd": ("congestion_window", "cwnd_bytes", "polls", True),
     "bytes_in_flight": ("bytes_in_flight", "in_flight_bytes", "polls", True),
 }
 TIMES = ("rtt_ms", "srtt_ms", "rttvar_ms")
@@ -133,9 +136,8 @@ class Connections:
         connection.last_ms = ms
         if name in METRICS_UPDATED:
             yield from self._metrics(connection, data, ms)
-        elif name == PACKET_LOST:
-            number_of_series = connection.series(self._rows, "packet_lost", "lost_packets", "samples", True)
-            yield from self._add(connection, number_of_series, 1.0, ms)
+        elif name in LOST:
+            yield from self._lost(connection, data, ms)
         elif name in SPIN:
             yield from self._spin(connection, data.get("state"), ms)
         else:
@@ -177,6 +179,14 @@ class Connections:
                 connection.take_rtt(value)
             yield from self._add(connection, connection.series(self._rows, series, metric, basis, sends), value, ms)
 
+    def _lost(self, connection: Connection, data: dict[str, Any], ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
+        packets = number_in(data.get("lost_packets", 1))
+        if packets is None:
+            self._reading.refuse("lost_packets: not a number")
+            return
+        place = connection.series(self._rows, "packet_lost", "lost_packets", "samples", True)
+        yield from self._add(connection, place, packets, ms)
+
     def _spin(self, connection: Connection, state: Any, ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
         if not isinstance(state, bool):
             self._reading.refuse("spin_bit: not a state")
@@ -199,7 +209,7 @@ class Connections:
         yield from self._rows.add(place, [sample])
 
 
-KNOWN = frozenset((*METRICS_UPDATED, PACKET_LOST, *SPIN, *STARTED))
+KNOWN = frozenset((*METRICS_UPDATED, *LOST, *SPIN, *STARTED))
 
 
 def _fields(event: Any, header: dict[str, Any]) -> dict[str, Any] | None:

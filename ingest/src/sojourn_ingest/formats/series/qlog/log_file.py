@@ -27,7 +27,7 @@ class Qlog(ConnectionFormat):
     """One qlog file of any draft, as a document or a sequence."""
 
     name = "qlog"
-    version = "qlog-3"
+    version = "qlog-4"
     basis = Basis("qlog", rtt_basis="raw", sample_basis="rtt_samples")
 
     def recognises(self, source: Source) -> bool:

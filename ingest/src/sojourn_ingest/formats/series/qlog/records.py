@@ -25,6 +25,8 @@ SEPARATOR = b"\x1e"
 START = re.compile(rb"^[\s\x1e]*\{")
 SCHEMA = re.compile(rb'"urn:ietf:params:qlog:file[:#-](?:contained|sequential)')
 VERSION = re.compile(rb'"qlog_version"\s*:\s*"')
+#: mvfst writes the keys of a file in any order unless it indents them: the version may stand behind the events.
+TRACE = re.compile(rb'"event_fields"\s*:\s*\[\s*"relative_time"|"title"\s*:\s*"mvfst qlog')
 SEQUENTIAL = re.compile(rb'qlog:file[:#-]sequential|"qlog_format"\s*:\s*"(?:NDJSON|JSON-SEQ)"|qlog\+json-seq')
 #: A record of a sequence, and all that a document says of its traces, are smaller than this.
 LARGEST_RECORD_BYTES = 16 * 2**20
@@ -48,7 +50,7 @@ class Trace:
 
 def is_qlog(head: bytes) -> bool:
     """Return whether a content begins like a qlog file."""
-    return START.match(head) is not None and (VERSION.search(head) is not None or SCHEMA.search(head) is not None)
+    return START.match(head) is not None and any(mark.search(head) is not None for mark in (VERSION, SCHEMA, TRACE))
 
 
 def events_of(source: Source, reading: Reading) -> Iterator[tuple[int, Trace, Any]]:

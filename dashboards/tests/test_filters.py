@@ -1,0 +1,70 @@
+"""The filters of the asset files: which charts they reach, and with which columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from asset_files import BY_UUID, CHARTS, DASHBOARDS
+
+from sojourn_superset import assets, layout
+
+PARTS = {
+    "Rival": "rival_application", "Congested direction": "congested_direction", "Workload": "workload",
+    "Testbed": "testbed", "Participants": "participants", "View of the call": "call_view",
+    "Other direction": "opposite_link",
+}  # fmt: skip
+"""Filters of what the studies vary beside queue, rate, RTT and congestion control, and their columns."""
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("aqm_comparison", set(PARTS)),
+        ("one_run", set(PARTS)),
+        ("studies", {"Rival", "Congested direction", "Workload"}),
+    ],
+)
+def test_what_studies_vary_are_filters_of_every_page_of_runs(name: str, parts: set[str]) -> None:
+    filters = DASHBOARDS[f"dashboards/{name}.yaml"]["metadata"]["native_filter_configuration"]
+    columns = {each["name"]: each["targets"][0]["column"]["name"] for each in filters}
+    assert {part: columns.get(part) for part in parts} == {part: PARTS[part] for part in parts}
+    # A query of our own does not have them by itself.
+    for chart in (chart for path, chart in CHARTS.items() if path.startswith("charts/aqm_comparison/")):
+        dataset = BY_UUID[chart["dataset_uuid"]]
+        if dataset.get("sql"):
+            own = {column["column_name"] for column in dataset["columns"]}
+            assert set(PARTS.values()) <= own, dataset["table_name"]
+
+
+def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them() -> None:
+    filters = DASHBOARDS["dashboards/studies.yaml"]["metadata"]["native_filter_configuration"]
+    of_buffers = next(each for each in filters if each["name"] == "Study of the buffers")
+    charts = {name: chart for name, chart in CHARTS.items() if name.startswith("charts/studies/")}
+    reached = {
+        Path(name).stem for name, chart in charts.items()
+        if layout.chart_number(chart) not in of_buffers["scope"]["excluded"]
+    }  # fmt: skip
+    assert reached == {
+        "delay_downlink_congested", "delay_both_congested", "delay_uplink_congested", "utilisation_by_buffer",
+    }  # fmt: skip
+    uuids = list(of_buffers["onlyOf"])
+    some = dict.fromkeys(uuids[:-1], ("title", "supply"))
+    assert assets._filters_with_charts([dict(of_buffers)], some)[0]["name"] == "Study of the buffers"
+    assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, ("title", "supply"))) == []
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+def test_a_filter_on_a_calculated_column_reaches_every_chart_that_has_its_source(name: str) -> None:
+    charts = [CHARTS[chart] for chart in CHARTS if chart.startswith(f"charts/{Path(name).stem}/")]
+    for native in DASHBOARDS[name]["metadata"]["native_filter_configuration"]:
+        (target,) = native["targets"]
+        if target["column"]["name"] != "bandwidth_mbit":
+            continue
+        excluded = native["scope"]["excluded"]
+        reached = [chart for chart in charts if layout.chart_number(chart) not in excluded]
+        for dataset in (BY_UUID[chart["dataset_uuid"]] for chart in reached):
+            if dataset["table_name"] in ("study", "published_comparison", "study_finding"):
+                continue
+            own = {c["column_name"] for c in dataset["columns"]}
+            assert "bandwidth_mbit" in own, f"{dataset['table_name']} would ignore the filter {native['name']!r}"

@@ -1,0 +1,119 @@
+"""What the charts of a page ask of tables of a million rows: few rows over the wire, and the right figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from contract_server import serving
+from many_rows import ManyRows
+from sqlalchemy import create_engine, text
+
+from sojourn_superset import assets
+from sojourn_superset.catalogue_memory import forget_catalogue
+from sojourn_superset.look import read_look
+from sojourn_superset.pushdown import rewrite
+from sojourn_superset.settings import ASSETS
+
+ROWS = 1_000_000
+MOST_FETCHED = 10_000
+FILES = assets.read(ASSETS)
+DATASETS = {asset["uuid"]: asset for name, asset in FILES.items() if name.startswith("datasets/")}
+LOOK = read_look(ASSETS)
+
+OUTCOMES = {
+    "source_path": "VARCHAR", "content_hash": "VARCHAR", "format": "VARCHAR", "status": "VARCHAR", "reason": "VARCHAR",
+    "message": "VARCHAR", "fault_offset_bytes": "BIGINT", "records_read": "BIGINT", "records_refused": "BIGINT",
+    "modified_ns": "BIGINT",
+}  # fmt: skip
+SECONDS = {
+    "study_id": "VARCHAR", "run_id": "VARCHAR", "role": "VARCHAR", "second": "BIGINT", "p95_ms": "DOUBLE",
+    "rate_bps": "DOUBLE", "dropped_packets": "BIGINT",
+}  # fmt: skip
+OF_TRUST = ("read", "refused", "ages")
+OF_ONE_RUN = ("delay_over_time", "rate_over_time", "drops_over_time")
+SECONDS_OF_A_RUN = 100
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[ManyRows]:
+    """Serve a million sources, of which one in a thousand is damaged, and a million seconds of runs."""
+    forget_catalogue()
+    outcomes = (
+        (
+            f"s{number}", "h", "capture" if number % 2 else "manifest", "ok" if number % 1000 else "partial",
+            None, None, None, 10, 0, 1_767_225_600_000_000_000 + number % 5,
+        )
+        for number in range(ROWS)
+    )  # fmt: skip
+    seconds = (
+        (
+            "s", f"r{number // (2 * SECONDS_OF_A_RUN)}", "app" if number % 2 else "tcp",
+            number // 2 % SECONDS_OF_A_RUN, float(number % 97), 1000.0, 0,
+        )
+        for number in range(ROWS)
+    )  # fmt: skip
+    contract = ManyRows("ingest_outcome", OUTCOMES, outcomes)
+    contract.hold("run_delay_over_time", SECONDS, seconds)
+    with serving(contract), pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SOJOURN_API_URL", contract.url)
+        yield contract
+    forget_catalogue()
+
+
+def question(page: str, name: str, chosen: str = "") -> str:
+    """Return the SQL that Superset makes of a chart; `chosen` is a condition of the page's filters."""
+    chart = FILES[f"charts/{page}/{name}.yaml"]
+    params = LOOK.params(chart, chart["sojourn"].get("filters", ()))
+    of_raw = params.get("all_columns", []) if params.get("query_mode") == "raw" else []
+    keys = [part for key in ("x_axis", "groupby") for part in listed(params.get(key))]
+    values = {each["label"]: each["sqlExpression"] for each in params.get("metrics", []) if isinstance(each, dict)}
+    named = {part["label"]: part["sqlExpression"] for part in keys if isinstance(part, dict)}
+    named |= {part: part for part in [*keys, *of_raw] if isinstance(part, str)}
+    conditions = [f"{each['subject']} {each['operator']} '{each['comparator']}'" for each in params["adhoc_filters"]]
+    columns = ", ".join(f'{sql} AS "{label}"' for label, sql in {**named, **values}.items())
+    where = " AND ".join([*conditions, *([chosen] if chosen else [])])
+    sql = f"SELECT {columns} FROM {DATASETS[chart['dataset_uuid']]['table_name']}"
+    sql += f" WHERE {where}" if where else ""
+    sql += f" GROUP BY {', '.join(named.values())}" if values else ""
+    return f"{sql} LIMIT {params['row_limit']}"
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a param of one or several values as several."""
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def answers(many: ManyRows, page: str, names: tuple[str, ...], chosen: str = "") -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows that each chart draws."""
+    arguments = {"sojourn": {"base_url": many.url, "page_size": 10_000}}
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs=arguments)
+    with engine.connect() as connection:
+        return {
+            name: [
+                tuple(row)
+                for row in connection.execute(text(rewrite(question(page, name, chosen)).replace(":", "\\:")))
+            ]
+            for name in names
+        }
+
+
+def test_trust_over_a_million_sources_fetches_thousands(many: ManyRows) -> None:
+    before = many.rows_sent
+    found = answers(many, "trust", OF_TRUST)
+    # kind, sources, read whole, partial, not read, records read, records refused
+    assert sorted(found["read"]) == [
+        ("capture", ROWS // 2, ROWS // 2, 0, 0, 10 * ROWS // 2, 0),
+        ("manifest", ROWS // 2, ROWS // 2 - ROWS // 1000, ROWS // 1000, 0, 10 * ROWS // 2, 0),
+    ]
+    assert len(found["refused"]) == ROWS // 1000
+    assert {row[0]: row[-1] for row in found["ages"]} == {"capture": ROWS // 2, "manifest": ROWS // 2}
+    assert many.rows_sent - before <= MOST_FETCHED
+
+
+def test_one_run_of_a_million_seconds_fetches_its_own(many: ManyRows) -> None:
+    before = many.rows_sent
+    found = answers(many, "one_run", OF_ONE_RUN, chosen="run_id = 'r7'")
+    assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(OF_ONE_RUN, 2 * SECONDS_OF_A_RUN)
+    assert many.rows_sent - before <= len(OF_ONE_RUN) * 2 * SECONDS_OF_A_RUN

@@ -1,0 +1,84 @@
+"""Statistics that Firefox's page about:webrtc copies: a report, or the history of reports that it has kept.
+
+A report has a list for each type of statistics (dictionary RTCStatsReportInternal of Firefox's RTCStatsReport.webidl).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from sojourn_ingest.formats.call.stream_rows import StreamRows
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+
+NAMES: Final = "about:webrtc"
+#: Lists of the reports of streams; all others hold addresses or labels, or nothing that is kept.
+LISTS: Final = {
+    "inboundRtpStreamStats": "inbound-rtp",
+    "outboundRtpStreamStats": "outbound-rtp",
+    "remoteInboundRtpStreamStats": "remote-inbound-rtp",
+}
+HISTORY = re.compile(rb'\s*\{\s*"(reports|sdpHistories)"\s*:\s*\[')
+LIST = re.compile(rb'"(bandwidthEstimations|codecStats|iceCandidatePairStats|inboundRtpStreamStats)"\s*:\s*\[')
+SAVED_PAGE = re.compile(rb'\s*<div id="content".{0,65536}?about-webrtc-', re.DOTALL)
+
+SAVED_PAGE_MESSAGE: Final = (
+    "page that Firefox's about:webrtc saves, which shows one moment of a call as text; give what its button "
+    '"Copy Report History" copies'
+)
+
+
+class AboutWebRtc(Format):
+    """What Firefox's page copies, of one peer connection at one or several polls."""
+
+    name = "about_webrtc"
+    holds_addresses = False
+    version = "about-webrtc-1"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the document begins with lists of Firefox's statistics, or is the saved page."""
+        head = source.head
+        if SAVED_PAGE.match(head) is not None:
+            return True
+        is_history = HISTORY.match(head) is not None
+        return head.lstrip().startswith(b"{") and LIST.search(head) is not None and (is_history or b'"pcid"' in head)
+
+    def read(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield the streams of each poll, in order of time.
+
+        Raises
+        ------
+        InputError
+            ``unsupported_version`` if it is the saved page; if the document is damaged or has no report of a stream.
+        """
+        if SAVED_PAGE.match(source.head) is not None:
+            raise InputError("unsupported_version", SAVED_PAGE_MESSAGE, 0)
+        content = json_document.parse_object(json_document.read_text(source, NAMES), NAMES)
+        reports = content.get("reports", [content])
+        if not isinstance(reports, list):
+            raise InputError("corrupt_record", f"{NAMES}: its reports are not a list; copy them again", 0)
+        return self._rows(reports, reading)
+
+    @staticmethod
+    def _rows(reports: list[Any], reading: Reading) -> Facts:
+        rows = StreamRows(reading)
+        for report in reports:
+            if not isinstance(report, dict):
+                reading.refuse("poll: it is not an object")
+                continue
+            # The name of a peer connection has the address of the page in it: only its place is kept.
+            yield from rows.take(str(report.get("pcid")), report.get("timestamp"), _streams(report), whole=True)
+        yield from rows.finish()
+        if reading.records_read == 0:
+            raise InputError("nothing_usable", f"{NAMES}: no poll with a time; copy the reports during a call", 0)
+
+
+def _streams(report: dict[str, Any]) -> list[tuple[str, Any]]:
+    found = []
+    for name, kind in LISTS.items():
+        statistics = report.get(name)
+        for number, each in enumerate(statistics if isinstance(statistics, list) else ()):
+            if isinstance(each, dict):
+                found.append((str(each.get("id", f"{name}/{number}")), {**each, "type": kind}))
+    return found

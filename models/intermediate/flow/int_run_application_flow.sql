@@ -1,0 +1,130 @@
+-- Flows of an application in a run: those that its manifest declares, and those that share one end (host and port) with them alone. An
+-- application that starts again keeps its server's end and has a new port of its own, which no manifest could know.
+with
+
+captures as (
+    select * from {{ ref('int_run_source_usable') }}
+    where
+        is_usable
+        and measurement in ('capture_before', 'capture_after')
+),
+
+oriented_flows as (
+    select * from {{ ref('int_run_flow_oriented') }}
+),
+
+flows as (
+    select * from {{ ref('stg_lake__flow') }}
+    where protocol in ('tcp', 'udp')
+),
+
+-- What left the bottleneck is what the other end saw.
+preferred as (
+    select
+        study_id,
+        run_id,
+        measurement,
+        measurement_hash,
+        row_number() over (partition by study_id, run_id order by measurement) as preference
+    from captures
+),
+
+-- Both ends of a declared flow are senders of one of its orientations. An end that two roles have tells nothing.
+role_ends as (
+    select
+        study_id,
+        run_id,
+        protocol,
+        sender_host_key as host_key,
+        sender_port as port,
+        max(role) as role
+    from oriented_flows
+    group by
+        study_id,
+        run_id,
+        protocol,
+        sender_host_key,
+        sender_port
+    having count(distinct role) = 1
+),
+
+in_runs as (
+    select
+        preferred.study_id,
+        preferred.run_id,
+        preferred.measurement as flow_basis,
+        flows.*
+    from preferred
+    inner join flows
+        on preferred.measurement_hash = flows.source_hash
+    where preferred.preference = 1
+),
+
+matched as (
+    select
+        in_runs.study_id,
+        in_runs.run_id,
+        in_runs.flow_basis,
+        in_runs.flow_id,
+        in_runs.protocol,
+        in_runs.initiator_host_key,
+        in_runs.initiator_port,
+        in_runs.responder_host_key,
+        in_runs.responder_port,
+        in_runs.first_packet_ns,
+        in_runs.last_packet_ns,
+        in_runs.starts_in_mid_flow,
+        declared.role is not null as is_declared,
+        coalesce(declared.role, initiators.role, responders.role) as role,
+        initiators.role as initiator_role,
+        responders.role as responder_role
+    from in_runs
+    left join oriented_flows as declared
+        on
+            in_runs.study_id = declared.study_id
+            and in_runs.run_id = declared.run_id
+            and in_runs.protocol = declared.protocol
+            and in_runs.initiator_host_key = declared.sender_host_key
+            and in_runs.initiator_port = declared.sender_port
+            and in_runs.responder_host_key = declared.receiver_host_key
+            and in_runs.responder_port = declared.receiver_port
+    left join role_ends as initiators
+        on
+            in_runs.study_id = initiators.study_id
+            and in_runs.run_id = initiators.run_id
+            and in_runs.protocol = initiators.protocol
+            and in_runs.initiator_host_key = initiators.host_key
+            and in_runs.initiator_port = initiators.port
+    left join role_ends as responders
+        on
+            in_runs.study_id = responders.study_id
+            and in_runs.run_id = responders.run_id
+            and in_runs.protocol = responders.protocol
+            and in_runs.responder_host_key = responders.host_key
+            and in_runs.responder_port = responders.port
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        role,
+        flow_basis,
+        flow_id,
+        protocol,
+        initiator_host_key,
+        initiator_port,
+        responder_host_key,
+        responder_port,
+        first_packet_ns,
+        last_packet_ns,
+        starts_in_mid_flow,
+        is_declared
+    from matched
+    where
+        role in ('app', 'rival')
+        -- Between the ends of two roles, a flow that none of them declares is of neither.
+        and (is_declared or coalesce(initiator_role, role) = coalesce(responder_role, role))
+)
+
+select * from final

@@ -1,0 +1,32 @@
+{#-
+    CTEs that end in `binding`: what binds in most of the runs that count, and in how many (`binding_runs`); of several, the first by name.
+
+    rows: a CTE of runs with the key, the columns and exclusion_reason. columns: what binds; null where nothing does.
+-#}
+{% macro binding_in_most_runs(rows, key, columns) -%}
+binding_counts as (
+    select
+        {{ (key + columns) | join(',\n        ') }},
+        count(*) as binding_runs
+    from {{ rows }}
+    where
+        exclusion_reason is null
+        and {{ columns[0] }} is not null
+    group by {{ (key + columns) | join(', ') }}
+),
+
+binding_places as (
+    select
+        *,
+        row_number() over (
+            partition by {{ key | join(', ') }}
+            order by binding_runs desc, {{ columns | join(', ') }}
+        ) as binding_place
+    from binding_counts
+),
+
+binding as (
+    select * from binding_places
+    where binding_place = 1
+)
+{%- endmacro %}

@@ -1,0 +1,125 @@
+-- Each queue of a run's log by itself: a packet that passes two queues waits in both.
+with
+
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+seconds as (
+    select * from {{ ref('int_run_second') }}
+),
+
+queues as (
+    select * from {{ ref('int_run_queue') }}
+),
+
+queue_logs as (
+    select * from {{ ref('int_run_queue_log') }}
+    where utc_offset_ns is not null
+),
+
+packets as (
+    select * from {{ ref('stg_lake__queue_packet') }}
+),
+
+departed as (
+    select
+        queue_logs.study_id,
+        queue_logs.run_id,
+        packets.queue_number,
+        packets.packet_index,
+        packets.fate,
+        packets.drop_kind,
+        packets.packet_bytes,
+        packets.sojourn_ns,
+        coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns - runs.window_start_ns as since_window_start_ns
+    from packets
+    inner join queue_logs
+        on packets.source_hash = queue_logs.source_hash
+    inner join runs
+        on
+            queue_logs.study_id = runs.study_id
+            and queue_logs.run_id = runs.run_id
+    where coalesce(packets.dequeue_ns, packets.drop_ns) + queue_logs.utc_offset_ns < runs.window_end_ns
+),
+
+timed as (
+    select
+        study_id,
+        run_id,
+        queue_number,
+        {{ integer_divide('since_window_start_ns', 1000000000) }} as second,
+        packet_index,
+        fate = 'dequeued' as is_dequeued,
+        drop_kind is not null as is_dropped,
+        packet_bytes,
+        case when fate = 'dequeued' then sojourn_ns end as sojourn_ns
+    from departed
+    where since_window_start_ns >= 0
+),
+
+ranked as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, queue_number, second
+            order by case when sojourn_ns is null then 1 else 0 end, sojourn_ns, packet_index
+        ) as delay_rank,
+        count(sojourn_ns) over (partition by study_id, run_id, queue_number, second) as delays
+    from timed
+),
+
+counted as (
+    select
+        study_id,
+        run_id,
+        queue_number,
+        second,
+        count(case when is_dequeued then 1 end) as packets,
+        coalesce(sum(case when is_dequeued then packet_bytes end), 0) as bytes,
+        count(case when is_dropped then 1 end) as dropped_packets,
+        max(case when delay_rank = {{ percentile_rank(500, 'delays') }} then sojourn_ns end) as median_ns,
+        max(case when delay_rank = {{ percentile_rank(950, 'delays') }} then sojourn_ns end) as p95_ns,
+        max(sojourn_ns) as maximum_ns
+    from ranked
+    group by study_id, run_id, queue_number, second
+),
+
+final as (
+    select
+        queues.study_id,
+        queues.run_id,
+        queues.queue_number,
+        seconds.second,
+        {{ run_dimensions('runs') }},
+        queues.is_bottleneck,
+        queues.queue_place,
+        coalesce(counted.packets, 0) as packets,
+        coalesce(counted.dropped_packets, 0) as dropped_packets,
+        cast(coalesce(counted.bytes, 0) * 8 as double) as rate_bps,
+        cast(counted.median_ns as double) / 1000000 as median_ms,
+        cast(counted.p95_ns as double) / 1000000 as p95_ms,
+        cast(counted.maximum_ns as double) / 1000000 as maximum_ms
+    from queues
+    -- Without the offset of its clock a log is in no window, and has no second.
+    inner join queue_logs
+        on
+            queues.study_id = queue_logs.study_id
+            and queues.run_id = queue_logs.run_id
+    inner join runs
+        on
+            queues.study_id = runs.study_id
+            and queues.run_id = runs.run_id
+    inner join seconds
+        on
+            queues.study_id = seconds.study_id
+            and queues.run_id = seconds.run_id
+    left join counted
+        on
+            queues.study_id = counted.study_id
+            and queues.run_id = counted.run_id
+            and queues.queue_number = counted.queue_number
+            and seconds.second = counted.second
+)
+
+select * from final

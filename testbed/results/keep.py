@@ -1,0 +1,104 @@
+"""Keep the results of studies of the testbed: ``python testbed/results/keep.py --runs FOLDER --var FOLDER [STUDY…]``.
+
+``--runs`` holds a folder for each study, as ``sojourn testbed run testbed/results/STUDY/plan.yaml --out FOLDER/STUDY``
+wrote it. They are ingested and built below ``--var``, and the marts named in MARTS are written beside each plan as
+Parquet, with ``provenance.json``: plan, seed, commit, versions, and how many runs were kept, failed and excluded. No
+captures are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+FOLDER = Path(__file__).resolve().parent
+SOJOURN = Path(sys.executable).parent / "sojourn"
+#: Marts that the notebook draws from, or that say what its figures are of; those without a row of a study are left out.
+MARTS = (
+    *("run", "run_link", "run_queuing_delay", "run_queue", "run_queue_delay_over_time", "run_harm", "run_mos"),
+    "run_delay_over_time",
+    *("run_flow_rate_equality", "run_page_load", "run_streaming", "run_phase_second", "step_recovery", "rate_profile"),
+    *("configuration_metric", "configuration_quality", "configuration_queuing_delay", "competition_matrix"),
+    *("comparison", "published_replication"),
+)
+
+
+def study_id_of(study: Path) -> str:
+    """Return the study that a folder's plan names."""
+    return str(yaml.safe_load((study / "plan.yaml").read_text(encoding="utf-8"))["study"])
+
+
+def provenance(study: Path, runs: Path) -> dict[str, Any]:
+    """Return what the runs of a study were made with, from their manifests and the ledger of attempts."""
+    manifests = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(runs.glob("runs/*/manifest.json"))]
+    attempts = [json.loads(line) for line in (runs / "attempts.jsonl").read_text(encoding="utf-8").splitlines()]
+    made_with = {json.dumps(one["made_with"], sort_keys=True) for one in manifests}
+    plan = json.loads((runs / "testbed.json").read_text(encoding="utf-8"))["plan"]
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=FOLDER, capture_output=True, text=True, check=True).stdout
+    return {
+        "what": "runs of Sojourn's own testbed, not the data of the study whose form they have",
+        "study_id": study_id_of(study),
+        "plan_sha256": hashlib.sha256((study / "plan.yaml").read_bytes()).hexdigest(),
+        "seed": plan["seed"],
+        "repetitions_planned": plan["repetitions"],
+        "runs": len(manifests),
+        "runs_by_block": dict(sorted(Counter(str(one["block"]) for one in manifests).items())),
+        "excluded_runs": sum("exclusion_reason" in one for one in manifests),
+        "failed_attempts": sum(one["status"] == "failed" for one in attempts),
+        "commit": commit.strip(),
+        "made_with": [json.loads(one) for one in sorted(made_with)],
+    }
+
+
+def keep_marts(snapshot: Path, study: Path) -> int:
+    """Write the marts of a study beside its plan, and return their bytes."""
+    for old in study.glob("*.parquet"):
+        old.unlink()
+    kept = 0
+    study_id = study_id_of(study)
+    for mart in MARTS:
+        source = snapshot / f"{mart}.parquet"
+        path = study / f"{mart}.parquet"
+        rows = f"from read_parquet('{source}') where study_id = '{study_id}'"
+        (number,) = duckdb.sql(f"select count(*) {rows}").fetchall()[0]
+        if number:
+            duckdb.sql(f"copy (select * {rows} order by all) to '{path}' (format parquet, compression zstd)")
+            kept += path.stat().st_size
+    return kept
+
+
+def main() -> None:
+    """Ingest, build and keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=Path, required=True, help="folder with a folder of results for each study")
+    parser.add_argument("--var", type=Path, required=True, help="folder for the lake and the build")
+    parser.add_argument("studies", nargs="*", help="folders of testbed/results; all with results without any")
+    arguments = parser.parse_args()
+    names = arguments.studies or sorted(path.parent.name for path in FOLDER.glob("*/plan.yaml"))
+    present = [name for name in names if (arguments.runs / name / "runs").is_dir()]
+    if not present:
+        raise SystemExit(f"{arguments.runs} has results of none of {', '.join(names)}")
+    results = [str(arguments.runs / name) for name in present]
+    subprocess.run([SOJOURN, "ingest", *results, "--var", str(arguments.var)], check=True)
+    subprocess.run([SOJOURN, "build", "--var", str(arguments.var)], check=True)
+    snapshots = arguments.var / "snapshots"
+    snapshot = snapshots / json.loads((snapshots / "CURRENT").read_text(encoding="utf-8"))["build_id"]
+    for name in present:
+        study = FOLDER / name
+        size = keep_marts(snapshot, study)
+        text = json.dumps(provenance(study, arguments.runs / name), indent=1)
+        (study / "provenance.json").write_text(text + "\n", encoding="utf-8")
+        print(f"{name}: {size / 1000:,.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
