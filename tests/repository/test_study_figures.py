@@ -33,7 +33,7 @@ def figures_module() -> ModuleType:
 
 
 class PlantedRows:
-    """The datasets that a notebook asks for, filtered as the API does by equality, lists and nulls."""
+    """The datasets that a notebook asks for, filtered as the API does by equality, lists, nulls and bounds."""
 
     def __init__(self, **datasets: list[dict[str, Any]]) -> None:
         self.datasets = {name: pd.DataFrame(rows) for name, rows in datasets.items()}
@@ -41,16 +41,18 @@ class PlantedRows:
     def rows(self, dataset: str, order: Any = None, select: Any = None, **filters: Any) -> pd.DataFrame:
         frame = self.datasets[dataset]
         for name, wanted in filters.items():
-            column = name.removesuffix("__null")
-            if column != name:
+            column, _, operator = name.partition("__")
+            if operator == "null":
                 frame = frame[frame[column].isna() == wanted]
+            elif operator == "gt":
+                frame = frame[frame[column] > wanted]
             else:
                 frame = frame[frame[column].isin(wanted if isinstance(wanted, list) else [wanted])]
         return frame.copy()
 
 
 def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str, ...] = ()) -> dict[str, Figure]:
-    """Run the first cell of a notebook, those with a text of ``before``, and the one that shows a figure.
+    """Run the first cell of a notebook, those with a text of ``before``, and the one with the text of a figure.
 
     Return the figures by name, over the planted rows instead of a service's.
     """
@@ -63,7 +65,7 @@ def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str
         matplotlib.use("Agg")
         exec(codes[0], names)
         names |= {"api": planted, "show": lambda drawn, name: shown.update({name: drawn})}
-        for text in (*before, f'"{figure}"'):
+        for text in (*before, figure):
             (code,) = (code for code in codes if text in code)
             # The figure's own cell may import what draws, and no other `show`.
             exec(code, names)
@@ -221,6 +223,65 @@ def test_imc14_figure_5_has_a_box_of_seconds_for_each_buffer_and_says_how_many_r
     medians = sorted(float(line.get_ydata()[0]) for line in axes.lines if len(set(line.get_ydata())) == 1)
     assert 70.0 in [round(value, 6) for value in medians]
     plt.close("all")
+
+
+BUFFER_RUNS = {"study_id": "s", "testbed": "access", "runs": 2, "exclusion_reason": None}
+
+
+def test_imc14_figures_have_a_map_for_each_application_with_each_direction_that_is_congested() -> None:
+    delays = [
+        BUFFER_RUNS
+        | {"application": application, "direction": direction, "workload": workload, "congested_direction": congested}
+        | {"queue_limit_packets": size, "mean_ms": delay, "queuing_delay_class": "acceptable", "role": "all"}
+        for application, delay in (("voice", 11.0), ("web", 22.0))
+        for direction in ("uplink", "downlink")
+        for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
+        for size in (256, 8)
+    ]
+    drawn = drawn_by(
+        "imc14-buffers-and-workloads", "downlink congested", PlantedRows(configuration_queuing_delay=delays)
+    )
+    assert set(drawn) == {"imc14-figure-04-s-access-voice", "imc14-figure-04-s-access-web"}
+    for name, number in (("voice", "11"), ("web", "22")):
+        panels = drawn[f"imc14-figure-04-s-access-{name}"].axes
+        assert {text.get_text() for axes in panels for text in axes.texts} == {number}
+        # a, b and c, the uplink above the downlink; without background each has the lowest line alone.
+        assert [len(axes.texts) for axes in panels] == [2, 4, 4] * 2
+        assert all(", uplink," in axes.get_title(loc="left") for axes in panels[:3])
+
+
+def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_hd_above_sd() -> None:
+    classes = [
+        {"qoe_model_id": model, "quality_class": "good", "colour": "#ffffff", "class_number": 1, "lower_bound": 4.0}
+        for model in ("g107-network", "ssim-to-mos")
+    ]
+    scores = [
+        BUFFER_RUNS
+        | {"application": application, "direction": direction, "workload": workload, "congested_direction": congested}
+        | {"queue_limit_packets": size, "qoe_model_id": model, "mos_median": 4.1, "score_median": 0.9}
+        | {"quality_class": "good", "interval_null_reason": None}
+        for model, application, direction in (
+            ("g107-network", "voice", "downlink"), ("g107-network", "voice", "uplink"),
+            ("ssim-to-mos", "video-sd", "downlink"), ("ssim-to-mos", "video-hd", "downlink"),
+        )
+        for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
+        # The lowest line has not the smallest buffer, and buffers ascend all the same.
+        for size in ((64, 256) if workload == "noBG" else (256, 8, 64))
+    ]  # fmt: skip
+    planted = PlantedRows(configuration_quality=scores, quality_class=classes, configuration_queuing_delay=[])
+    planted.datasets["configuration_queuing_delay"] = pd.DataFrame(
+        columns=["queue_limit_packets", "role", "runs", "testbed", "application", "congested_direction", "study_id",
+                 "direction", "workload"]
+    )  # fmt: skip
+    drawn = drawn_by(
+        "imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested", "FIGURES = {")
+    )
+    voice, video = drawn["imc14-figure-07-08-s-access"].axes, drawn["imc14-figure-09-s-access"].axes
+    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False]
+    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False]
+    for axes in (*voice, *video):
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
 
 
 def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(shared: Path) -> None:
