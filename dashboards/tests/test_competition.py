@@ -14,7 +14,8 @@ COLUMNS = (
     "incumbent", "competitor", "queue_label", "bandwidth_bps", "rtt_ms", "direction", "workload", "runs",
     "incumbent_share_median_ratio", "incumbent_share_lower_ratio", "incumbent_share_upper_ratio",
     "interval_null_reason", "turned_runs", "turned_incumbent_share_median_ratio", "complement_excess_ratio",
-    "complement_null_reason",
+    "complement_null_reason", "testbed", "queue_scheme", "congested_direction", "opposite_link", "participants",
+    "call_view", "ecn", "l4s",
 )  # fmt: skip
 LINK = ("tail-drop 2 BDP", 500_000, 50.0, "downlink", "call")
 ROWS = (
@@ -31,7 +32,11 @@ ROWS = (
 def connection() -> Iterator[sqlite3.Connection]:
     opened = sqlite3.connect(":memory:")
     opened.execute(f"CREATE TABLE competition_matrix ({', '.join(COLUMNS)})")
-    opened.executemany(f"INSERT INTO competition_matrix VALUES ({', '.join('?' * len(COLUMNS))})", ROWS)
+    # What few studies vary, from testbed on, is not stated.
+    given = COLUMNS[: len(ROWS[0])]
+    opened.executemany(
+        f"INSERT INTO competition_matrix ({', '.join(given)}) VALUES ({', '.join('?' * len(given))})", ROWS
+    )
     yield opened
     opened.close()
 
@@ -63,3 +68,10 @@ def test_a_link_is_named_by_what_was_set(connection: sqlite3.Connection) -> None
     assert connection.execute(query).fetchall() == [("tail-drop 2 BDP, 0.5 Mbit/s, 50 ms, downlink, call",)]
     connection.execute("UPDATE competition_matrix SET bandwidth_bps = NULL, rtt_ms = NULL, direction = NULL")
     assert connection.execute(query).fetchall() == [("tail-drop 2 BDP, rate of a programme, call",)]
+    connection.execute("UPDATE competition_matrix SET participants = 8, call_view = 'gallery' WHERE incumbent = 'zoom'")
+    connection.execute("UPDATE competition_matrix SET queue_scheme = 'BDP' WHERE incumbent = 'teams'")
+    assert {name for (name,) in connection.execute(query)} == {
+        "tail-drop 2 BDP, rate of a programme, call",
+        "tail-drop 2 BDP, rate of a programme, call, 8 participants, view: gallery",
+        "tail-drop 2 BDP, rate of a programme, call, scheme BDP",
+    }

@@ -231,6 +231,7 @@ def test_active_flows_have_a_number_for_each_protocol_wherever_one_changes() -> 
 def test_the_heat_maps_of_buffers_have_the_uplink_above_the_downlink_and_no_background_at_the_bottom() -> None:
     sql = next(asset["sql"] for path, asset in FILES.items() if path.endswith("/buffer_delay.yaml"))
     columns = "study_id, testbed, direction, workload, congested_direction, queue_limit_packets, mean_ms, runs, role"
+    columns += ", application"
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE TABLE configuration_queuing_delay ({columns})")
     rows = [
@@ -248,8 +249,15 @@ def test_the_heat_maps_of_buffers_have_the_uplink_above_the_downlink_and_no_back
         ("s", "access", "uplink", "long-many", "upstream", None, 1.0, 3, "all"),
         ("other", None, "uplink", "noBG", "none", 8, 7.0, 1, "all"),
     ]
-    connection.executemany(f"INSERT INTO configuration_queuing_delay VALUES ({', '.join('?' * 9)})", rows)
-    found = connection.execute(f"SELECT line, queue_limit_packets, mean_ms FROM ({sql})").fetchall()
+    connection.executemany(f"INSERT INTO configuration_queuing_delay VALUES ({', '.join('?' * 9)}, 'voice')", rows)
+    # Pages loaded beside the same background are another heat map, and take no cell of this one.
+    connection.execute(
+        "INSERT INTO configuration_queuing_delay "
+        "VALUES ('s', 'access', 'uplink', 'long-many', 'upstream', 256, 2500.0, 4, 'all', 'web')"
+    )
+    query = f"SELECT line, queue_limit_packets, mean_ms FROM ({sql}) WHERE application = ?"
+    assert [tuple(row)[1:] for row in connection.execute(query, ("web",))] == [(256, 2500.0)]
+    found = connection.execute(query, ("voice",)).fetchall()
     # Spaces sort before letters, and the first line is at the bottom.
     assert [line.strip() for line in sorted({line for line, _, _ in found})] == [
         "downlink, noBG, n = 1", "downlink, long-few, n = 1",

@@ -9,22 +9,17 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from sojourn_transforms.deviations import DEVIATIONS, deviations_section
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def code_that_shows(notebook: str, figure: str) -> str:
-    """Return the one cell of a notebook that shows a figure."""
-    cells = json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    found = ["".join(cell["source"]) for cell in cells if f'"{figure}"' in "".join(cell["source"])]
-    assert len(found) == 1, (notebook, figure)
-    return found[0]
 
 
 def figures_module() -> ModuleType:
@@ -37,34 +32,142 @@ def figures_module() -> ModuleType:
     return module
 
 
+class PlantedRows:
+    """The datasets that a notebook asks for, filtered as the API does by equality, lists, nulls and bounds."""
+
+    def __init__(self, **datasets: list[dict[str, Any]]) -> None:
+        self.datasets = {name: pd.DataFrame(rows) for name, rows in datasets.items()}
+
+    def rows(self, dataset: str, order: Any = None, select: Any = None, **filters: Any) -> pd.DataFrame:
+        frame = self.datasets[dataset]
+        for name, wanted in filters.items():
+            column, _, operator = name.partition("__")
+            if operator == "null":
+                frame = frame[frame[column].isna() == wanted]
+            elif operator == "gt":
+                frame = frame[frame[column] > wanted]
+            else:
+                frame = frame[frame[column].isin(wanted if isinstance(wanted, list) else [wanted])]
+        return frame.copy()
+
+
+def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str, ...] = ()) -> dict[str, Figure]:
+    """Run the first cell of a notebook, those with a text of ``before``, and the one with the text of a figure.
+
+    Return the figures by name, over the planted rows instead of a service's.
+    """
+    cells = json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    shown: dict[str, Figure] = {}
+    names: dict[str, Any] = {"display": lambda table: None}
+    sys.path.insert(0, str(ROOT / "notebooks"))
+    try:
+        matplotlib.use("Agg")
+        exec(codes[0], names)
+        names |= {"api": planted, "show": lambda drawn, name: shown.update({name: drawn})}
+        for text in (*before, figure):
+            (code,) = (code for code in codes if text in code)
+            # The figure's own cell may import what draws, and no other `show`.
+            exec(code, names)
+    finally:
+        sys.path.remove(str(ROOT / "notebooks"))
+        plt.close("all")
+    return shown
+
+
+def points(figure: Figure) -> set[float]:
+    """Return the heights of everything that a figure draws as points or lines, but lines across the whole axes."""
+    return {
+        round(float(y), 6)
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_transform() == axes.transData
+        for y in line.get_ydata()
+        if y == y
+    }
+
+
+TMA23_RUN = {
+    "study_id": "tma23-imvca", "role": "app", "workload": "call", "aqm": "tail-drop", "exclusion_reason": None,
+    "application": "signal", "congestion_control": "cubic", "start_order": "app_first", "bandwidth_bps": 5_000_000,
+}  # fmt: skip
+
+
 def test_tma23_figure_5_is_queuing_delay_at_2_bdp() -> None:
-    code = code_that_shows("tma23-instant-messengers", "tma23-figure-05")
-    assert "queuing_delay_mean_ms" in code
-    assert re.search(r"queue_size_bdp=2\b", code)
-    assert "harm" not in code
-    assert "queue_size_bdp=10" in code_that_shows("tma23-instant-messengers", "tma23-harm-10-bdp")
+    runs = [
+        TMA23_RUN | {"metric": metric, "queue_size_bdp": size, "rtt_ms": 50, "metric_value": value}
+        for metric, size, value in (
+            ("queuing_delay_mean_ms", 2, 83.0), ("queuing_delay_mean_ms", 10, 417.0),
+            ("harm_throughput_ratio", 2, 0.71), ("harm_throughput_ratio", 10, 0.93),
+        )
+    ]  # fmt: skip
+    drawn = drawn_by("tma23-instant-messengers", "tma23-figure-05", PlantedRows(run_metric=runs))
+    assert 83.0 in points(drawn["tma23-figure-05"])
+    assert not {417.0, 0.71, 0.93} & points(drawn["tma23-figure-05"])
+    other = drawn_by("tma23-instant-messengers", "tma23-harm-10-bdp", PlantedRows(run_metric=runs))
+    assert 0.93 in points(other["tma23-harm-10-bdp"])
 
 
 def test_tma23_figure_2_has_the_rtt_axis() -> None:
-    code = code_that_shows("tma23-instant-messengers", "tma23-figure-02")
-    assert "rtt_ms=50" not in code
-    assert "for rtt in rtts" in code
-    assert "runs_and_boxes(" in code
+    alone = TMA23_RUN | {"metric": "rate_bps", "queue_size_bdp": 2, "start_order": "solo", "congestion_control": None}
+    runs = [
+        alone | {"application": application, "rtt_ms": rtt, "metric_value": rate}
+        for application in ("signal", "telegram", "whatsapp")
+        for rtt, rate in ((10, 0.61e6), (50, 0.62e6), (50, 0.45e6), (100, 0.63e6))
+    ]
+    demand = dict.fromkeys(("application", "demand_bps", "demand_q1_bps", "demand_q3_bps", "demand_runs"))
+    planted = PlantedRows(
+        run_metric=runs,
+        demand=[demand | {"excluded_runs": None, "study_id": "tma23-imvca", "role": "app", "workload": "call"}],
+    )
+    figure = drawn_by("tma23-instant-messengers", "tma23-figure-02", planted)["tma23-figure-02"]
+    for axes in figure.axes:
+        assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["10 ms", "50 ms", "100 ms"]
+    assert {0.61, 0.62, 0.45, 0.63} <= points(figure)
 
 
 def test_imc21_figures_have_the_application_as_incumbent() -> None:
-    for figure in ("imc21-link-share", "imc21-bitrates"):
-        code = code_that_shows("imc21-competition", figure)
-        assert 'start_order == "app_first"' in code
-        assert "tcp_first" not in code
+    run = {"study_id": "vca-fairness-vm-2026", "exclusion_reason": None, "queue_label": "CoDel", "role": "app"}
+    run |= {"congestion_control": "cubic", "application": "rtp-cbr", "bandwidth_bps": 1_000_000}
+    runs = [
+        run | {"metric": metric, "start_order": order, "metric_value": value}
+        for metric, order, value in (
+            ("link_share_ratio", "app_first", 0.42), ("link_share_ratio", "tcp_first", 0.17),
+            ("rate_bps", "app_first", 420_000), ("rate_bps", "tcp_first", 170_000), ("rate_bps", "solo", 490_000),
+        )
+    ]  # fmt: skip
+    planted = PlantedRows(run_metric=runs)
+    shares = drawn_by("imc21-competition", "imc21-link-share", planted, before=("share.pivot_table(",))
+    assert 0.42 in points(shares["imc21-link-share"])
+    assert 0.17 not in points(shares["imc21-link-share"])
+    rates = drawn_by("imc21-competition", "imc21-bitrates", planted)
+    assert points(rates["imc21-bitrates"]) == {0.42, 0.49}
 
 
 def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
-    code = code_that_shows("pam21-zoom-form", "pam21-figure-02")
-    assert 'rate_basis="capture_before"' in code
-    assert 'start_order="solo"' in code
-    assert "link_rate_bps" in code
-    assert "bandwidth_programme" in code
+    row = {"study_id": "vca-fairness-vm-2026", "application": "zoom", "congestion_control": None, "role": "app"}
+    row |= {"queue_label": "tail-drop 2 BDP", "bandwidth_bps": 1_000_000, "bandwidth_programme": None, "runs": 3}
+    profiles = [
+        row
+        | {"rate_profile_id": f"{basis} {order} {programme}", "rate_basis": basis, "start_order": order}
+        | {"bandwidth_programme": programme, "second": second, "link_rate_bps": link, "rate_median_bps": rate}
+        for basis, order, programme, rate in (
+            ("capture_before", "solo", "falls", 711_000), ("capture_after", "solo", "falls", 722_000),
+            ("capture_before", "app_first", "falls", 733_000), ("capture_before", "solo", None, 744_000),
+        )
+        for second, link in ((0, 1_000_000), (1, 250_000))
+    ]  # fmt: skip
+    reaction = row | {"rate_basis": "capture_before", "start_order": "solo", "bandwidth_programme": "falls"}
+    reaction |= {"step_second": 1, "exclusion_reason": None, "from_bps": 1_000_000, "to_bps": 250_000}
+    reaction |= {"reaction_ms": 2000.0, "overshoot_ratio": 1.1, "from_rtt_ms": 20.0, "to_rtt_ms": 100.0}
+    reaction |= {"fall_ms": 2000.0, "recovery_ms": 6000.0}
+    found = {"step_reaction": [reaction], "rtt_step_reaction": [reaction]}
+    stepped = drawn_by("pam21-zoom-form", "pam21-figure-02", PlantedRows(rate_profile=profiles, **found))
+    # The link's rates, what was sent, and the two round-trip times on their own axis.
+    assert points(stepped["pam21-figure-02"]) == {1.0, 0.25, 0.711, 20, 100}
+    constant = [one for one in profiles if one["bandwidth_programme"] is None]
+    without = drawn_by("pam21-zoom-form", "pam21-figure-02", PlantedRows(rate_profile=constant, **found))
+    assert set(without) == {"pam21-solo-send-rates"}
 
 
 def test_every_run_is_drawn_over_its_box() -> None:
@@ -120,6 +223,65 @@ def test_imc14_figure_5_has_a_box_of_seconds_for_each_buffer_and_says_how_many_r
     medians = sorted(float(line.get_ydata()[0]) for line in axes.lines if len(set(line.get_ydata())) == 1)
     assert 70.0 in [round(value, 6) for value in medians]
     plt.close("all")
+
+
+BUFFER_RUNS = {"study_id": "s", "testbed": "access", "runs": 2, "exclusion_reason": None}
+
+
+def test_imc14_figures_have_a_map_for_each_application_with_each_direction_that_is_congested() -> None:
+    delays = [
+        BUFFER_RUNS
+        | {"application": application, "direction": direction, "workload": workload, "congested_direction": congested}
+        | {"queue_limit_packets": size, "mean_ms": delay, "queuing_delay_class": "acceptable", "role": "all"}
+        for application, delay in (("voice", 11.0), ("web", 22.0))
+        for direction in ("uplink", "downlink")
+        for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
+        for size in (256, 8)
+    ]
+    drawn = drawn_by(
+        "imc14-buffers-and-workloads", "downlink congested", PlantedRows(configuration_queuing_delay=delays)
+    )
+    assert set(drawn) == {"imc14-figure-04-s-access-voice", "imc14-figure-04-s-access-web"}
+    for name, number in (("voice", "11"), ("web", "22")):
+        panels = drawn[f"imc14-figure-04-s-access-{name}"].axes
+        assert {text.get_text() for axes in panels for text in axes.texts} == {number}
+        # a, b and c, the uplink above the downlink; without background each has the lowest line alone.
+        assert [len(axes.texts) for axes in panels] == [2, 4, 4] * 2
+        assert all(", uplink," in axes.get_title(loc="left") for axes in panels[:3])
+
+
+def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_hd_above_sd() -> None:
+    classes = [
+        {"qoe_model_id": model, "quality_class": "good", "colour": "#ffffff", "class_number": 1, "lower_bound": 4.0}
+        for model in ("g107-network", "ssim-to-mos")
+    ]
+    scores = [
+        BUFFER_RUNS
+        | {"application": application, "direction": direction, "workload": workload, "congested_direction": congested}
+        | {"queue_limit_packets": size, "qoe_model_id": model, "mos_median": 4.1, "score_median": 0.9}
+        | {"quality_class": "good", "interval_null_reason": None}
+        for model, application, direction in (
+            ("g107-network", "voice", "downlink"), ("g107-network", "voice", "uplink"),
+            ("ssim-to-mos", "video-sd", "downlink"), ("ssim-to-mos", "video-hd", "downlink"),
+        )
+        for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
+        # The lowest line has not the smallest buffer, and buffers ascend all the same.
+        for size in ((64, 256) if workload == "noBG" else (256, 8, 64))
+    ]  # fmt: skip
+    planted = PlantedRows(configuration_quality=scores, quality_class=classes, configuration_queuing_delay=[])
+    planted.datasets["configuration_queuing_delay"] = pd.DataFrame(
+        columns=["queue_limit_packets", "role", "runs", "testbed", "application", "congested_direction", "study_id",
+                 "direction", "workload"]
+    )  # fmt: skip
+    drawn = drawn_by(
+        "imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested", "FIGURES = {")
+    )
+    voice, video = drawn["imc14-figure-07-08-s-access"].axes, drawn["imc14-figure-09-s-access"].axes
+    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False]
+    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False]
+    for axes in (*voice, *video):
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
 
 
 def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(shared: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sojourn_statistics.comparison.configurations import compare, verdict
-from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS
+from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, OF_RUN
 from sojourn_statistics.comparison.table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
 from sojourn_transforms.comparison_mart import COMPARISON, STANDARD, standard_comparisons, write_comparisons
 from sojourn_transforms.snapshot import publish
@@ -82,6 +82,7 @@ def test_a_queue_of_default_size_compares_with_each_size_and_others_with_their_o
         {"bandwidth_bps": 2 * 10**6}, {"rtt_ms": 30.0}, {"congestion_control": "bbr"}, {"congestion_control": None},
         {"application": "meet"}, {"start_order": "tcp_first"}, {"study_id": "t"}, {"role": "app"},
         {"delay_basis": "study_mean"}, {"direction": "uplink"}, {"workload": "screen_capture"},
+        {"bandwidth_programme": "falls to 250 kbit/s"},
     ],
     ids=str,
 )  # fmt: skip
@@ -173,6 +174,8 @@ def warehouse(tmp_path: Path) -> Path:
         "run_load_delay": {"loaded_median_ms": None, "loaded_p95_ms": None, "median_increase_ms": None},
         "run_load_rate": {"rate_basis": "flent_uplink_intervals", "rate_bps": None},
         "harm_qoe": {"qoe_metric": "brisque", "qoe_score": None},
+        "run_rate": {"rate_basis": "capture_after", "rate_bps": None},
+        "run_phase": {"run_phase": "competing", "incumbent_role": "app", "incumbent_share_ratio": None},
         "run_streaming": {"media_rate_mean_bps": None, "stalled_ratio": None},
         "run_mos": {"qoe_model_id": "g107-network", "mos": None},
     }
@@ -181,7 +184,11 @@ def warehouse(tmp_path: Path) -> Path:
         for name, columns in empty.items():
             table = pa.Table.from_pylist([{**row, **columns} for row in rows])
             connection.register("rows", table)
-            connection.execute(f"create table marts.{name} as select * from rows")
+            # Of the marts of runs, only `run` has all parts of a configuration.
+            connection.execute(f"create table marts.{name} as select * exclude ({', '.join(OF_RUN)}) from rows")
+        connection.register("rows", pa.Table.from_pylist(rows))
+        texts = ", ".join(f"cast({name} as varchar) as {name}" for name in OF_RUN)
+        connection.execute(f"create table marts.run as select * replace ({texts}) from rows")
     return path
 
 
@@ -194,6 +201,21 @@ def test_the_mart_has_each_comparison_once_with_its_verdict(warehouse: Path, tmp
     assert found[1][2].startswith("no difference shown")
     build_id, _ = publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots")
     assert publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots") == (build_id, False)
+
+
+def test_runs_under_two_programmes_are_not_repetitions_of_one_configuration(warehouse: Path) -> None:
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute("update marts.run set bandwidth_programme = 'falls', aqm_parameters = aqm")
+        connection.execute("update marts.run set bandwidth_programme = 'rises' where hash(run_id) % 2 = 0")
+        found = standard_comparisons(connection).to_pylist()
+    assert {(row["treatment"], row["bandwidth_programme"]) for row in found} == {
+        (aqm, programme) for aqm in ("codel", "fq_codel") for programme in ("falls", "rises")
+    }
+    assert all(
+        sum(row["treatment_n"] for row in found if row["treatment"] == aqm) == 14 for aqm in ("codel", "fq_codel")
+    )
+    assert {row["aqm_parameters"] for row in found} == {"codel", "fq_codel"}
+    assert len({row["comparison_id"] for row in found}) == len(found) == 4
 
 
 def test_threads_do_not_matter(warehouse: Path) -> None:

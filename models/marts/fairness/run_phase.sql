@@ -63,7 +63,11 @@ final as (
         rated.phase_link_rate_bps,
         rated.incumbent_rate_bps / rated.phase_link_rate_bps as incumbent_share_of_link_ratio,
         rated.competitor_rate_bps / rated.phase_link_rate_bps as competitor_share_of_link_ratio,
-        rated.incumbent_rate_bps / nullif(rated.incumbent_rate_bps + rated.competitor_rate_bps, 0) as incumbent_share_ratio
+        -- Before and after, nobody competes: the incumbent has all that is sent.
+        case
+            when phases.phase = 'competing'
+                then rated.incumbent_rate_bps / nullif(rated.incumbent_rate_bps + rated.competitor_rate_bps, 0)
+        end as incumbent_share_ratio
     from phases
     inner join runs
         on

@@ -7,7 +7,14 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
+from sojourn_statistics.comparison.metrics import (
+    CONFIGURATION,
+    FACTORS,
+    METRICS,
+    OF_RUN,
+    ComparisonMetric,
+    selected_runs,
+)
 from sojourn_statistics.comparison.table import COLUMNS, compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.warehouse import open_marts
@@ -28,10 +35,11 @@ COMPARISON = Mart(
 )
 
 
-def runs_sql(metric: ComparisonMetric, relation: str) -> str:
-    """Return the statement that selects what a comparison of a metric needs of each run."""
-    columns = ("run_id", "repetition", *CONFIGURATION, *metric.strata, metric.column)
-    return f"select {', '.join(columns)} from {relation}"
+def runs_sql(metric: ComparisonMetric, relation: str, run: str) -> str:
+    """Return the statement that selects what a comparison of a metric needs of each run that is not excluded."""
+    parts = (name for name in CONFIGURATION if name not in OF_RUN)
+    columns = ("run_id", "repetition", *parts, *metric.strata, metric.column)
+    return selected_runs(columns, relation, run, "where exclusion_reason is null")
 
 
 def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
@@ -41,9 +49,9 @@ def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """
     tables = {}
     for metric in METRICS.values():
-        selected = runs_sql(metric, f'{MART_LAYER}."{metric.dataset}"')
+        selected = runs_sql(metric, f'{MART_LAYER}."{metric.dataset}"', f"{MART_LAYER}.run")
         # Once for all factors: a hundred thousand runs are as many Python objects.
-        rows = connection.sql(f"{selected} where exclusion_reason is null").to_arrow_table().to_pylist()
+        rows = connection.sql(selected).to_arrow_table().to_pylist()
         for factor, baseline in STANDARD:
             tables[factor, metric.name] = compare_configurations(rows, metric, FACTORS[factor], baseline)
     in_order = [tables[factor, name] for factor, _ in STANDARD for name in METRICS]

@@ -59,7 +59,8 @@ DEVIATIONS = (
     Deviation(
         5,
         "PAM'21 Figure 2 was of two flows, received, without a step",
-        "one flow alone, its send rate before the bottleneck, with the rate of the link in force",
+        "one flow alone, its send rate before the bottleneck, with the rate of the link in force; "
+        "without a run that has a programme there is no Figure 2",
         ("test_pam21_figure_2_is_the_send_rate_of_one_flow_alone",),
     ),
     Deviation(

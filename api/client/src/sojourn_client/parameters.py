@@ -44,6 +44,8 @@ ComparedMetric = Literal[
     "queuing_delay_median",
     "queuing_delay_p95",
     "harm",
+    "rate",
+    "incumbent_share",
     "flow_rate_equality",
     "app_link_share",
     "drop",
@@ -80,6 +82,8 @@ Factor = Literal[
     "call_view",
     "ecn",
     "l4s",
+    "aqm_parameters",
+    "bandwidth_programme",
     "access_technology",
     "country",
 ]

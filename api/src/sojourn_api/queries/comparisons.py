@@ -13,7 +13,7 @@ from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.comparisons import ComparisonRequest
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.comparison.analyses import AnalysisRequest
-from sojourn_statistics.comparison.metrics import CONFIGURATION
+from sojourn_statistics.comparison.metrics import CONFIGURATION, OF_RUN, selected_runs
 from sojourn_statistics.comparison.table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
 
 _DUCKDB_TYPES = {"string": "VARCHAR", "double": "DOUBLE", "int64": "BIGINT", "bool": "BOOLEAN"}
@@ -21,12 +21,17 @@ _DUCKDB_TYPES = {"string": "VARCHAR", "double": "DOUBLE", "int64": "BIGINT", "bo
 
 def runs_sql(request: ComparisonRequest) -> str:
     """Return the selected runs; a part of the configuration that the build does not know is null."""
-    known, metric = request.dataset.by_name, request.metric
+    known, metric, run = request.dataset.by_name, request.metric, request.run
+    joined = () if run is None else OF_RUN
     selected = [
         known[name].sql if name in known else f"cast(null as varchar) as {identifier(name)}"
         for name in ("run_id", "repetition", *CONFIGURATION, *metric.strata, metric.column)
+        if name not in joined
     ]
-    return f"select {', '.join(selected)} from {request.dataset.sql} {request.selection.filters.where}"
+    where = request.selection.filters.where
+    if run is None:
+        return f"select {', '.join(selected)} from {request.dataset.sql} {where}"
+    return selected_runs(selected, request.dataset.sql, run.sql, where)
 
 
 def comparisons_output(request: ComparisonRequest) -> tuple[OutputColumn, ...]:

@@ -15,7 +15,7 @@ from sojourn_api.requests.query_string import Asked, MetricName, OneOf
 from sojourn_api.requests.selection import DataParameters, Selection, Text, select
 from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS, ShareMetric
 from sojourn_statistics.comparison.analyses import ANALYSES, Analysis
-from sojourn_statistics.comparison.metrics import FACTORS, METRICS, ComparisonMetric, Factor
+from sojourn_statistics.comparison.metrics import FACTORS, METRICS, OF_RUN, ComparisonMetric, Factor
 from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
 
 LEVELS = ("0.9", "0.95", "0.99")
@@ -59,11 +59,13 @@ class ComparisonParameters(DataParameters):
 class ComparisonRequest:
     """Comparisons of a metric of runs by one factor; `margin` in the metric's unit, `level` from 0 to 1.
 
-    `analysis` is None for the comparison by shift, which has a factor and a baseline.
+    `analysis` is None for the comparison by shift, which has a factor and a baseline. `run` is the mart with the parts
+    of a configuration that the metric's own has not (`OF_RUN`), or None if the build has no such mart.
     """
 
     metric: ComparisonMetric
     dataset: Dataset
+    run: Dataset | None
     selection: Selection
     analysis: Analysis | None
     factor: Factor | None
@@ -116,15 +118,16 @@ def comparison_request(
     if parameters.threshold_ms is not None:
         raise invalid_parameter("threshold_ms", "applies to shares of connections and hosts only")
     analysis = None if parameters.analysis is None else ANALYSES.get(parameters.analysis)
-    factor, value = _compared_by(parameters, dataset, analysis)
+    run = next((one for one in catalogue.datasets if one.name == "run" and set(OF_RUN) <= one.by_name.keys()), None)
+    factor, value = _compared_by(parameters, dataset, run, analysis)
     margin = _margin(parameters.margin)
     if analysis is not None and margin is not None:
         raise invalid_parameter("margin", f"does not apply to the analysis {analysis.name}")
-    return ComparisonRequest(metric, dataset, selection, analysis, factor, value, correction, level, margin)
+    return ComparisonRequest(metric, dataset, run, selection, analysis, factor, value, correction, level, margin)
 
 
 def _compared_by(
-    parameters: ComparisonParameters, dataset: Dataset, analysis: Analysis | None
+    parameters: ComparisonParameters, dataset: Dataset, run: Dataset | None, analysis: Analysis | None
 ) -> tuple[Factor | None, str | float | int | None]:
     """Return factor and baseline, each None if the analysis needs none; what is not needed is refused."""
     if analysis is not None and not analysis.needs_factor and parameters.factor is not None:
@@ -133,11 +136,13 @@ def _compared_by(
         raise invalid_parameter("baseline", f"does not apply to the analysis {analysis.name}")
     if analysis is not None and not analysis.needs_factor:
         return None, None
-    known = tuple(name for name in FACTORS if name in dataset.by_name)
-    factor = _factor(parameters, known, "what configurations are compared by")
+    columns = dict(dataset.by_name) | ({} if run is None else {name: run.by_name[name] for name in OF_RUN})
+    factor = _factor(
+        parameters, tuple(name for name in FACTORS if name in columns), "what configurations are compared by"
+    )
     if analysis is not None and not analysis.needs_baseline:
         return FACTORS[factor], None
-    value = parse_value("baseline", _baseline(parameters, factor), dataset.by_name[factor])
+    value = parse_value("baseline", _baseline(parameters, factor), columns[factor])
     return FACTORS[factor], cast("str | float | int", value)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
+from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, OF_RUN, ComparisonMetric
 from sojourn_statistics.comparison.table import compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparison_mart import STANDARD
@@ -30,7 +30,9 @@ def _runs(session: SparkSession, metric: ComparisonMetric) -> DataFrame:
         *(f"{'cast(null as string)' if column is None else column} as stratum_{i}" for i, column in enumerate(strata)),
         f"cast({metric.column} as double) as value",
     ]
-    return session.table(f"{MART_LAYER}.{metric.dataset}").where("exclusion_reason is null").selectExpr(*columns)
+    described = session.table(f"{MART_LAYER}.run").select("study_id", "run_id", *OF_RUN)
+    counted = session.table(f"{MART_LAYER}.{metric.dataset}").where("exclusion_reason is null")
+    return counted.join(described, ["study_id", "run_id"], "left").selectExpr(*columns)
 
 
 def _compare(group: pa.Table) -> pa.Table:

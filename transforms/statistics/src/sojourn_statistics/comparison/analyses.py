@@ -45,6 +45,7 @@ _SETTING = (
     "role", "basis", "workload", "direction", "bandwidth_bps", "rtt_ms", "aqm", "queue_size_bdp",
     "queue_limit_packets", "queue_label", "congestion_control", "application", "rival_application", "start_order",
     "testbed", "queue_scheme", "congested_direction", "opposite_link", "participants", "call_view", "ecn", "l4s",
+    "aqm_parameters", "bandwidth_programme",
 )  # fmt: skip
 _OF_PAIRS = ("study_id", "metric", "factor", "treatment", "baseline", *_SETTING, "baseline_queue_label")
 _COUNTS = ("replication_unit", "treatment_n", "baseline_n", "effect_unit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -37,6 +38,18 @@ METRICS = {
         _delay("queuing_delay_median", "median_ms", "median queuing delay of the packets of a run"),
         _delay("queuing_delay_p95", "p95_ms", "95th percentile of the queuing delay of the packets of a run"),
         ComparisonMetric("harm", "run_harm", "harm_ratio", "ratio", "role", "harm_metric", "harm by the other flows"),
+        ComparisonMetric(
+            "rate", "run_rate", "rate_bps", "bit/s", "role", "rate_basis", "rate of the flows of a role in the window"
+        ),
+        ComparisonMetric(
+            "incumbent_share",
+            "run_phase",
+            "incumbent_share_ratio",
+            "ratio",
+            "incumbent_role",
+            "run_phase",
+            "share of whoever was there first, while the other is",
+        ),
         ComparisonMetric(
             "flow_rate_equality",
             "run_flow_rate_equality",
@@ -140,8 +153,13 @@ CONFIGURATION = (
     "call_view",
     "ecn",
     "l4s",
+    "aqm_parameters",
+    "bandwidth_programme",
 )
 """What must be equal between two runs for them to have one configuration."""
+
+OF_RUN = ("aqm_parameters", "bandwidth_programme")
+"""Parts of a configuration that of the marts of runs only `run` has."""
 
 OPTIONAL_PARTS = (
     "rival_application",
@@ -154,10 +172,23 @@ OPTIONAL_PARTS = (
     "call_view",
     "ecn",
     "l4s",
+    "aqm_parameters",
+    "bandwidth_programme",
 )
 """Parts of a configuration that most studies do not have."""
 
 QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes", "queue_limit_packets")
+
+
+def selected_runs(columns: Sequence[str], dataset: str, run: str, where: str = "") -> str:
+    """Return the statement that selects columns of a mart of runs, with what only the mart `run` has (`OF_RUN`).
+
+    `columns` are columns or expressions with a name, study_id and run_id among them; `dataset` and `run` are the names
+    of the two marts, and `where` a clause of the first.
+    """
+    chosen = f"select {', '.join(columns)} from {dataset} {where}"
+    described = f"select study_id, run_id, {', '.join(OF_RUN)} from {run}"
+    return f"select * from ({chosen}) as chosen left join ({described}) as described using (study_id, run_id)"
 
 
 @dataclass(frozen=True)
@@ -178,8 +209,8 @@ FACTORS = {
     for factor in (
         # CoDel and FQ-CoDel often run with the default limit of their queue, which is not a size in BDP: they compare
         # with each size of a tail-drop queue.
-        Factor("aqm", ("aqm", "queue_label"), QUEUE_SIZE),
-        Factor("queue_label", ("aqm", "queue_label", "queue_scheme", *QUEUE_SIZE)),
+        Factor("aqm", ("aqm", "queue_label", "aqm_parameters"), QUEUE_SIZE),
+        Factor("queue_label", ("aqm", "queue_label", "queue_scheme", "aqm_parameters", *QUEUE_SIZE)),
         Factor("queue_size_bdp", ("queue_label", "queue_scheme", *QUEUE_SIZE)),
         Factor("queue_limit_packets", ("queue_label", "queue_scheme", *QUEUE_SIZE)),
         # A queue of the same size in BDP has other bytes at another rate or RTT.
@@ -201,5 +232,8 @@ FACTORS = {
         Factor("call_view", ("call_view",)),
         Factor("ecn", ("ecn",)),
         Factor("l4s", ("l4s",)),
+        Factor("aqm_parameters", ("aqm_parameters",)),
+        # A rate that changes within the run is not one rate.
+        Factor("bandwidth_programme", ("bandwidth_programme", "bandwidth_bps", "queue_size_bytes")),
     )
 }

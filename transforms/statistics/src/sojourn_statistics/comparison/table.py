@@ -66,6 +66,8 @@ COLUMNS = (
     ComparisonColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
     ComparisonColumn("ecn", _TEXT, None, "What the hosts ask for when TCP connects, in the treatment."),
     ComparisonColumn("l4s", _TEXT, None, "Which of the roles send as L4S, in the treatment."),
+    ComparisonColumn("aqm_parameters", _TEXT, None, "Parameters of the queue discipline, in the treatment."),
+    ComparisonColumn("bandwidth_programme", _TEXT, None, "Programme of the changing rate, in the treatment."),
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
