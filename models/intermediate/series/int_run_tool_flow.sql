@@ -44,6 +44,7 @@ series as (
         min(series_values.role) as flow_role,
         min(series_values.flow_name) as flow_name,
         min(series_values.direction) as flow_direction,
+        min(series_values.congestion_control) as congestion_control,
         min(series_values.sample_basis) as sample_basis,
         min(series_values.time_s - coalesce(series_values.duration_s, 0)) as first_s,
         max(series_values.time_s) as last_s
@@ -113,6 +114,7 @@ flows as (
         ranked.flow_role,
         ranked.flow_name,
         ranked.flow_direction,
+        ranked.congestion_control,
         ranked.sample_basis,
         ranked.first_s,
         ranked.last_s,
@@ -196,6 +198,7 @@ final as (
         assigned.series_number,
         assigned.flow_name,
         assigned.flow_direction,
+        assigned.congestion_control,
         assigned.sample_basis,
         assigned.first_s,
         assigned.last_s,

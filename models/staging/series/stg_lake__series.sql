@@ -14,6 +14,7 @@ final as (
         flow_name,
         role,
         direction,
+        congestion_control,
         metric,
         unit,
         sample_basis,

@@ -77,6 +77,11 @@ SERIES = Table(
             codes=("downlink", "uplink"),
         ),
         Column(
+            "congestion_control",
+            STRING,
+            "congestion control of the flow, where the tool says it of each; null where it does not, and of no TCP flow",
+        ),
+        Column(
             "metric",
             STRING,
             "what is measured: " + ", ".join(SERIES_METRICS) + " (what the tool measures beside)",

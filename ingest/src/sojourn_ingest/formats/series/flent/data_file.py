@@ -46,7 +46,7 @@ class Flent(MemberFormat):
     """One flent data file."""
 
     name = "flent"
-    version = "flent-8"
+    version = "flent-9"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
