@@ -14,7 +14,6 @@ final as (
         flow_name,
         role,
         direction,
-        congestion_control,
         metric,
         unit,
         sample_basis,

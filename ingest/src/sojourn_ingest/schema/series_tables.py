@@ -77,11 +77,6 @@ SERIES = Table(
             codes=("downlink", "uplink"),
         ),
         Column(
-            "congestion_control",
-            STRING,
-            "congestion control of the flow, where the tool says it of each; null where it does not, and of no TCP flow",
-        ),
-        Column(
             "metric",
             STRING,
             "what is measured: " + ", ".join(SERIES_METRICS) + " (what the tool measures beside)",
@@ -109,4 +104,16 @@ SERIES = Table(
     ),
 )
 
-TABLES = (SERIES,)
+SERIES_FLOW = Table(
+    "series_flow",
+    "readers of measurement tools",
+    "one flow of one source whose congestion control the tool states",
+    ("source_hash", "flow_name"),
+    (
+        *PROVENANCE,
+        Column("flow_name", STRING, "flow, as series names it", nullable=False, names_hosts=True),
+        Column("congestion_control", STRING, "congestion control of its sender", nullable=False),
+    ),
+)
+
+TABLES = (SERIES, SERIES_FLOW)

@@ -31,7 +31,6 @@ class SeriesKind:
     flow: str | None = None
     role: str | None = None
     direction: str | None = None
-    congestion_control: str | None = None
     #: Only of the metric ``other``: the unit as the tool names it.
     tool_unit: str | None = None
 
@@ -110,7 +109,6 @@ class SeriesRows:
             ("flow_name", "flow"),
             ("role", "role"),
             ("direction", "direction"),
-            ("congestion_control", "congestion_control"),
             ("metric", "metric"),
             ("unit", "unit"),
             ("sample_basis", "sample_basis"),

@@ -110,7 +110,6 @@ def _series(document: FlentDocument, hosts: HostNames, name: str, *, measured: b
         flow=hosts.replaced(flow) if is_flow else None,
         role=role,
         direction=direction,
-        congestion_control=document.congestion_control_of(flow) if is_flow and role == "tcp" else None,
         tool_unit=units or None,
     )
     return FlentSeries(name, kind, factor, measured)
