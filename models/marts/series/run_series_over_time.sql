@@ -17,7 +17,7 @@ starts as (
     select
         study_id,
         run_id,
-        min(time_ns - cast(time_s * 1000000000 as bigint)) as first_start_ns
+        min(time_ns - cast(round(time_s * 1000000000) as bigint)) as first_start_ns
     from series_values
     where time_ns is not null
     group by study_id, run_id
