@@ -203,6 +203,7 @@ def _serve_until_interrupted(servers: Servers) -> int:
         f"""
   Superset   {servers.superset_url}/superset/dashboard/aqm-comparison/
              {servers.superset_url}/superset/dashboard/buffering-in-the-wild/
+             {servers.superset_url}/superset/dashboard/tool-results/
              {servers.superset_url}/superset/dashboard/access-network/
              {servers.superset_url}/superset/dashboard/captures/
              {servers.superset_url}/superset/dashboard/marks/

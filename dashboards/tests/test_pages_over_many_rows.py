@@ -31,6 +31,22 @@ SECONDS = {
     "study_id": "VARCHAR", "run_id": "VARCHAR", "role": "VARCHAR", "second": "BIGINT", "p95_ms": "DOUBLE",
     "rate_bps": "DOUBLE", "dropped_packets": "BIGINT",
 }  # fmt: skip
+SERIES_SECONDS = {
+    "study_id": "VARCHAR", "run_id": "VARCHAR", "second": "BIGINT", "measurement": "VARCHAR", "series_name": "VARCHAR",
+    "flow_name": "VARCHAR", "series_metric": "VARCHAR", "unit": "VARCHAR", "sample_basis": "VARCHAR",
+    "value_mean": "DOUBLE",
+}  # fmt: skip
+SERIES = (
+    ("TCP upload", "TCP upload", "rate_bps", "bit/s", "intervals", 2e6),
+    ("TCP upload sum", None, "rate_bps", "bit/s", "interpolated", 2e6),
+    ("Ping (ms) ICMP", "Ping (ms) ICMP", "rtt_ms", "ms", "samples", 20.0),
+    ("TCP upload::tcp_rtt", "TCP upload", "srtt_ms", "ms", "polls", 25.0),
+    ("TCP upload::tcp_rtt", "TCP upload", "srtt_ms", "ms", "interpolated", 26.0),
+    ("TCP upload::tcp_cwnd", "TCP upload", "cwnd_packets", "packets", "polls", 10.0),
+    ("cpu_stats::load", None, "cpu_load_ratio", "ratio", "polls", 0.5),
+    ("qdisc_stats::maxpacket", None, "other", None, "polls", 3.0),
+)
+OF_SERIES = ("rate_over_time", "rtt_over_time", "other_over_time")
 OF_TRUST = ("read", "refused", "ages")
 OF_ONE_RUN = ("delay_over_time", "rate_over_time", "drops_over_time")
 SECONDS_OF_A_RUN = 100
@@ -54,8 +70,14 @@ def many() -> Iterator[ManyRows]:
         )
         for number in range(ROWS)
     )  # fmt: skip
+    series = (
+        ("s", f"r{number // SECONDS_OF_A_RUN}", number % SECONDS_OF_A_RUN, "flent", *each)
+        for number in range(ROWS // len(SERIES))
+        for each in SERIES
+    )
     contract = ManyRows("ingest_outcome", OUTCOMES, outcomes)
     contract.hold("run_delay_over_time", SECONDS, seconds)
+    contract.hold("run_series_over_time", SERIES_SECONDS, series)
     with serving(contract), pytest.MonkeyPatch.context() as environment:
         environment.setenv("SOJOURN_API_URL", contract.url)
         yield contract
@@ -71,13 +93,22 @@ def question(page: str, name: str, chosen: str = "") -> str:
     values = {each["label"]: each["sqlExpression"] for each in params.get("metrics", []) if isinstance(each, dict)}
     named = {part["label"]: part["sqlExpression"] for part in keys if isinstance(part, dict)}
     named |= {part: part for part in [*keys, *of_raw] if isinstance(part, str)}
-    conditions = [f"{each['subject']} {each['operator']} '{each['comparator']}'" for each in params["adhoc_filters"]]
+    conditions = [condition(each) for each in params["adhoc_filters"]]
     columns = ", ".join(f'{sql} AS "{label}"' for label, sql in {**named, **values}.items())
     where = " AND ".join([*conditions, *([chosen] if chosen else [])])
     sql = f"SELECT {columns} FROM {DATASETS[chart['dataset_uuid']]['table_name']}"
     sql += f" WHERE {where}" if where else ""
     sql += f" GROUP BY {', '.join(named.values())}" if values else ""
     return f"{sql} LIMIT {params['row_limit']}"
+
+
+def condition(given: dict[str, Any]) -> str:
+    """Return a filter of a chart as Superset writes it."""
+    start = f"{given['subject']} {given['operator']}"
+    if "comparator" not in given:
+        return start
+    values = [f"'{each}'" for each in listed(given["comparator"])]
+    return f"{start} ({', '.join(values)})" if given["operator"] == "IN" else f"{start} {values[0]}"
 
 
 def listed(value: Any) -> list[Any]:
@@ -117,3 +148,21 @@ def test_one_run_of_a_million_seconds_fetches_its_own(many: ManyRows) -> None:
     found = answers(many, "one_run", OF_ONE_RUN, chosen="run_id = 'r7'")
     assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(OF_ONE_RUN, 2 * SECONDS_OF_A_RUN)
     assert many.rows_sent - before <= len(OF_ONE_RUN) * 2 * SECONDS_OF_A_RUN
+
+
+def test_series_of_one_run_are_drawn_with_their_units_and_each_once(many: ManyRows) -> None:
+    before = many.rows_sent
+    found = answers(many, "tool_results", OF_SERIES, chosen="run_id = 'r7'")
+    drawn = {name: {(series, value) for series, _, value in rows} for name, rows in found.items()}
+    # Sums over flows, and what was interpolated beside what was measured, are left out.
+    assert drawn["rate_over_time"] == {("flent TCP upload", 2.0)}
+    assert drawn["rtt_over_time"] == {("flent Ping (ms) ICMP", 20.0), ("flent TCP upload::tcp_rtt", 25.0)}
+    # The filter names one metric of these.
+    assert drawn["other_over_time"] == {
+        ("flent TCP upload::tcp_rtt (ms, polls)", 25.0), ("flent TCP upload::tcp_rtt (ms, interpolated)", 26.0),
+        ("flent TCP upload::tcp_cwnd (packets, polls)", 10.0), ("flent cpu_stats::load (ratio, polls)", 0.5),
+        ("flent qdisc_stats::maxpacket (polls)", 3.0),
+    }  # fmt: skip
+    assert {second for _, second, _ in found["rate_over_time"]} == set(range(SECONDS_OF_A_RUN))
+    # Of two conditions on one column the adapter pushes one down: a series more than is drawn.
+    assert many.rows_sent - before == SECONDS_OF_A_RUN * (1 + 2 + 5 + 1)

@@ -125,7 +125,7 @@ def uncoloured(title: str, chart: Any) -> list[str]:
 
 Opener = Callable[[str], Dashboard]
 ALL = ["aqm_comparison", "one_run", "buffering_in_the_wild", "studies", "trust"]
-OF_FEW_BUILDS = ["captures", "marks", "access_network"]
+OF_FEW_BUILDS = ["captures", "marks", "access_network", "tool_results"]
 """Pages of inputs that a build need not have: they may have no chart at all."""
 
 

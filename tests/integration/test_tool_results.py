@@ -56,6 +56,30 @@ def flent_file(queue: str, repetition: int) -> bytes:
     return gzip.compress(json.dumps(document, sort_keys=True).encode(), mtime=0)
 
 
+#: Rates in Mbit/s of CUBIC and BBR beside each other, and of each alone.
+OF_CONTROLS = {"cubic": (5.0, 19.0), "bbr": (14.0, 18.0)}
+
+
+def controls_file(rates: dict[str, float]) -> str:
+    """Return a flent test of one upload for each congestion control, as netperf reports them."""
+    names = {f"TCP upload::{place}": control for place, control in enumerate(rates, 1)}
+    document = {
+        "metadata": {
+            "DATA_FILENAME": "a.flent", "NAME": "tcp_nup", "T0": "2023-11-14T22:13:20.000000Z",
+            "TITLE": "qdisc:pie rtt:20ms rate:20Mbit rep:1",
+            "SERIES_META": {name: {"UNITS": "Mbits/s", "CONG_CONTROL": control} for name, control in names.items()},
+        },
+        "raw_values": {
+            name: [{"t": START_S + second + 1, "dur": 1.0, "val": rates[control]} for second in range(20)]
+            for name, control in names.items()
+        },
+        "results": {name: [1.0] for name in names},
+        "version": 4,
+        "x_values": [0.0],
+    }  # fmt: skip
+    return json.dumps(document, sort_keys=True)
+
+
 def crusader_file(queue: str, repetition: int) -> bytes:
     """Return a result of version 0: a download from 5 to 25 s, and the same probes."""
     content = struct.pack("<QQ", 0x5372AB82AE7C59CB, 0) + struct.pack("<QQQQ", 20, 5, 5, 200)
@@ -132,12 +156,17 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path, shared: 
             (others / f"{queue}-{repetition}.crr").write_bytes(crusader_file(queue, repetition))
     (others / "client.qlog").write_text(qlog_file())
     (others / "pping.json").write_text(pping_lines())
+    controls = folder / "controls"
+    controls.mkdir()
+    (controls / "both.flent").write_text(controls_file({name: rates[0] for name, rates in OF_CONTROLS.items()}))
+    for name, rates in OF_CONTROLS.items():
+        (controls / f"{name}.flent").write_text(controls_file({name: rates[1]}))
     flows = folder / "flows"
     flows.mkdir()
     for name in IPERF3:
         (flows / f"{name}.json").write_bytes(recorded(repository, name).read_bytes())
     var = folder / "var"
-    for arguments in (["ingest", str(link), str(others), str(flows), str(shared / VOIP)], ["build"]):
+    for arguments in (["ingest", *map(str, (link, others, controls, flows, shared / VOIP))], ["build"]):
         done = subprocess.run([SOJOURN, *arguments, "--var", str(var)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr + done.stdout
     with serving(var) as running:
@@ -241,6 +270,27 @@ def test_two_flows_of_one_test_have_shares_equality_and_harm_against_one_flow_al
     for role, rate in (("tcp", first), ("rival", second)):
         assert harms[role]["demand_bps"] == pytest.approx(alone[role], rel=1e-3)
         assert harms[role]["harm_ratio"] == pytest.approx((alone[role] - rate) / alone[role], abs=1e-3)
+
+
+def test_flows_of_unlike_congestion_controls_are_each_judged_by_their_own(results: Service) -> None:
+    harms = {row["role"]: row for row in results.rows("run_harm", study_id="controls")}
+    for role, (control, (beside, alone)) in zip(("tcp", "rival"), OF_CONTROLS.items(), strict=True):
+        row = harms[role]
+        assert row["congestion_control"] == "bbr+cubic"
+        assert f"/congestion_control={control}/" in row["demand_id"]
+        assert (row["demand_bps"], row["demand_runs"], row["harm_null_reason"]) == (alone * 1e6, 1, None)
+        assert row["harm_ratio"] == pytest.approx((alone - beside) / alone)
+
+
+def test_series_by_second_are_those_of_the_file(results: Service) -> None:
+    (run,) = results.rows("run", study_id="controls", congestion_control="bbr+cubic")
+    rows = results.rows("run_series_over_time", study_id="controls", run_id=run["run_id"])
+    drawn = {(row["flow_name"], row["second"]): row["value_mean"] for row in rows if row["series_metric"] == "rate_bps"}
+    assert drawn == {
+        (f"TCP upload::{place}", second): rates[0] * 1e6
+        for place, rates in enumerate(OF_CONTROLS.values(), 1)
+        for second in range(20)
+    }
 
 
 def test_one_flow_alone_is_no_shared_run(results: Service) -> None:

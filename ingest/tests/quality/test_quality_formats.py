@@ -110,6 +110,41 @@ def test_navigation_entries_as_pages_print_them(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("codel.har", HAR),
+        ("codel.json", LIGHTHOUSE),
+        ("page_loads.txt", "0.8\n1.5\n"),
+        ("codel.log", (RECORDED / "wget.log").read_text()),
+    ],
+)
+def test_page_loads_alone_are_a_run_of_their_folder_and_beside_a_manifest_they_are_its(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    scores, _ = ingested(tmp_path, content.encode(), name)
+    lake = Lake(tmp_path / "lake")
+    (run,) = [row for file in lake.files("run") for row in pq.read_table(file).to_pylist()]
+    assert (run["study_id"], run["workload"], run["application"], run["start_order"]) == (
+        "in", "page_load", "web", "solo",
+    )  # fmt: skip
+    assert run["aqm"] == ("codel" if name.startswith("codel") else "unknown")
+    (bound,) = [row for file in lake.files("run_source") for row in pq.read_table(file).to_pylist()]
+    assert (bound["run_id"], bound["measurement"]) == (run["run_id"], "page_loads")
+    assert {row["source_hash"] for row in scores} == {bound["measurement_hash"]}
+    other = tmp_path / "other"
+    (other / "in").mkdir(parents=True)
+    (other / "in" / "manifest.json").write_text("{}")
+    assert ingested(other, content.encode(), name)[0]
+    assert not list(Lake(other / "lake").files("run"))
+
+
+def test_page_loads_of_which_none_came_to_an_end_are_no_run(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, b"-1\n0\n", "page_loads.txt")
+    assert (scores, outcome["records_refused"]) == ([], 2)
+    assert not list(Lake(tmp_path / "lake").files("run"))
+
+
 def test_lighthouse_gives_the_observed_load_without_names_of_pages(tmp_path: Path) -> None:
     scores, outcome = ingested(tmp_path, LIGHTHOUSE.encode())
     assert values(scores) == [("page_load_time_ms", "load/0", None, 1158.0)]

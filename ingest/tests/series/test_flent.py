@@ -80,6 +80,23 @@ def test_a_file_is_a_run_of_its_folder_with_the_setting_of_its_title(tmp_path: P
     assert tables["series"]
 
 
+def test_each_flow_has_the_congestion_control_that_its_sender_reported(tmp_path: Path) -> None:
+    content = flent_document()
+    rates = content["raw_values"]["TCP upload"]
+    content["raw_values"] |= {"TCP upload::1": rates, "TCP upload::2": rates}
+    content["results"] |= {"TCP upload::1": [None, 2.07], "TCP upload::2": [None, 2.07]}
+    of_series = content["metadata"]["SERIES_META"]
+    of_series["TCP upload::1"] = {"UNITS": "Mbits/s", "CONG_CONTROL": "cubic"}
+    of_series["TCP upload::2"] = {"UNITS": "Mbits/s", "CONG_CONTROL": "BBR"}
+    of_series["TCP upload avg"]["CONG_CONTROL"] = "cubic"  # of no flow
+    of_series["Ping (ms) ICMP"]["CONG_CONTROL"] = "$(reboot)"  # of no TCP flow, and no name
+    _, tables, _ = read(written(tmp_path, content))
+    found = [(row["flow_name"], row["congestion_control"]) for row in tables["series_flow"]]
+    assert found == [("TCP upload::1", "cubic"), ("TCP upload::2", "bbr")]
+    # The run has both.
+    assert tables["run"][0]["congestion_control"] == "bbr+cubic"
+
+
 def test_what_a_file_does_not_say_is_unknown(tmp_path: Path) -> None:
     content = flent_document()
     content["metadata"] |= {"TITLE": "evening", "SYSCTLS": None}

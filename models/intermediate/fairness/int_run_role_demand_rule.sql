@@ -83,7 +83,8 @@ tool_ruled as (
         coalesce({{ plain_text('runs.aqm') }}, 'none') as aqm_selection,
         case
             when subjects.demand_role = 'app' then 'any'
-            else coalesce({{ plain_text('runs.congestion_control') }}, 'none')
+            -- Two flows of one test may have one each; else that of the run is of both.
+            else coalesce(tool_rates.congestion_control, {{ plain_text('runs.congestion_control') }}, 'none')
         end as congestion_control_selection,
         cast('any' as string) as workload_selection
     from subjects

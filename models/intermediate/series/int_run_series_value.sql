@@ -26,6 +26,7 @@ final as (
         series_values.metric as series_metric,
         series_values.unit,
         series_values.sample_basis,
+        series_values.time_ns,
         series_values.time_s,
         series_values.duration_s,
         series_values.value,

@@ -34,6 +34,10 @@ rivals as (
     select * from {{ ref('stg_lake__run_rival') }}
 ),
 
+flow_controls as (
+    select * from {{ ref('stg_lake__series_flow') }}
+),
+
 series as (
     select
         series_files.study_id,
@@ -44,12 +48,17 @@ series as (
         min(series_values.role) as flow_role,
         min(series_values.flow_name) as flow_name,
         min(series_values.direction) as flow_direction,
+        min(flow_controls.congestion_control) as congestion_control,
         min(series_values.sample_basis) as sample_basis,
         min(series_values.time_s - coalesce(series_values.duration_s, 0)) as first_s,
         max(series_values.time_s) as last_s
     from series_files
     inner join series_values
         on series_files.source_hash = series_values.source_hash
+    left join flow_controls
+        on
+            series_values.source_hash = flow_controls.source_hash
+            and series_values.flow_name = flow_controls.flow_name
     left join captures
         on
             series_files.study_id = captures.study_id
@@ -113,6 +122,7 @@ flows as (
         ranked.flow_role,
         ranked.flow_name,
         ranked.flow_direction,
+        ranked.congestion_control,
         ranked.sample_basis,
         ranked.first_s,
         ranked.last_s,
@@ -196,6 +206,7 @@ final as (
         assigned.series_number,
         assigned.flow_name,
         assigned.flow_direction,
+        assigned.congestion_control,
         assigned.sample_basis,
         assigned.first_s,
         assigned.last_s,

@@ -71,6 +71,8 @@ roles as (
         || '_' || coalesce(min(flow_direction), 'both')
         || '_' || min(sample_basis) as rate_basis,
         count(*) as flows,
+        -- Flows of a role that differ have none of their own.
+        case when count(distinct coalesce(congestion_control, '')) = 1 then min(congestion_control) end as congestion_control,
         min(first_s) as first_s,
         (max(window_end_s) - max(window_start_s)) * 1000 as window_ms
     from flows
@@ -84,6 +86,7 @@ final as (
         roles.role,
         roles.rate_basis,
         roles.flows,
+        roles.congestion_control,
         roles.first_s,
         cast(round(summed.bits / 8) as bigint) as bytes,
         roles.window_ms

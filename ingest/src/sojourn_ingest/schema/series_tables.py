@@ -104,4 +104,16 @@ SERIES = Table(
     ),
 )
 
-TABLES = (SERIES,)
+SERIES_FLOW = Table(
+    "series_flow",
+    "readers of measurement tools",
+    "one flow of one source whose congestion control the tool states",
+    ("source_hash", "flow_name"),
+    (
+        *PROVENANCE,
+        Column("flow_name", STRING, "flow, as series names it", nullable=False, names_hosts=True),
+        Column("congestion_control", STRING, "congestion control of its sender", nullable=False),
+    ),
+)
+
+TABLES = (SERIES, SERIES_FLOW)

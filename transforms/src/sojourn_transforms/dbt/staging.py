@@ -50,7 +50,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
     "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter", "queue_counter_part"),
     "rtt": ("tcp_poll",),
-    "series": ("series",),
+    "series": ("series", "series_flow"),
     "connection": ("connection", "connection_dataset", "passive_rtt"),
     "ingest": ("ingest_outcome",),
 }

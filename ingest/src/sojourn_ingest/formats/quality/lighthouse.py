@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.quality.page_loads import METRIC, load_time_ms
-from sojourn_ingest.formats.quality.scores import Score, facts_of
+from sojourn_ingest.formats.quality.page_loads import METRIC, load_time_ms, loads_of_run
+from sojourn_ingest.formats.quality.scores import Score
 
 NAMES: Final = "Lighthouse"
 REPORT = re.compile(rb'\s*\{.{0,65536}?"lighthouseVersion"\s*:', re.DOTALL)
@@ -24,7 +24,7 @@ class Lighthouse(Format):
 
     name = "lighthouse"
     holds_addresses = False
-    version = "lighthouse-1"
+    version = "lighthouse-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document says by which version it was written."""
@@ -53,7 +53,7 @@ class Lighthouse(Format):
                 reading.records_read += 1
                 yield Score(METRIC, f"load/{number}", None, time)
 
-        return facts_of(scores())
+        return loads_of_run(scores(), source, context)
 
 
 def _load_ms(result: Any) -> float:

@@ -16,6 +16,8 @@ from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import Score, facts_of
+from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
+from sojourn_ingest.formats.series.setting import setting_of
 
 METRIC: Final = "page_load_time_ms"
 LONGEST_LINE: Final = 2**20
@@ -45,12 +47,23 @@ def load_time_ms(value: Any, factor: float = 1.0) -> float:
     return float(value) * factor
 
 
+def loads_of_run(scores: Iterator[Score], source: Source, context: Context) -> Facts:
+    """Yield page loads, and where no manifest lies beside them and there is one at all, the run that they are of."""
+    has_loads = False
+    for facts in facts_of(scores):
+        has_loads = True
+        yield facts
+    if has_loads:
+        run = ToolRun("page_loads", "page_load", setting_of("", source.plain_name), application="web")
+        yield from run_rows(run, source, context)
+
+
 class HttpArchive(Format):
     """HAR 1.2, as browsers save it: the time of each page's load event."""
 
     name = "http_archive"
     holds_addresses = False
-    version = "http-archive-2"
+    version = "http-archive-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document is a log."""
@@ -75,7 +88,7 @@ class HttpArchive(Format):
                 reading.records_read += 1
                 yield Score(METRIC, f"load/{number}", None, time)
 
-        return facts_of(scores())
+        return loads_of_run(scores(), source, context)
 
 
 class LinesOfLoads(Format):
@@ -120,14 +133,14 @@ class LinesOfLoads(Format):
                 error.offset = offset
                 reading.fault = error
 
-        return facts_of(scores())
+        return loads_of_run(scores(), source, context)
 
 
 class PageLoadLines(LinesOfLoads):
     """One JSON object per line: curl's ``-w '%{json}'``, PerformanceNavigationTiming, or its older form."""
 
     name = "page_load_lines"
-    version = "page-load-lines-2"
+    version = "page-load-lines-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a load."""
@@ -144,7 +157,7 @@ class PageLoadNumbers(LinesOfLoads):
     """One number per line: seconds, as curl writes ``%{time_total}``. Only its name tells it."""
 
     name = "page_load_numbers"
-    version = "page-load-numbers-2"
+    version = "page-load-numbers-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the file is called ``page_loads.txt`` and begins with a number."""

@@ -9,8 +9,8 @@ from typing import BinaryIO, Final
 
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.quality.page_loads import LONGEST_LINE, METRIC
-from sojourn_ingest.formats.quality.scores import Score, facts_of
+from sojourn_ingest.formats.quality.page_loads import LONGEST_LINE, METRIC, loads_of_run
+from sojourn_ingest.formats.quality.scores import Score
 
 REQUEST = re.compile(rb"--\d{4}-\d\d-\d\d \d\d:\d\d:\d\d--  (\(try:)?")
 DEBUG: Final = b"DEBUG output created by Wget"
@@ -55,7 +55,7 @@ class WgetLog(Format):
 
     name = "wget_log"
     holds_addresses = False
-    version = "wget-log-1"
+    version = "wget-log-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the log begins with Wget's first request, or its note of debug output."""
@@ -86,7 +86,7 @@ class WgetLog(Format):
                     0,
                 )
 
-        return facts_of(scores())
+        return loads_of_run(scores(), source, context)
 
 
 def _scores(handle: BinaryIO, reading: Reading) -> Iterator[Score]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sojourn_ingest.formats.series.flent.document import FlentDocument
+from sojourn_ingest.formats.series.flent.document import CONTROL, FlentDocument
 from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.run_rows import ToolRun
 from sojourn_ingest.formats.series.series_rows import epoch_ns, number
@@ -16,7 +16,6 @@ SHAPERS = ("tbf", "htb", "hfsc", "netem", "mq", "ingress", "clsact", "noqueue")
 #: Batch files of flent end in the number of the repetition.
 REPETITION = re.compile(r"-(\d{1,4})\.flent(?:\.gz|\.bz2)?$")
 BULK = re.compile(r"(?:\w+ )?TCP\b", re.IGNORECASE)
-CONTROL = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
 
 
 def flent_run(document: FlentDocument, hosts: HostNames, counter_kinds: Iterable[str], file_name: str) -> ToolRun:
@@ -72,7 +71,7 @@ def _start_order(document: FlentDocument, bulk: list[str]) -> str:
 
 
 def _congestion_control(document: FlentDocument, bulk: list[str]) -> str | None:
-    of_series = {str(document.meta_of(name).get("CONG_CONTROL") or "") for name in bulk} - {""}
+    of_series = {control for name in bulk if (control := document.congestion_control_of(name)) is not None}
     parameters = document.metadata.get("TEST_PARAMETERS")
     named = parameters.get("tcp_cong_control") if isinstance(parameters, dict) else None
     sysctls = document.metadata.get("SYSCTLS")

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from sojourn_ingest.formats.connection.connection_format import (
     TABLE as CONNECTION,
 )
@@ -32,7 +34,8 @@ from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
 from sojourn_ingest.formats.series.flent.series import mean_of, samples_of, series_of
 from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.run_rows import run_rows
-from sojourn_ingest.formats.series.series_rows import SeriesRows, total
+from sojourn_ingest.formats.series.series_rows import PROVENANCE, SeriesRows, total
+from sojourn_ingest.schema import table
 
 START = re.compile(rb'^\s*\{\s*"(metadata|raw_values|results|version|x_values)"\s*:')
 MARKS = (b'"DATA_FILENAME"', b'"FLENT_VERSION"', b'"NETPERF_WRAPPER_VERSION"', b'"SERIES_META"')
@@ -46,7 +49,7 @@ class Flent(MemberFormat):
     """One flent data file."""
 
     name = "flent"
-    version = "flent-8"
+    version = "flent-9"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
@@ -85,6 +88,7 @@ class Flent(MemberFormat):
         for row in counters:
             row["device"] = hosts.replaced(row["device"])
         series_rows = SeriesRows(reading)
+        controls: dict[str, str] = {}
         reading.records_read += len(document.results)
         for series in series_of(document, hosts):
             samples, wrong = [], 0
@@ -99,12 +103,17 @@ class Flent(MemberFormat):
                 yield from series_rows.add(series_rows.begin(series.kind), samples)
             if series_rows.samples == added:
                 reading.refuse("series_without_values")
+            control = document.congestion_control_of(series.name)
+            if series.kind.flow is not None and series.kind.role == "tcp" and control is not None:
+                controls[series.kind.flow] = control
             mean = total(mean_of(document, series))
             if mean:
                 yield from series_rows.add(series_rows.begin(replace(series.kind, sample_basis="total")), mean)
         if not (series_rows.samples or rows or counters):
             raise InputError("no_series", "flent data file without a value; the test ended before it measured anything")
         yield from series_rows.finish()
+        if controls:
+            yield "series_flow", _flows(controls)
         kinds = {str(row["kind"]) for row in counters}
         yield from run_rows(flent_run(document, hosts, kinds, source.plain_name), source, context)
         if counters:
@@ -147,6 +156,14 @@ class Flent(MemberFormat):
                 }
             )
         return rows
+
+
+def _flows(controls: dict[str, str]) -> pa.RecordBatch:
+    """Return rows of ``series_flow`` from the congestion control of each flow."""
+    schema = pa.schema([field for field in table("series_flow").arrow_schema() if field.name not in PROVENANCE])
+    return pa.RecordBatch.from_pydict(
+        {"flow_name": list(controls), "congestion_control": list(controls.values())}, schema=schema
+    )
 
 
 def _poll(value: Any) -> tuple[float, int] | None:

@@ -19,6 +19,8 @@ from sojourn_ingest.formats.series.series_rows import LAST_EPOCH_S, number
 LAST_VERSION = 4
 TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)(Z?)$")
 QUARTER_HOUR_S = 900
+#: Name of a congestion control, as kernels have them.
+CONTROL = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
 SINCE_LAST_POLL = ("dropped", "ecn_mark")
 
 
@@ -79,6 +81,11 @@ class FlentDocument:
     def meta_of(self, series: str) -> dict[str, Any]:
         """Return the metadata of one series."""
         return _mapping(self._series_meta.get(series))
+
+    def congestion_control_of(self, series: str) -> str | None:
+        """Return the congestion control that the sender of a series' flow had, as netperf reported it."""
+        name = self.meta_of(series).get("CONG_CONTROL")
+        return name.lower() if isinstance(name, str) and CONTROL.match(name) else None
 
     def is_measured(self, series: str) -> bool:
         """Return whether a series has raw values; others were computed by flent."""
