@@ -45,18 +45,38 @@ CALLS = {
 
 #: Captures with packets in tunnels.
 TUNNELS = (
+    "ntop__nDPI/pcap/6in4tunnel.pcap",
+    "ntop__nDPI/pcap/6in6tunnel.pcap",
+    "ntop__nDPI/pcap/ipv6_in_gtp.pcap",
+    "ntop__nDPI/pcap/vxlan.pcap",
     "the-tcpdump-group__tcpdump/tests/gso-ipv6-geneve-ipv4.pcap",
     "the-tcpdump-group__tcpdump/tests/gso-ipv4-geneve-ipv4.pcap",
     "the-tcpdump-group__tcpdump/tests/vxlan.pcap",
+    "zeek__zeek/Traces/erspan.pcap",
     "zeek__zeek/Traces/tunnels/geneve-tagged-udp-packet.pcap",
     "zeek__zeek/Traces/tunnels/Teredo.pcap",
     "zeek__zeek/Traces/tunnels/4in4.pcap",
+    "zeek__zeek/Traces/tunnels/4in6.pcap",
     "zeek__zeek/Traces/tunnels/6in6.pcap",
     "zeek__zeek/Traces/tunnels/6in6in6.pcap",
+    "zeek__zeek/Traces/tunnels/geneve-47101.pcap",
+    "zeek__zeek/Traces/tunnels/gre-pptp.pcap",
     "zeek__zeek/Traces/tunnels/gre-sample.pcap",
+    "zeek__zeek/Traces/tunnels/gtp/gtp6_gtp_0x32.pcap",
+    "zeek__zeek/Traces/tunnels/gtp/gtp7_ipv6.pcap",
     "zeek__zeek/Traces/tunnels/vxlan.pcap",
 )
 
+#: Captures whose frames begin with another header than Ethernet's.
+LINKS = (
+    "ntop__nDPI/pcap/BGP_redist.pcap",
+    "the-tcpdump-group__tcpdump/tests/LINKTYPE_IPV4.pcap",
+    "the-tcpdump-group__tcpdump/tests/LINKTYPE_IPV6.pcap",
+    "the-tcpdump-group__tcpdump/tests/LINKTYPE_USER2_PKTAP.pcap",
+    "the-tcpdump-group__tcpdump/tests/bgp_vpn_attrset.pcap",
+    "the-tcpdump-group__tcpdump/tests/ieee802.11_htc.pcap",
+    "EricssonResearch__spindump/test/trace_quic_v22_picoquic_h3.pcap",
+)
 
 #: tshark takes packets for Teredo by the port of servers alone; a public capture has clients that talk to each other.
 TEREDO = ("-d", "udp.port==3797,teredo")
@@ -144,8 +164,8 @@ def of_decoder(path: Path) -> Counter[tuple[Any, ...]]:
     return counts
 
 
-@pytest.mark.parametrize("name", TUNNELS)
-def test_flows_in_tunnels_are_those_of_tshark(shared: Path, name: str) -> None:
+@pytest.mark.parametrize("name", TUNNELS + LINKS)
+def test_flows_in_tunnels_and_behind_links_are_those_of_tshark(shared: Path, name: str) -> None:
     path = shared / "data" / "public" / name
     found = of_decoder(path)
     assert found
@@ -201,3 +221,23 @@ def test_flows_behind_each_link_are_those_of_tshark(
     # tshark has no dissector of PKTAP's frames on systems other than macOS, nor of Cisco HDLC under link type 9.
     if name not in ("c_hdlc under ppp",):
         assert found == innermost(path)
+
+
+@pytest.mark.parametrize(("link_type", "radiotap"), [(105, b""), (127, b"\0\0\x08\0\0\0\0\0")])
+def test_an_aggregate_of_ieee_802_11_is_refused_by_its_name(tmp_path: Path, link_type: int, radiotap: bytes) -> None:
+    """Several packets are in one record, each behind addresses and a length: no IP header is where one record has it."""
+    ip = ip_of(b"payload")
+    subframe = bytes([2] * 12) + struct.pack("!H", 8 + len(ip)) + b"\xaa\xaa\x03\0\0\0\x08\0" + ip
+    subframe += bytes(-len(subframe) % 4)
+    header = bytearray(WIRELESS[:26])
+    header[24] |= 0x80
+    frames = [radiotap + bytes(header) + subframe * 2, radiotap + WIRELESS + ip]
+    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, link_type)
+    for number, frame in enumerate(frames):
+        content += struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame
+    path = tmp_path / "capture.pcap"
+    path.write_bytes(content)
+    decoder = _native.CaptureDecoder(str(path))
+    flows = [row for name, batch in decoder if name == "flow" for row in batch.to_pylist()]
+    assert [row["fwd_packets"] for row in flows] == [1]
+    assert decoder.summary().refused == {"ieee_802_11_aggregate": 1}
