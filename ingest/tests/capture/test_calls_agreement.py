@@ -135,6 +135,36 @@ def test_messages_are_those_that_tshark_counts(shared: Path, name: str) -> None:
     assert calls_of_decoder(path) == calls_of_tshark(path) | CALLS[name]
 
 
+def test_reports_of_rtcp_have_the_values_that_tshark_reads(shared: Path) -> None:
+    """Loss, jitter and the round trip: from a sender report that passes to the report on it, less what it was held."""
+    path = shared / "data" / "public" / "ntop__nDPI/pcap/rtcp_multiple_pkts_in_the_same_datagram.pcap"
+    fields = ("senderssrc", "ssrc.identifier", "ssrc.fraction", "ssrc.cum_nr", "ssrc.jitter", "ssrc.lsr", "ssrc.dlsr")
+    stamps = ("timestamp.ntp.msw", "timestamp.ntp.lsw")
+    wanted: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
+    round_trips_us = []
+    sent_s: dict[int, float] = {}
+    for time, *cells in tshark(path, "frame.time_epoch", *(f"rtcp.{field}" for field in fields + stamps)):
+        # The first of each is of the report block; the source description behind it has an identifier too.
+        reporter, source, fraction, lost, jitter, last, delay, high, low = (cell.split(",")[0] for cell in cells)
+        block = (int(fraction) / 256, int(lost), int(jitter))
+        wanted.setdefault((int(reporter, 16), int(source, 16)), []).append(block)
+        if int(last) in sent_s:
+            round_trips_us.append(1e6 * (float(time) - sent_s[int(last)] - int(delay) / 65536))
+        if high:
+            sent_s[(int(high) & 0xFFFF) << 16 | int(low) >> 16] = float(time)
+    reports = decode(path)["rtcp_report"]
+    assert {(row["reporter_ssrc"], row["ssrc"]): row["reports"] for row in reports} == {
+        ends: len(blocks) for ends, blocks in wanted.items()
+    }
+    for row in reports:
+        loss, lost, jitter = zip(*wanted[row["reporter_ssrc"], row["ssrc"]], strict=True)
+        found = row["loss_max_ratio"], row["lost_packets"], row["jitter_max_units"]
+        assert found == (max(loss), lost[-1], max(jitter))
+        assert row["jitter_mean_units"] == pytest.approx(sum(jitter) / len(jitter))
+        assert row["loss_mean_ratio"] == pytest.approx(sum(loss) / len(loss))
+    assert [row["rtt_avg_us"] for row in reports if row["rtt_samples"]] == pytest.approx(round_trips_us, abs=20)
+
+
 def innermost(path: Path) -> Counter[tuple[Any, ...]]:
     """Count packets of TCP and UDP by the innermost ends that tshark finds."""
     counts: Counter[tuple[Any, ...]] = Counter()
@@ -225,7 +255,7 @@ def test_flows_behind_each_link_are_those_of_tshark(
 
 @pytest.mark.parametrize(("link_type", "radiotap"), [(105, b""), (127, b"\0\0\x08\0\0\0\0\0")])
 def test_an_aggregate_of_ieee_802_11_is_refused_by_its_name(tmp_path: Path, link_type: int, radiotap: bytes) -> None:
-    """Several packets are in one record, each behind addresses and a length: no IP header is where one record has it."""
+    """Several packets are in a record, each behind addresses and a length: no IP header is where one alone has it."""
     ip = ip_of(b"payload")
     subframe = bytes([2] * 12) + struct.pack("!H", 8 + len(ip)) + b"\xaa\xaa\x03\0\0\0\x08\0" + ip
     subframe += bytes(-len(subframe) % 4)

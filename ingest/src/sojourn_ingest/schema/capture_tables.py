@@ -202,7 +202,7 @@ FLOW = Table(
         Column(
             "handshake_rtt_us",
             INT64,
-            "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each until then",
+            "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each",
             "us",
         ),
         Column(
