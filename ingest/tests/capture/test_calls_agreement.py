@@ -135,6 +135,44 @@ def test_messages_are_those_that_tshark_counts(shared: Path, name: str) -> None:
     assert calls_of_decoder(path) == calls_of_tshark(path) | CALLS[name]
 
 
+#: Of the captures above, those with an answer to a request of STUN (in zoom.pcap, answers have a type of no standard).
+STUN_ANSWERED = (
+    "ntop__nDPI/pcap/stun_zoom.pcapng",
+    "ntop__nDPI/pcap/teams.pcap",
+    "ntop__nDPI/pcap/whatsapp_login_call.pcap",
+    "zeek__zeek/Traces/tls/webrtc-stun.pcap",
+)
+SUCCESSES = {0x0101, 0x0103}
+CLASS_BITS = 0x0110
+
+
+@pytest.mark.parametrize("name", STUN_ANSWERED)
+def test_set_up_takes_from_the_first_request_to_the_first_success_that_tshark_sees(shared: Path, name: str) -> None:
+    path = shared / "data" / "public" / name
+    first_s: dict[frozenset[tuple[str, ...]], float] = {}
+    wanted_us: dict[frozenset[tuple[str, ...]], float] = {}
+    fields = ("stun.type", "classicstun.type", "ip.src", "ip.dst")
+    ports = ("udp.srcport", "udp.dstport", "tcp.srcport", "tcp.dstport")
+    for time, new, classic, source, destination, *of_ports in tshark(path, "frame.time_epoch", *fields, *ports):
+        sent, received = of_ports[:2] if of_ports[0] else of_ports[2:]
+        ends = frozenset([(source, sent), (destination, received)])
+        for kind in (int(text, 16) for text in f"{new},{classic}".split(",") if text):
+            if not kind & CLASS_BITS:
+                first_s.setdefault(ends, float(time))
+            elif kind in SUCCESSES and ends in first_s:
+                wanted_us.setdefault(ends, 1e6 * (float(time) - first_s[ends]))
+    tables = decode(path)
+    flows = {flow["flow_id"]: flow for flow in tables["flow"]}
+    found_us = {}
+    for row in tables["call_flow"]:
+        if row["stun_setup_us"] is not None:
+            flow = flows[row["flow_id"]]
+            ends = frozenset((flow[f"{who}_address"], str(flow[f"{who}_port"])) for who in ("initiator", "responder"))
+            found_us[ends] = row["stun_setup_us"]
+    assert found_us == pytest.approx(wanted_us, abs=2)
+    assert found_us
+
+
 def test_reports_of_rtcp_have_the_values_that_tshark_reads(shared: Path) -> None:
     """Loss, jitter and the round trip: from a sender report that passes to the report on it, less what it was held."""
     path = shared / "data" / "public" / "ntop__nDPI/pcap/rtcp_multiple_pkts_in_the_same_datagram.pcap"
