@@ -45,18 +45,38 @@ CALLS = {
 
 #: Captures with packets in tunnels.
 TUNNELS = (
+    "ntop__nDPI/pcap/6in4tunnel.pcap",
+    "ntop__nDPI/pcap/6in6tunnel.pcap",
+    "ntop__nDPI/pcap/ipv6_in_gtp.pcap",
+    "ntop__nDPI/pcap/vxlan.pcap",
     "the-tcpdump-group__tcpdump/tests/gso-ipv6-geneve-ipv4.pcap",
     "the-tcpdump-group__tcpdump/tests/gso-ipv4-geneve-ipv4.pcap",
     "the-tcpdump-group__tcpdump/tests/vxlan.pcap",
+    "zeek__zeek/Traces/erspan.pcap",
     "zeek__zeek/Traces/tunnels/geneve-tagged-udp-packet.pcap",
     "zeek__zeek/Traces/tunnels/Teredo.pcap",
     "zeek__zeek/Traces/tunnels/4in4.pcap",
+    "zeek__zeek/Traces/tunnels/4in6.pcap",
     "zeek__zeek/Traces/tunnels/6in6.pcap",
     "zeek__zeek/Traces/tunnels/6in6in6.pcap",
+    "zeek__zeek/Traces/tunnels/geneve-47101.pcap",
+    "zeek__zeek/Traces/tunnels/gre-pptp.pcap",
     "zeek__zeek/Traces/tunnels/gre-sample.pcap",
+    "zeek__zeek/Traces/tunnels/gtp/gtp6_gtp_0x32.pcap",
+    "zeek__zeek/Traces/tunnels/gtp/gtp7_ipv6.pcap",
     "zeek__zeek/Traces/tunnels/vxlan.pcap",
 )
 
+#: Captures whose frames begin with another header than Ethernet's.
+LINKS = (
+    "ntop__nDPI/pcap/BGP_redist.pcap",
+    "the-tcpdump-group__tcpdump/tests/LINKTYPE_IPV4.pcap",
+    "the-tcpdump-group__tcpdump/tests/LINKTYPE_IPV6.pcap",
+    "the-tcpdump-group__tcpdump/tests/LINKTYPE_USER2_PKTAP.pcap",
+    "the-tcpdump-group__tcpdump/tests/bgp_vpn_attrset.pcap",
+    "the-tcpdump-group__tcpdump/tests/ieee802.11_htc.pcap",
+    "EricssonResearch__spindump/test/trace_quic_v22_picoquic_h3.pcap",
+)
 
 #: tshark takes packets for Teredo by the port of servers alone; a public capture has clients that talk to each other.
 TEREDO = ("-d", "udp.port==3797,teredo")
@@ -115,6 +135,74 @@ def test_messages_are_those_that_tshark_counts(shared: Path, name: str) -> None:
     assert calls_of_decoder(path) == calls_of_tshark(path) | CALLS[name]
 
 
+#: Of the captures above, those with an answer to a request of STUN (in zoom.pcap, answers have a type of no standard).
+STUN_ANSWERED = (
+    "ntop__nDPI/pcap/stun_zoom.pcapng",
+    "ntop__nDPI/pcap/teams.pcap",
+    "ntop__nDPI/pcap/whatsapp_login_call.pcap",
+    "zeek__zeek/Traces/tls/webrtc-stun.pcap",
+)
+SUCCESSES = {0x0101, 0x0103}
+CLASS_BITS = 0x0110
+
+
+@pytest.mark.parametrize("name", STUN_ANSWERED)
+def test_set_up_takes_from_the_first_request_to_the_first_success_that_tshark_sees(shared: Path, name: str) -> None:
+    path = shared / "data" / "public" / name
+    first_s: dict[frozenset[tuple[str, ...]], float] = {}
+    wanted_us: dict[frozenset[tuple[str, ...]], float] = {}
+    fields = ("stun.type", "classicstun.type", "ip.src", "ip.dst")
+    ports = ("udp.srcport", "udp.dstport", "tcp.srcport", "tcp.dstport")
+    for time, new, classic, source, destination, *of_ports in tshark(path, "frame.time_epoch", *fields, *ports):
+        sent, received = of_ports[:2] if of_ports[0] else of_ports[2:]
+        ends = frozenset([(source, sent), (destination, received)])
+        for kind in (int(text, 16) for text in f"{new},{classic}".split(",") if text):
+            if not kind & CLASS_BITS:
+                first_s.setdefault(ends, float(time))
+            elif kind in SUCCESSES and ends in first_s:
+                wanted_us.setdefault(ends, 1e6 * (float(time) - first_s[ends]))
+    tables = decode(path)
+    flows = {flow["flow_id"]: flow for flow in tables["flow"]}
+    found_us = {}
+    for row in tables["call_flow"]:
+        if row["stun_setup_us"] is not None:
+            flow = flows[row["flow_id"]]
+            ends = frozenset((flow[f"{who}_address"], str(flow[f"{who}_port"])) for who in ("initiator", "responder"))
+            found_us[ends] = row["stun_setup_us"]
+    assert found_us == pytest.approx(wanted_us, abs=2)
+    assert found_us
+
+
+def test_reports_of_rtcp_have_the_values_that_tshark_reads(shared: Path) -> None:
+    """Loss, jitter and the round trip: from a sender report that passes to the report on it, less what it was held."""
+    path = shared / "data" / "public" / "ntop__nDPI/pcap/rtcp_multiple_pkts_in_the_same_datagram.pcap"
+    fields = ("senderssrc", "ssrc.identifier", "ssrc.fraction", "ssrc.cum_nr", "ssrc.jitter", "ssrc.lsr", "ssrc.dlsr")
+    stamps = ("timestamp.ntp.msw", "timestamp.ntp.lsw")
+    wanted: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
+    round_trips_us = []
+    sent_s: dict[int, float] = {}
+    for time, *cells in tshark(path, "frame.time_epoch", *(f"rtcp.{field}" for field in fields + stamps)):
+        # The first of each is of the report block; the source description behind it has an identifier too.
+        reporter, source, fraction, lost, jitter, last, delay, high, low = (cell.split(",")[0] for cell in cells)
+        block = (int(fraction) / 256, int(lost), int(jitter))
+        wanted.setdefault((int(reporter, 16), int(source, 16)), []).append(block)
+        if int(last) in sent_s:
+            round_trips_us.append(1e6 * (float(time) - sent_s[int(last)] - int(delay) / 65536))
+        if high:
+            sent_s[(int(high) & 0xFFFF) << 16 | int(low) >> 16] = float(time)
+    reports = decode(path)["rtcp_report"]
+    assert {(row["reporter_ssrc"], row["ssrc"]): row["reports"] for row in reports} == {
+        ends: len(blocks) for ends, blocks in wanted.items()
+    }
+    for row in reports:
+        loss, lost, jitter = zip(*wanted[row["reporter_ssrc"], row["ssrc"]], strict=True)
+        found = row["loss_max_ratio"], row["lost_packets"], row["jitter_max_units"]
+        assert found == (max(loss), lost[-1], max(jitter))
+        assert row["jitter_mean_units"] == pytest.approx(sum(jitter) / len(jitter))
+        assert row["loss_mean_ratio"] == pytest.approx(sum(loss) / len(loss))
+    assert [row["rtt_avg_us"] for row in reports if row["rtt_samples"]] == pytest.approx(round_trips_us, abs=20)
+
+
 def innermost(path: Path) -> Counter[tuple[Any, ...]]:
     """Count packets of TCP and UDP by the innermost ends that tshark finds."""
     counts: Counter[tuple[Any, ...]] = Counter()
@@ -144,8 +232,8 @@ def of_decoder(path: Path) -> Counter[tuple[Any, ...]]:
     return counts
 
 
-@pytest.mark.parametrize("name", TUNNELS)
-def test_flows_in_tunnels_are_those_of_tshark(shared: Path, name: str) -> None:
+@pytest.mark.parametrize("name", TUNNELS + LINKS)
+def test_flows_in_tunnels_and_behind_links_are_those_of_tshark(shared: Path, name: str) -> None:
     path = shared / "data" / "public" / name
     found = of_decoder(path)
     assert found
@@ -201,3 +289,23 @@ def test_flows_behind_each_link_are_those_of_tshark(
     # tshark has no dissector of PKTAP's frames on systems other than macOS, nor of Cisco HDLC under link type 9.
     if name not in ("c_hdlc under ppp",):
         assert found == innermost(path)
+
+
+@pytest.mark.parametrize(("link_type", "radiotap"), [(105, b""), (127, b"\0\0\x08\0\0\0\0\0")])
+def test_an_aggregate_of_ieee_802_11_is_refused_by_its_name(tmp_path: Path, link_type: int, radiotap: bytes) -> None:
+    """Several packets are in a record, each behind addresses and a length: no IP header is where one alone has it."""
+    ip = ip_of(b"payload")
+    subframe = bytes([2] * 12) + struct.pack("!H", 8 + len(ip)) + b"\xaa\xaa\x03\0\0\0\x08\0" + ip
+    subframe += bytes(-len(subframe) % 4)
+    header = bytearray(WIRELESS[:26])
+    header[24] |= 0x80
+    frames = [radiotap + bytes(header) + subframe * 2, radiotap + WIRELESS + ip]
+    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, link_type)
+    for number, frame in enumerate(frames):
+        content += struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame
+    path = tmp_path / "capture.pcap"
+    path.write_bytes(content)
+    decoder = _native.CaptureDecoder(str(path))
+    flows = [row for name, batch in decoder if name == "flow" for row in batch.to_pylist()]
+    assert [row["fwd_packets"] for row in flows] == [1]
+    assert decoder.summary().refused == {"ieee_802_11_aggregate": 1}

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from captures import client_hello, ip, sized, tcp, udp, write_raw_pcap
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.capture.capture import Capture
@@ -20,45 +21,11 @@ from sojourn_ingest.session import IngestSession, files_below
 CLIENT, SERVER, RESOLVER = "10.0.0.1", "10.0.0.2", "10.0.0.53"
 
 
-def sized(size: int, content: bytes) -> bytes:
-    return len(content).to_bytes(size, "big") + content
-
-
-def client_hello(name: bytes) -> bytes:
-    """Return a ClientHello for a name, in one TLS record."""
-    extension = struct.pack("!H", 0) + sized(2, sized(2, b"\0" + sized(2, name)))
-    body = b"\3\3" + bytes(32) + b"\0" + sized(2, b"\x13\1") + sized(1, b"\0") + sized(2, extension)
-    return b"\x16\3\1" + sized(2, b"\1" + sized(3, body))
-
-
 def dns_answer(name: bytes, address: str) -> bytes:
     """Return a response that tells one IPv4 address for a name."""
     question = b"".join(sized(1, label) for label in name.split(b".")) + b"\0" + struct.pack("!HH", 1, 1)
     answer = struct.pack("!HHHIH", 0xC00C, 1, 1, 60, 4) + socket.inet_aton(address)
     return struct.pack("!HHHHHH", 7, 0x8180, 1, 1, 0, 0) + question + answer
-
-
-def ip(source: str, destination: str, protocol: int, payload: bytes) -> bytes:
-    ends = socket.inet_aton(source) + socket.inet_aton(destination)
-    return struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), 1, 0, 64, protocol, 0) + ends + payload
-
-
-def tcp(ports: tuple[int, int], sequence: int, flags: int, payload: bytes = b"") -> bytes:
-    return struct.pack("!HHIIHHHH", *ports, sequence, 0, 0x5000 | flags, 500, 0, 0) + payload
-
-
-def udp(ports: tuple[int, int], payload: bytes) -> bytes:
-    return struct.pack("!HHHH", *ports, 8 + len(payload), 0) + payload
-
-
-def write_capture(path: Path, packets: list[bytes]) -> None:
-    """Write a capture of raw IP packets, one per millisecond."""
-    records = b"".join(
-        struct.pack("<IIII", 1, 1000 * number, len(packet), len(packet)) + packet
-        for number, packet in enumerate(packets)
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, 101) + records)
 
 
 @pytest.fixture
@@ -76,7 +43,7 @@ def capture(tmp_path: Path) -> Path:
         ip(RESOLVER, CLIENT, 17, udp((53, 1004), dns_answer(b"johns-laptop.lan", "10.0.0.9"))),
         ip(CLIENT, "10.0.0.9", 6, tcp((1005, 80), 9, 2)),
     ]
-    write_capture(path, packets)
+    write_raw_pcap(path, packets)
     return path
 
 

@@ -1,4 +1,4 @@
-"""RTT of QUIC's spin bit in public captures against what another observer, spindump, printed of them."""
+"""RTT of QUIC's spin bit and of TCP in public captures against what another observer, spindump, printed of them."""
 
 from __future__ import annotations
 
@@ -49,3 +49,35 @@ def test_every_rtt_and_flip_that_the_other_tool_saw_is_found_and_no_other_rtt(sh
         found += rtts.total()
         with_rtt += bool(rtts)
     assert (with_rtt, found) == (WITH_RTT, RTTS)
+
+
+#: A sample of TCP to the responder ("right") or to the initiator ("left"), in text, JSON and qlog.
+TCP_SAMPLE = re.compile(r'(?:^TCP .* (right|left) (\d+) packets |"([Rr]ight|[Ll]eft)_rtt": (\d+))', re.MULTILINE)
+#: Captures of TCP, and whether segments were repeated, of which spindump takes samples too and the decoder none.
+TCP_CAPTURES = {"trace_tcp_short_json": False, "trace_tcp_short_qlog": False, "trace_tcp_short_sack": True}
+
+
+def tcp_samples(text: str) -> dict[str, list[int]]:
+    """Return the samples of each leg in microseconds, in their order."""
+    samples: dict[str, list[int]] = {"fwd": [], "rev": []}
+    for match in TCP_SAMPLE.finditer(text):
+        leg = (match[1] or match[3]).lower()
+        samples["fwd" if leg == "right" else "rev"].append(int(match[2] or match[4]))
+    return samples
+
+
+@pytest.mark.parametrize("name", sorted(TCP_CAPTURES))
+def test_samples_and_handshakes_of_tcp_are_those_of_the_other_tool(shared: Path, name: str) -> None:
+    capture = shared / "data" / "public" / TRACES / f"{name}.pcap"
+    samples = tcp_samples(capture.with_suffix(".expected").read_text())
+    decoder = _native.CaptureDecoder(str(capture))
+    flows = [row for table, batch in decoder if table == "flow" for row in batch.to_pylist()]
+    for way in ("fwd", "rev"):
+        assert {flow[f"{way}_rtt_{bound}_us"] for flow in flows for bound in ("min", "max")} <= set(samples[way])
+        if not TCP_CAPTURES[name]:
+            assert sum(flow[f"{way}_rtt_samples"] for flow in flows) == len(samples[way])
+            total = sum(flow[f"{way}_rtt_samples"] * flow[f"{way}_rtt_avg_us"] for flow in flows)
+            assert total == pytest.approx(sum(samples[way]))
+    # SYN to SYN-ACK passes on one leg and SYN-ACK to its acknowledgement on the other: the first sample of each.
+    first = flows[0]["handshake_rtt_us"]
+    assert first == samples["fwd"][0] + samples["rev"][0]

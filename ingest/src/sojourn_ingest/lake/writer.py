@@ -45,6 +45,15 @@ def _of_type(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     return array.dictionary_encode() if pa.types.is_dictionary(wanted) else array.cast(wanted)
 
 
+def _with_own_texts(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows whose dictionaries hold no text but theirs: a file lists the whole dictionary, unused texts too."""
+    arrays = [
+        array.dictionary_decode().dictionary_encode() if pa.types.is_dictionary(array.type) else array
+        for array in rows.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+
+
 def _note_of(declared: pa.Schema) -> dict[str, str]:
     """Return the note by which Arrow's readers find the schema that is declared.
 
@@ -152,7 +161,7 @@ class FactWriter:
         self.forgotten_rows += count
         if name == FLOW:
             self._forgotten_flows.update(rows.column(FLOW_KEY).filter(selected).to_pylist())
-        return rows.filter(pc.invert(selected))
+        return _with_own_texts(rows.filter(pc.invert(selected)))
 
     def _remove_what_belonged_to_forgotten_flows(self) -> None:
         # A flow is given when it ends, after what belongs to it, so that is only known now.

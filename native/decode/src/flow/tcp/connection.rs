@@ -144,7 +144,7 @@ impl TcpConnection {
         self.directions.rev.restart();
     }
 
-    /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed and none twice.
+    /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed, and none twice until then.
     pub(crate) fn handshake_rtt_ns(&self) -> Option<i64> {
         self.handshake.rtt_ns()
     }

@@ -14,9 +14,9 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// A segment passes.
+    /// A segment passes. What passes twice only after the third one changes nothing: it was answered by none of the three.
     pub(crate) fn packet(&mut self, direction: Direction, segment: &TcpSegment, time_ns: i64) {
-        if segment.has(TcpSegment::RST) {
+        if self.rtt_ns.is_some() || segment.has(TcpSegment::RST) {
             return;
         }
         let acknowledges = segment.has(TcpSegment::ACK);
@@ -29,9 +29,7 @@ impl Handshake {
                 self.repeated |= self.syn_ack_sequence.is_some();
                 self.syn_ack_sequence = Some(segment.sequence);
             }
-            (false, true, Some((syn_direction, _, syn_ns)))
-                if direction == syn_direction && self.rtt_ns.is_none() =>
-            {
+            (false, true, Some((syn_direction, _, syn_ns))) if direction == syn_direction => {
                 if let Some(sequence) = self.syn_ack_sequence {
                     if distance(sequence, segment.acknowledgement) >= 1 {
                         self.rtt_ns = Some(time_ns - syn_ns);
@@ -42,7 +40,7 @@ impl Handshake {
         }
     }
 
-    /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed and none twice.
+    /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed, and none twice until then.
     pub(crate) fn rtt_ns(&self) -> Option<i64> {
         self.rtt_ns.filter(|_| !self.repeated)
     }

@@ -235,34 +235,36 @@ fn a_keep_alive_is_not_a_retransmission() {
 }
 
 #[test]
-fn the_handshake_is_timed_only_when_nothing_was_repeated() {
+fn the_handshake_is_timed_only_when_nothing_was_repeated_before_its_end() {
+    let syn = (Fwd, segment(7, 0, TcpSegment::SYN));
+    let syn_ack = (Rev, segment(99, 8, TcpSegment::SYN | TcpSegment::ACK));
+    let end = (Fwd, segment(8, 100, TcpSegment::ACK));
+    let handshake_ms = |segments: &[(Direction, TcpSegment)]| {
+        let mut connection = TcpConnection::default();
+        for (place, (direction, passes)) in segments.iter().enumerate() {
+            pass(&mut connection, *direction, passes, 0, place as i64 * 10 * MS);
+        }
+        connection.handshake_rtt_ns().map(|ns| ns / MS)
+    };
+    assert_eq!(handshake_ms(&[syn, syn_ack, end]), Some(20));
+    assert_eq!(handshake_ms(&[syn, syn_ack, end, syn_ack, end]), Some(20));
+    assert_eq!(handshake_ms(&[syn, syn_ack, syn_ack, end]), None);
+    assert_eq!(handshake_ms(&[syn, syn, syn_ack, end]), None);
+    assert_eq!(handshake_ms(&[syn, end, syn_ack]), None);
+}
+
+#[test]
+fn segments_of_the_handshake_give_samples_unless_they_are_repeated() {
     for repeat in [false, true] {
         let mut connection = TcpConnection::default();
+        let syn_ack = segment(99, 8, TcpSegment::SYN | TcpSegment::ACK);
         pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 0);
-        pass(
-            &mut connection,
-            Rev,
-            &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
-            0,
-            20 * MS,
-        );
+        pass(&mut connection, Rev, &syn_ack, 0, 20 * MS);
         if repeat {
-            pass(
-                &mut connection,
-                Rev,
-                &segment(99, 8, TcpSegment::SYN | TcpSegment::ACK),
-                0,
-                21 * MS,
-            );
+            pass(&mut connection, Rev, &syn_ack, 0, 21 * MS);
         }
-        pass(
-            &mut connection,
-            Fwd,
-            &segment(8, 100, TcpSegment::ACK),
-            0,
-            25 * MS,
-        );
-        assert_eq!(connection.handshake_rtt_ns(), (!repeat).then_some(25 * MS));
+        let end = segment(8, 100, TcpSegment::ACK);
+        pass(&mut connection, Fwd, &end, 0, 25 * MS);
         assert_eq!(connection.directions.fwd.rtt.min_us(), Some(20_000));
         assert_eq!(connection.directions.rev.rtt.samples(), i64::from(!repeat));
     }
