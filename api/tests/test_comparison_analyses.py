@@ -156,6 +156,32 @@ def test_several_disciplines_are_tested_at_once_and_then_every_two(
     assert all(row["p_corrected"] < 0.05 for row in lowest)
 
 
+def test_runs_under_two_programmes_are_two_configurations_and_can_be_compared(
+    publish: Any, serve: Any, build: Any
+) -> None:
+    build = type(build)()
+    runs = [(f"{programme}-{number}", programme, 50.0 + add + number)
+            for programme, add in (("falls", 0.0), ("rises", 30.0)) for number in range(8)]  # fmt: skip
+    base = {"study_id": "s-1", "role": "all", "aqm": "codel", "queue_limit_packets": None, "queue_label": "CoDel"}
+    base |= {"repetition": None, "exclusion_reason": None, "delay_basis": "queue_sojourn"}
+    rows = [base | {"run_id": run, "mean_ms": value} for run, _, value in runs]
+    build.add("run_queuing_delay", ["study_id", "run_id", "role"], SCHEMA, rows)
+    columns = ("study_id", "run_id", "aqm_parameters", "bandwidth_programme")
+    described = [
+        {"study_id": "s-1", "run_id": run, "aqm_parameters": None, "bandwidth_programme": programme}
+        for run, programme, _ in runs
+    ]
+    build.add("run", ["study_id", "run_id"], pa.schema([(name, pa.string()) for name in columns]), described)
+    client = serve(folder=publish(build))
+    modes = get(client, "analysis=modes")
+    assert [(row["bandwidth_programme"], row["n"]) for row in modes] == [("falls", 8), ("rises", 8)]
+    (row,) = get(client, "factor=bandwidth_programme&baseline=falls")
+    assert (row["treatment"], row["baseline"], row["treatment_n"], row["effect"]) == ("rises", "falls", 8, 30.0)
+    # A filter of the metric's own mart goes with what `run` has.
+    (row,) = get(client, "factor=bandwidth_programme&baseline=falls&mean_ms__ge=52")
+    assert (row["treatment_n"], row["baseline_n"]) == (8, 6)
+
+
 def test_queues_of_several_sizes_are_not_pooled_under_their_discipline(compared: TestClient) -> None:
     first, *pairs = get(compared, "analysis=groups&factor=aqm")
     assert first["groups"] == 4

@@ -225,6 +225,38 @@ def test_imc14_figure_5_has_a_box_of_seconds_for_each_buffer_and_says_how_many_r
     plt.close("all")
 
 
+def test_pam21_figures_5_and_6_are_of_every_study_with_each_run_and_figure_5_of_tail_drop_alone() -> None:
+    run = {"exclusion_reason": None, "role": "all", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
+    run |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
+    runs = [
+        run
+        | {"study_id": study, "metric": metric, "queue_label": queue, "aqm": aqm, "start_order": order}
+        | {"metric_value": value + add}
+        for study, add in (("one", 0.0), ("other", 0.5))
+        for metric, queue, aqm, order, value in (
+            ("queuing_delay_share_of_maximum_ratio", "tail-drop 8 packets", "tail-drop", "app_first", 0.25),
+            ("queuing_delay_share_of_maximum_ratio", "CoDel", "codel", "app_first", 0.01),
+            ("queuing_delay_mean_ms", "tail-drop 8 packets", "tail-drop", "app_first", 90.0),
+            ("queuing_delay_mean_ms", "CoDel", "codel", "tcp_first", 9.0),
+            ("queuing_delay_mean_ms", "CoDel", "codel", "solo", 3.0),
+        )
+    ]
+    runs.append(runs[3] | {"congestion_control": None, "rival_application": "meet", "start_order": "rival_first"})
+    planted = PlantedRows(run_metric=runs)
+    fifth = drawn_by("pam21-zoom-form", '"pam21-figure-05"', planted)
+    assert {name: points(figure) for name, figure in fifth.items()} == {
+        "pam21-figure-05-one": {0.25}, "pam21-figure-05-other": {0.75},
+    }  # fmt: skip
+    sixth = drawn_by("pam21-zoom-form", '"pam21-figure-06"', planted)
+    assert {name: points(figure) for name, figure in sixth.items()} == {
+        "pam21-figure-06-one": {9.0, 90.0}, "pam21-figure-06-other": {9.5, 90.5},
+    }  # fmt: skip
+    (legend,) = sixth["pam21-figure-06-one"].legends
+    assert {text.get_text() for text in legend.get_texts()} == {
+        "zoom, CUBIC, app first", "zoom, CUBIC, TCP first", "zoom, meet, rival first",
+    }  # fmt: skip
+
+
 BUFFER_RUNS = {"study_id": "s", "testbed": "access", "runs": 2, "exclusion_reason": None}
 
 
