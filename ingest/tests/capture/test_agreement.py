@@ -248,6 +248,34 @@ def test_unique_bytes_and_retransmissions_are_those_of_tcptrace(public: Path) ->
     assert (flow["fwd_zero_windows"], flow["rev_zero_windows"]) == (0, 0)
 
 
+#: Captures of many connections, some of which repeat segments of their handshakes.
+HANDSHAKES = ("wechat.pcap", "netflix.pcap", "whatsapp_login_call.pcap", "zoom.pcap", "teams.pcap")
+
+
+@pytest.mark.parametrize("name", HANDSHAKES)
+def test_handshakes_take_as_long_as_tshark_says(public: Path, name: str) -> None:
+    path = public / "ntop__nDPI" / "pcap" / name
+    tool = shutil.which("tshark")
+    assert tool, "tshark is missing; make setup-tests installs it"
+    columns = ("ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.analysis.initial_rtt")
+    fields = [argument for column in columns for argument in ("-e", column)]
+    command = [tool, "-n", "-r", str(path), "-Y", "tcp.analysis.initial_rtt", "-T", "fields", *fields]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    wanted_us = {}
+    for line in done.stdout.splitlines():
+        source, source_port, destination, destination_port, seconds = line.split("\t")
+        wanted_us[frozenset([(source, source_port), (destination, destination_port)])] = 1e6 * float(seconds)
+    found_us = {
+        frozenset((row[f"{who}_address"], str(row[f"{who}_port"])) for who in ("initiator", "responder")):
+            row["handshake_rtt_us"]
+        for row in decode(path)[0]["flow"]
+        if row["handshake_rtt_us"] is not None
+    }  # fmt: skip
+    # What was repeated before the end of the handshake is timed by tshark, and not by the decoder.
+    assert found_us == pytest.approx({ends: wanted_us[ends] for ends in found_us}, abs=2)
+    assert len(found_us) >= 0.9 * len(wanted_us)
+
+
 # --- RTP of tshark
 
 TSHARK_STREAM = re.compile(
