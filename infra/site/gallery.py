@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 
 QUOTED = re.compile(r"""["']([\w-]+)["']""")
+#: A name that ends with what the figure is of, such as a study; what the quotes hold before it.
+QUOTED_BEGINNING = re.compile(r"""f["']([\w-]+-)\{[^"']+["']""")
 #: A link from one notebook to another; all their figures are on this page.
 TO_A_NOTEBOOK = re.compile(r"\[([^\]]*)\]\([\w-]+\.ipynb\)")
 
@@ -60,7 +62,7 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
         elif number == 1:
             lines += _folded("What the figures below start with", source)
         else:
-            names = [name for name in QUOTED.findall(source) if name in kept]
+            names = _figures_of(source, kept)
             if not names:
                 continue
             lines += [told, ""]
@@ -70,6 +72,13 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
                 lines += [f"![{name}](figures/{name}.png)", ""]
             lines += _folded("Code", source)
     return lines
+
+
+def _figures_of(source: str, kept: dict[str, Path]) -> list[str]:
+    """Return the kept figures that a cell names, whole or by their beginning, in the order of the cell."""
+    whole = [name for name in QUOTED.findall(source) if name in kept]
+    begun = [name for start in QUOTED_BEGINNING.findall(source) for name in sorted(kept) if name.startswith(start)]
+    return list(dict.fromkeys([*whole, *begun]))
 
 
 def _folded(title: str, code: str) -> list[str]:
