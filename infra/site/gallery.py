@@ -75,10 +75,16 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
 
 
 def _figures_of(source: str, kept: dict[str, Path]) -> list[str]:
-    """Return the kept figures that a cell names, whole or by their beginning, in the order of the cell."""
-    whole = [name for name in QUOTED.findall(source) if name in kept]
-    begun = [name for start in QUOTED_BEGINNING.findall(source) for name in sorted(kept) if name.startswith(start)]
-    return list(dict.fromkeys([*whole, *begun]))
+    """Return the kept figures that a cell names, in its order: whole, or without the study that ends the name."""
+    named: list[str] = []
+    for name in QUOTED.findall(source):
+        if name in kept:
+            named.append(name)
+        elif "-" in name:
+            named += (each for each in sorted(kept) if each.startswith(f"{name}-"))
+    for beginning in QUOTED_BEGINNING.findall(source):
+        named += (each for each in sorted(kept) if each.startswith(beginning))
+    return list(dict.fromkeys(named))
 
 
 def _folded(title: str, code: str) -> list[str]:
