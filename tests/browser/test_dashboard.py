@@ -65,7 +65,8 @@ FOCUSED = """([filters, chart]) => {
   return links.includes(at) ? {kind: 'link', place: links.indexOf(at)} : null;
 }"""
 
-# Marks have colours; axes, labels and grid lines are grey. Only the middle is looked at, where no legend is.
+# Marks have colours, and the line of “all” is dark; axes and grid lines are of a lighter grey. Only the middle, which
+# has no label and no legend, is looked at.
 COLOURED_PIXELS = """canvas => {
   const w = canvas.width, h = canvas.height;
   const x = Math.round(w * 0.12), y = Math.round(h * 0.2);
@@ -73,7 +74,7 @@ COLOURED_PIXELS = """canvas => {
   let coloured = 0;
   for (let i = 0; i < part.length; i += 4) {
     const low = Math.min(part[i], part[i + 1], part[i + 2]), high = Math.max(part[i], part[i + 1], part[i + 2]);
-    if (part[i + 3] > 100 && high - low > 40) coloured++;
+    if (part[i + 3] > 100 && (high - low > 40 || high < 100)) coloured++;
   }
   return coloured;
 }"""
