@@ -200,7 +200,12 @@ def logged_in(profile: Path) -> Iterator[Browser]:
 
 
 def _log_in(page: Page, superset: str, user: str, password: str) -> None:
-    """Fill in the form, again if the page comes back: a server that has just started may lose the first session."""
+    """Fill in the form, again if the session does not last.
+
+    The form's page reports its own loading to Superset without a session. If that is answered after the log-in, the
+    answer's cookie takes the place of the session: so it is not sent, and the session is asked for who it is of.
+    """
+    page.route("**/superset/log/**", lambda route: route.abort())
     for attempts_left in (2, 1, 0):
         page.goto(f"{superset}/login/")
         page.fill("#username", user)
@@ -208,10 +213,12 @@ def _log_in(page: Page, superset: str, user: str, password: str) -> None:
         page.keyboard.press("Enter")
         try:
             page.wait_for_url(lambda url: "/login" not in url, timeout=DRAWN_WITHIN_S / 3 * 1000)
-            return
         except TookTooLongError:
             if not attempts_left:
                 raise
+        if page.request.get(f"{superset}/api/v1/me/").ok:
+            return
+    pytest.fail(f"Superset logged {user} in three times, and each session was gone at once")
 
 
 def _draw_everything(opened: Dashboard) -> None:
