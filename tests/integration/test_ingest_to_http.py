@@ -106,7 +106,7 @@ def test_a_study_without_description_is_served_and_stops_nothing(changing_servic
     assert study["runs"] == 1
     assert "No description" in str(study["description"])
     (run,) = changing_service.rows("run", study_id="brand-new")
-    assert run["queue_label"] == "cake"
+    assert run["queue_label"] == "CAKE"
 
 
 def test_every_format_carries_the_same_rows(service: Service) -> None:
