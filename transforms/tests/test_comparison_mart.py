@@ -13,7 +13,14 @@ import pytest
 from sojourn_statistics.comparison.configurations import compare, verdict
 from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, OF_RUN
 from sojourn_statistics.comparison.table import COLUMNS, EQUIVALENCE_COLUMNS, compare_configurations
-from sojourn_transforms.comparison_mart import COMPARISON, STANDARD, standard_comparisons, write_comparisons
+from sojourn_transforms.comparison_mart import (
+    COMPARISON,
+    STANDARD,
+    compare_with_study_baselines,
+    standard_comparisons,
+    study_baseline,
+    write_comparisons,
+)
 from sojourn_transforms.snapshot import publish
 
 UNITS = {"_ms": "ms", "_bps": "bit/s", "_ratio": "ratio", "_bdp": "BDP"}
@@ -201,6 +208,37 @@ def test_the_mart_has_each_comparison_once_with_its_verdict(warehouse: Path, tmp
     assert found[1][2].startswith("no difference shown")
     build_id, _ = publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots")
     assert publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots") == (build_id, False)
+
+
+@pytest.mark.parametrize(
+    ("values", "baseline"),
+    [
+        (["cake", "fq_codel", None], "fq_codel"),
+        (["cake", "tail-drop", "fq_codel"], "tail-drop"),
+        (["sfq", "fq"], "fq"),
+        (["sfq", "dualpi2"], "dualpi2"),
+        ([None], None),
+        ([], None),
+    ],
+)
+def test_a_study_without_tail_drop_has_the_first_baseline_of_the_stated_order(
+    values: list[str | None], baseline: str | None
+) -> None:
+    assert study_baseline(values, dict(STANDARD)["aqm"]) == baseline
+
+
+def test_each_study_is_compared_with_its_own_baseline() -> None:
+    with_tail_drop = [*runs("tail-drop", 2.0, HIGH), *runs("cake", None, LOW)]
+    without = [*runs("fq_codel", None, HIGH), *runs("cake", None, LOW)]
+    # A run that has no value of the metric is no baseline.
+    without += runs("tail-drop", 2.0, [None])  # type: ignore[list-item]
+    rows = [*with_tail_drop, *({**row, "study_id": "t"} for row in without)]
+    found = compare_with_study_baselines(rows, METRICS["queuing_delay_mean"], *STANDARD[0]).to_pylist()
+    assert [(row["study_id"], row["treatment"], row["baseline"]) for row in found] == [
+        ("s", "cake", "tail-drop"),
+        ("t", "cake", "fq_codel"),
+    ]
+    assert all(row["verdict"].startswith("lower by 62.5 ms") and row["family_tests"] == 1 for row in found)
 
 
 def test_runs_under_two_programmes_are_not_repetitions_of_one_configuration(warehouse: Path) -> None:

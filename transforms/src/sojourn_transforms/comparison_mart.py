@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -15,19 +16,28 @@ from sojourn_statistics.comparison.metrics import (
     ComparisonMetric,
     selected_runs,
 )
-from sojourn_statistics.comparison.table import COLUMNS, compare_configurations, schema
+from sojourn_statistics.comparison.table import COLUMNS, Row, compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.warehouse import open_marts
 
-STANDARD = (("aqm", "tail-drop"), ("congestion_control", "cubic"), ("start_order", "app_first"))
-"""Factors that are compared in every build, with the baseline of each."""
+STANDARD = (
+    ("aqm", ("tail-drop", "fq_codel", "codel", "pie", "fq_pie", "red", "cake", "dualpi2")),
+    ("congestion_control", ("cubic", "reno", "bbr")),
+    ("start_order", ("app_first",)),
+)
+"""Factors that are compared in every build, with the order in which a study's baseline is looked for.
+
+What runs without a choice comes first: a plain queue, then Linux's default `fq_codel`; Linux's CUBIC, then Reno.
+"""
 
 COMPARISON = Mart(
     name="comparison",
     description=(
-        "Comparisons of otherwise equal configurations by queue discipline (with tail-drop), congestion control "
-        "(with cubic) and start order (with app_first), for every metric with one value per run. Excluded runs are "
-        "omitted. p-values are corrected by Holm over all comparisons of one metric by one factor in one study."
+        "Comparisons of otherwise equal configurations by queue discipline, congestion control and start order, for "
+        "every metric with one value per run. The baseline is tail-drop, cubic and app_first; in a study whose runs "
+        "with that metric have none of it, the first that they have of fq_codel, codel, pie, fq_pie, red, cake and "
+        "dualpi2, of reno and bbr, and then of the alphabet. Excluded runs are omitted. p-values are corrected by "
+        "Holm over all comparisons of one metric by one factor in one study."
     ),
     grain="one metric of two configurations that differ in one factor",
     key=("comparison_id",),
@@ -42,6 +52,32 @@ def runs_sql(metric: ComparisonMetric, relation: str, run: str) -> str:
     return selected_runs(columns, relation, run, "where exclusion_reason is null")
 
 
+def study_baseline(values: Iterable[str | None], order: Sequence[str]) -> str | None:
+    """Return the first of `order` among a study's values of a factor, else the first by name; None without values."""
+    found = sorted({value for value in values if value is not None})
+    return next((value for value in order if value in found), found[0] if found else None)
+
+
+def compare_with_study_baselines(
+    rows: Sequence[Row], metric: ComparisonMetric, factor: str, order: Sequence[str]
+) -> pa.Table:
+    """Compare the configurations of each study with those of the study's own baseline, in the order of the studies.
+
+    Rows are as for :func:`sojourn_statistics.comparison.table.compare_configurations`. A run without a value of the
+    metric is no reason for a baseline.
+    """
+    studies: dict[str, list[Row]] = {}
+    for row in rows:
+        if row[metric.column] is not None:
+            studies.setdefault(row["study_id"], []).append(row)
+    tables = [schema().empty_table()]
+    for _, of_study in sorted(studies.items()):
+        baseline = study_baseline((row[factor] for row in of_study), order)
+        if baseline is not None:
+            tables.append(compare_configurations(of_study, metric, FACTORS[factor], baseline))
+    return pa.concat_tables(tables)
+
+
 def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return the standard comparisons of the marts in a warehouse, in the order of factors, metrics and configurations.
 
@@ -52,8 +88,8 @@ def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
         selected = runs_sql(metric, f'{MART_LAYER}."{metric.dataset}"', f"{MART_LAYER}.run")
         # Once for all factors: a hundred thousand runs are as many Python objects.
         rows = connection.sql(selected).to_arrow_table().to_pylist()
-        for factor, baseline in STANDARD:
-            tables[factor, metric.name] = compare_configurations(rows, metric, FACTORS[factor], baseline)
+        for factor, order in STANDARD:
+            tables[factor, metric.name] = compare_with_study_baselines(rows, metric, factor, order)
     in_order = [tables[factor, name] for factor, _ in STANDARD for name in METRICS]
     return pa.concat_tables([schema().empty_table(), *in_order])
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, OF_RUN, ComparisonMetric
-from sojourn_statistics.comparison.table import compare_configurations, schema
+from sojourn_statistics.comparison.metrics import CONFIGURATION, METRICS, OF_RUN, ComparisonMetric
+from sojourn_statistics.comparison.table import schema
 from sojourn_transforms.catalogue import MART_LAYER
-from sojourn_transforms.comparison_mart import STANDARD
+from sojourn_transforms.comparison_mart import STANDARD, compare_with_study_baselines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +42,7 @@ def _compare(group: pa.Table) -> pa.Table:
     # The same rows in the same order as on one machine, independently of the order after the shuffle.
     rows = group.rename_columns(names).to_pylist()
     tables: Iterable[pa.Table] = (
-        compare_configurations(rows, metric, FACTORS[factor], baseline) for factor, baseline in STANDARD
+        compare_with_study_baselines(rows, metric, factor, order) for factor, order in STANDARD
     )
     return pa.concat_tables(tables)
 
