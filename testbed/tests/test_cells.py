@@ -90,3 +90,17 @@ def test_rivals_and_tcp_are_competitors_side_by_side_and_each_has_its_run_alone(
 
 def test_labels_of_cells_that_earlier_versions_had_are_the_same() -> None:
     assert cells(plan())[0].label == "1000k_rtt50_fq_codel_cubic_voice_appfirst"
+
+
+def test_each_programme_is_a_cell_with_its_own_steps_and_solo_runs() -> None:
+    programmes = {"falls": {"rate_steps": [{"at_s": 10, "rate_mbps": 0.5}]}}
+    axes = {"queue": ["codel"], "rate_mbps": [1], "programme": ["steady", "falls"]}
+    planned = plan(axes=axes, programmes=programmes)
+    found = cells(planned)
+    assert len({cell.label for cell in found}) == len(found) == 2 * len(cells(plan(axes=axes | {"programme": []})))
+    assert {cell.programme for cell in found if cell.start_order == "solo"} == {"steady", "falls"}
+    assert all(cell.label.endswith(f"_{cell.programme}") for cell in found)
+    steps = {cell.programme: len(planned.steps(cell.programme).rate_steps) for cell in found}
+    assert steps == {"steady": 0, "falls": 1}
+    assert planned.programme_name("steady", 1, 50) is None
+    assert planned.programme_name("falls", 1, 50) == "falls-1000k"

@@ -63,6 +63,8 @@ def test_a_plan_of_a_few_lines_has_sensible_defaults(tmp_path: Path) -> None:
             ("study: cake", "study: cake\nrtt_steps: [{at_s: 40, rtt_ms: 1}]"),
             "round-trip time at 40 s comes after the end",
         ),
+        (("study: cake", "study: cake\nprogrammes: {falls: {rate_steps: [{at_s: 4, rate_mbps: 1}]}}"), "in no cell"),
+        (("[1]", "[1]\n  programme: [falls]"), "is not one of steady"),
         (("study: cake", "study: cake\nrate_steps: [{at_s: 4, rate_mbps: 1}, {at_s: 4, rate_mbps: 2}]"), "given twice"),
         (("[1]", "[1]\n  application: [clip]"), "expected both the application clip and the file"),
         (("study: cake", "study: cake\nclip: nowhere.ts"), "there is no file"),

@@ -66,3 +66,21 @@ def test_steps_of_the_rate_are_a_programme_that_begins_with_the_rate_of_the_cell
         "steps-1000k": [(0, 1_000_000), (10, 500_000), (20, 1_000_000)],
         "steps-2000k": [(0, 2_000_000), (10, 500_000), (20, 1_000_000)],
     }
+
+
+def test_programmes_of_the_plan_are_those_of_the_study_and_give_no_demand_together() -> None:
+    axes = {"queue": ["codel"], "rate_mbps": [5], "programme": ["steady", "to-a-half", "to-a-quarter"]}
+    programmes = {
+        "to-a-half": {"rate_steps": [{"at_s": 10, "rate_mbps": 0.5}, {"at_s": 20, "rate_mbps": 5}]},
+        "to-a-quarter": {"rate_steps": [{"at_s": 10, "rate_mbps": 0.25}]},
+    }
+    found = described(axes=axes, programmes=programmes)
+    assert {one.name: [(step.at_s, step.bandwidth_bps) for step in one.steps] for one in found.programmes} == {
+        "to-a-half-5000k": [(0, 5_000_000), (10, 500_000), (20, 5_000_000)],
+        "to-a-quarter-5000k": [(0, 5_000_000), (10, 250_000)],
+    }
+    assert [(rule.role, rule.selects) for rule in found.demand] == [("tcp", False), ("app", False)]
+    one = described(
+        axes=axes | {"programme": ["steady", "to-a-half"]}, programmes={"to-a-half": programmes["to-a-half"]}
+    )
+    assert all(rule.selects for rule in one.demand)

@@ -33,6 +33,8 @@ class Cell:
     congested: str = "none"
     #: Rate of the other direction, which has a queue of its own; null: it has none.
     opposite_mbps: float | None = None
+    #: How rate or round-trip time change within the run; null: as in every run of the plan.
+    programme: str | None = None
 
     @property
     def set_queue(self) -> SetQueue:
@@ -60,9 +62,10 @@ class Cell:
         if self.workload is not None:
             against = self.workload if self.congested == "none" else f"{self.workload}-{self.congested}"
         direction = "" if self.direction == "downlink" else "up_"
+        programme = f"_{self.programme}" if self.programme else ""
         return (
             f"{direction}{self.rate_mbps * 1000:g}k_rtt{self.rtt_ms:g}_{self.queue.label}_{against}_"
-            f"{self.application or 'none'}_{self.start_order.replace('_', '')}{ecn}"
+            f"{self.application or 'none'}_{self.start_order.replace('_', '')}{ecn}{programme}"
         )
 
 
@@ -120,24 +123,37 @@ def _links(plan: Plan) -> list[tuple[Direction, float, float | None]]:
 def cells(plan: Plan) -> list[Cell]:
     """Return the cells of a plan, runs of two flows first; solo runs are at the first queue of the plan."""
     axes = plan.axes
+    programmes: list[str | None] = [*axes.programme] or [None]
     found = [
         Cell(
             queue, rate, rtt, one.congestion_control, application, order, ecn,
-            direction, one.rival, one.workload, one.congested, opposite,
+            direction, one.rival, one.workload, one.congested, opposite, programme,
         )
         for queue, (direction, rate, opposite), rtt, one, application in itertools.product(
             axes.queue, _links(plan), axes.rtt_ms, _competitors(plan), axes.application
         )
-        for order, ecn in itertools.product(one.orders, axes.ecn)
+        for order, ecn, programme in itertools.product(one.orders, axes.ecn, programmes)
     ]  # fmt: skip
     if plan.solo:
-        for (direction, rate, opposite), rtt, ecn in itertools.product(_links(plan), axes.rtt_ms, axes.ecn):
+        for (direction, rate, opposite), rtt, ecn, programme in itertools.product(
+            _links(plan), axes.rtt_ms, axes.ecn, programmes
+        ):
             alone: list[tuple[str | None, str | None]] = [(control, None) for control in axes.congestion_control]
             # An application that does not ask for ECN is alone in the same way with and without it.
             if ecn == axes.ecn[0]:
                 alone += [(None, application) for application in _alone(axes)]
             found += [
-                Cell(axes.queue[0], rate, rtt, *roles, "solo", ecn, direction, opposite_mbps=opposite)
+                Cell(
+                    axes.queue[0],
+                    rate,
+                    rtt,
+                    *roles,
+                    "solo",
+                    ecn,
+                    direction,
+                    opposite_mbps=opposite,
+                    programme=programme,
+                )
                 for roles in alone
             ]
     return found

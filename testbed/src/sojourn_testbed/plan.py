@@ -25,6 +25,8 @@ DOWNLOADS = frozenset({"web", "web-parallel", "streaming"})
 StartOrder = Literal["app_first", "tcp_first"]
 #: Whether the hosts ask for ECN (RFC 3168) when TCP connects; the guest's kernel has no Accurate ECN.
 Ecn = Literal["none", "classic"]
+#: The programme without a step.
+STEADY = "steady"
 
 
 class PlanError(Exception):
@@ -45,6 +47,27 @@ class RttStep(BaseModel, extra="forbid", frozen=True):
     rtt_ms: Annotated[float, Field(ge=0, le=10_000)]
 
 
+class Programme(BaseModel, extra="forbid", frozen=True):
+    """How rate and round-trip time change within a run."""
+
+    rate_steps: list[RateStep] = []
+    rtt_steps: list[RttStep] = []
+
+    def check(self, end_s: float) -> None:
+        """Raise ValueError if a step is after the run's end, not at a whole second, or twice at one."""
+        for kind, times in (
+            ("a rate step", [step.at_s for step in self.rate_steps]),
+            ("a step of the round-trip time", [step.at_s for step in self.rtt_steps]),
+        ):
+            for at_s in times:
+                if at_s >= end_s:
+                    raise ValueError(f"{kind} at {at_s:g} s comes after the end at {end_s:g} s")
+                if at_s != int(at_s):
+                    raise ValueError(f"{kind} at {at_s:g} s; expected whole seconds")
+            if len(set(times)) < len(times):
+                raise ValueError(f"{kind} is given twice for one second")
+
+
 class Axes(BaseModel, extra="forbid", frozen=True):
     """What is varied: each combination of one value of each axis is a cell."""
 
@@ -63,6 +86,8 @@ class Axes(BaseModel, extra="forbid", frozen=True):
     application: Annotated[list[Application], Field(min_length=1)] = ["voice"]
     start_order: Annotated[list[StartOrder], Field(min_length=1)] = ["app_first"]
     ecn: Annotated[list[Ecn], Field(min_length=1)] = ["none"]
+    #: Programmes by name: those of the plan, and steady. Empty where all runs have the plan's own steps.
+    programme: list[str] = []
 
     @model_validator(mode="before")
     @classmethod
@@ -166,8 +191,10 @@ class Plan(BaseModel, extra="forbid", frozen=True):
     ping_interval_ms: Annotated[int, Field(ge=10, le=10_000)] | None = None
     #: Rate of the way back; null: not limited.
     uplink_mbps: Annotated[float, Field(gt=0, le=1000)] | None = None
+    #: Steps of every run; where runs differ in their steps, axes.programme and programmes instead.
     rate_steps: list[RateStep] = []
     rtt_steps: list[RttStep] = []
+    programmes: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")], Programme] = {}
     #: The MPEG-2 transport stream that the application ``clip`` sends; in a plan's file, relative to its folder.
     clip: Path | None = None
     #: Media rate of video over the rate of the link.
@@ -182,17 +209,7 @@ class Plan(BaseModel, extra="forbid", frozen=True):
             raise ValueError("expected either axes.rate_mbps, or links with the rates of both directions")
         if self.uplink_mbps is not None and (self.links is not None or "uplink" in axes.direction):
             raise ValueError("uplink_mbps limits the way back of a bottleneck on the downlink; expected links instead")
-        for kind, times in (
-            ("a rate step", [step.at_s for step in self.rate_steps]),
-            ("a step of the round-trip time", [step.at_s for step in self.rtt_steps]),
-        ):
-            for at_s in times:
-                if at_s >= self.timing.end_s:
-                    raise ValueError(f"{kind} at {at_s:g} s comes after the end at {self.timing.end_s:g} s")
-                if at_s != int(at_s):
-                    raise ValueError(f"{kind} at {at_s:g} s; expected whole seconds")
-            if len(set(times)) < len(times):
-                raise ValueError(f"{kind} is given twice for one second")
+        self._has_its_programmes()
         if "voice" in axes.application and min(self.rates_mbps) < 0.1:
             raise ValueError("voice (G.711) needs 87 kbit/s; expected rate_mbps of 0.1 or more")
         if ("clip" in {*axes.application, *axes.rival}) != (self.clip is not None):
@@ -205,6 +222,26 @@ class Plan(BaseModel, extra="forbid", frozen=True):
             )
         self._has_its_workloads()
         return self
+
+    def _has_its_programmes(self) -> None:
+        if self.axes.programme and (self.rate_steps or self.rtt_steps):
+            raise ValueError("expected either steps of every run (rate_steps, rtt_steps), or axes.programme")
+        for programme in (self.steps(None), *self.programmes.values()):
+            programme.check(self.timing.end_s)
+        known = {STEADY, *self.programmes}
+        for name in self.axes.programme:
+            if name not in known:
+                raise ValueError(
+                    f"programme {name!r} is not one of {', '.join(sorted(known))}; describe it under programmes"
+                )
+        unused = sorted(self.programmes.keys() - set(self.axes.programme))
+        if unused:
+            raise ValueError(f"programme {unused[0]!r} is described and in no cell; name it in axes.programme")
+        empty = sorted(name for name, one in self.programmes.items() if not (one.rate_steps or one.rtt_steps))
+        if empty:
+            raise ValueError(f"programme {empty[0]!r} has no step; a run without one is {STEADY}")
+        if STEADY in self.programmes:
+            raise ValueError(f"{STEADY} is the name of runs without a step; call the programme otherwise")
 
     def _has_its_workloads(self) -> None:
         known = {NO_BACKGROUND, *WORKLOADS, *self.workloads}
@@ -231,11 +268,18 @@ class Plan(BaseModel, extra="forbid", frozen=True):
         """Return the sessions of a workload other than noBG."""
         return self.workloads.get(workload) or WORKLOADS[workload]
 
-    def programme(self, rate_mbps: float, rtt_ms: float) -> str | None:
+    def steps(self, programme: str | None) -> Programme:
+        """Return the steps of a cell's programme; null: those of every run of the plan."""
+        if programme is None:
+            return Programme(rate_steps=self.rate_steps, rtt_steps=self.rtt_steps)
+        return Programme() if programme == STEADY else self.programmes[programme]
+
+    def programme_name(self, programme: str | None, rate_mbps: float, rtt_ms: float) -> str | None:
         """Name of the programme that steps rate or round-trip time from these on; null without steps."""
-        if not self.rate_steps and not self.rtt_steps:
+        steps = self.steps(programme)
+        if not steps.rate_steps and not steps.rtt_steps:
             return None
-        return f"steps-{rate_mbps * 1000:g}k" + (f"-rtt{rtt_ms:g}" if self.rtt_steps else "")
+        return f"{programme or 'steps'}-{rate_mbps * 1000:g}k" + (f"-rtt{rtt_ms:g}" if steps.rtt_steps else "")
 
 
 def load_plan(path: Path) -> Plan:

@@ -160,7 +160,7 @@ def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -
             "bytes": len(content),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
-    programme = plan.programme(cell.rate_mbps, cell.rtt_ms)
+    programme = plan.programme_name(cell.programme, cell.rate_mbps, cell.rtt_ms)
     if programme is not None:
         found["bandwidth_programme"] = programme
     if cell.opposite_queue is not None:

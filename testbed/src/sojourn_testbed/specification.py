@@ -120,14 +120,14 @@ def specification(plan: Plan, run: Run) -> dict[str, Any]:
                 "at_ms": round(step.at_s * 1000),
                 "argv": within(ROUTER, *cell.set_queue.rate_change(BOTTLENECK, round(step.rate_mbps * 1e6))),
             }
-            for step in plan.rate_steps
+            for step in plan.steps(cell.programme).rate_steps
         ]
         + [
             {
                 "at_ms": round(step.at_s * 1000),
                 "argv": within(ROUTER, "tc", "qdisc", "change", *_netem(plan, number, step.rtt_ms)),
             }
-            for step in plan.rtt_steps
+            for step in plan.steps(cell.programme).rtt_steps
             for number in range(2)
         ]
         + _silence(run, end_ms),
