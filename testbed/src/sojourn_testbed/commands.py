@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -40,14 +41,14 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
     """Print the runs of a plan in their order, with the time and space that they take."""
     plan = _loaded(plan_file)
     ordered = blocks(plan, repetitions)
-    table = Table("cell", "rate\nMbit/s", "RTT\nms", "queue", "against", "application", "first", "ECN", box=None)
-    for cell in cells(plan):
-        table.add_row(
-            cell.label, f"{cell.rate_mbps:g}", f"{cell.rtt_ms:g}", cell.queue.label, _against(cell),
-            cell.application or "-", cell.start_order, cell.ecn,
-        )  # fmt: skip
+    varied, same = _columns(cells(plan))
+    table = Table(*varied, "name of the cell", box=None)
+    for cell, *shown in zip(cells(plan), *varied.values(), strict=True):
+        table.add_row(*shown, cell.label)
     console = Console()
     console.print(table)
+    if same:
+        console.print(f"in every cell: {'; '.join(f'{name}: {value}' for name, value in same.items())}")
     runs = sum(map(len, ordered))
     estimate = QemuBackend(_image(image)).estimate(plan, ordered)
     seconds = plan.timing.end_s + plan.timing.drain_s
@@ -56,6 +57,23 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
         f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about "
         f"{_duration(estimate.seconds)} ({estimate.basis}) and {compressed / 1e6:,.0f} MB"
     )
+
+
+def _columns(found: Sequence[Cell]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return what differs between cells, a value a cell, and what is the same in all of them."""
+    columns: dict[str, list[str]] = {
+        "direction": [str(cell.direction) for cell in found],
+        "rate (Mbit/s)": [f"{cell.rate_mbps:g}" for cell in found],
+        "RTT (ms)": [f"{cell.rtt_ms:g}" for cell in found],
+        "queue": [cell.queue.label for cell in found],
+        "against": [_against(cell) for cell in found],
+        "application": [cell.application or "-" for cell in found],
+        "first": [cell.start_order for cell in found],
+        "ECN": [cell.ecn for cell in found],
+        "programme": [cell.programme or "-" for cell in found],
+    }
+    varied = {name: values for name, values in columns.items() if len(set(values)) > 1}
+    return varied, {name: values[0] for name, values in columns.items() if name not in varied and values[0] != "-"}
 
 
 def _against(cell: Cell) -> str:
