@@ -120,7 +120,9 @@ class NetnsBackend:
                         if probe.poll() is not None or time.monotonic() > waited_until:
                             probe.kill()
                             said = b"" if probe.stderr is None else probe.stderr.read()
-                            raise BackendError(f"the probe did not attach: {said.decode(errors='replace').strip()}")
+                            why = said.decode(errors="replace").strip()
+                            why = why or f"nothing came of it for {PROBE_READY_SECONDS:g} s; is the machine busy?"
+                            raise BackendError(f"the probe did not attach: {why}")
                         time.sleep(0.1)
                     yield
                 finally:
