@@ -37,32 +37,7 @@ timed as (
             and packets.run_id = runs.run_id
 ),
 
-ranked as (
-    select
-        *,
-        row_number() over (
-            partition by study_id, run_id, role, second
-            order by case when sojourn_ns is null then 1 else 0 end, sojourn_ns, packet_index
-        ) as delay_rank,
-        count(sojourn_ns) over (partition by study_id, run_id, role, second) as delays
-    from timed
-),
-
-counted as (
-    select
-        study_id,
-        run_id,
-        role,
-        second,
-        count(case when is_dequeued then 1 end) as packets,
-        coalesce(sum(case when is_dequeued then packet_bytes end), 0) as bytes,
-        count(case when is_dropped then 1 end) as dropped_packets,
-        max(case when delay_rank = {{ percentile_rank(500, 'delays') }} then sojourn_ns end) as median_ns,
-        max(case when delay_rank = {{ percentile_rank(950, 'delays') }} then sojourn_ns end) as p95_ns,
-        max(sojourn_ns) as maximum_ns
-    from ranked
-    group by study_id, run_id, role, second
-),
+{{ delays_by_second('timed', 'role') }},
 
 roles as (
     select distinct

@@ -58,32 +58,7 @@ timed as (
     where since_window_start_ns >= 0
 ),
 
-ranked as (
-    select
-        *,
-        row_number() over (
-            partition by study_id, run_id, queue_number, second
-            order by case when sojourn_ns is null then 1 else 0 end, sojourn_ns, packet_index
-        ) as delay_rank,
-        count(sojourn_ns) over (partition by study_id, run_id, queue_number, second) as delays
-    from timed
-),
-
-counted as (
-    select
-        study_id,
-        run_id,
-        queue_number,
-        second,
-        count(case when is_dequeued then 1 end) as packets,
-        coalesce(sum(case when is_dequeued then packet_bytes end), 0) as bytes,
-        count(case when is_dropped then 1 end) as dropped_packets,
-        max(case when delay_rank = {{ percentile_rank(500, 'delays') }} then sojourn_ns end) as median_ns,
-        max(case when delay_rank = {{ percentile_rank(950, 'delays') }} then sojourn_ns end) as p95_ns,
-        max(sojourn_ns) as maximum_ns
-    from ranked
-    group by study_id, run_id, queue_number, second
-),
+{{ delays_by_second('timed', 'queue_number') }},
 
 final as (
     select
