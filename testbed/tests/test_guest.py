@@ -20,7 +20,7 @@ from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.execution import Progress, execute
 from sojourn_testbed.ledger import Ledger
-from sojourn_testbed.plan import Plan
+from sojourn_testbed.plan import Plan, PlanError
 from sojourn_testbed.run_check import check_run
 
 pytestmark = pytest.mark.guest
@@ -129,6 +129,22 @@ def test_a_done_study_is_not_run_again(study: tuple[Path, list[Progress]], backe
     before = Ledger(folder).attempts()
     execute(Plan.model_validate(SHORT), 1, backend, folder, lambda _: pytest.fail("a run was repeated"), "none")
     assert Ledger(folder).attempts() == before
+
+
+def test_a_second_process_on_the_same_folder_is_refused(backend: QemuBackend, tmp_path: Path) -> None:
+    holds = (
+        "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX); "
+        "print(flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(PlanError, match="another sojourn testbed run works on"):
+            execute(Plan.model_validate(SHORT), 1, backend, tmp_path, lambda _: pytest.fail("a run was begun"), "none")
+        other.communicate()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_whose_capture_misses_packets_is_not_good(study: tuple[Path, list[Progress]], tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock
@@ -60,12 +62,41 @@ def execute(
     Raises
     ------
     PlanError
-        If the folder holds another study.
+        If the folder holds another study, or another process works on it.
     BackendError
         If the backend cannot carry it out.
     """
     backend.check(plan)
-    begin(plan, repetitions, backend.name, folder)
+    with _alone(folder):
+        begin(plan, repetitions, backend.name, folder)
+        _carry_out(plan, repetitions, backend, folder, on_progress, compression, made_with, guests)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder against a second process, whose first step would be to remove what this one has begun."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # The folder itself is what is locked: the lock ends with the process and leaves no file among the results.
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise PlanError(f"another sojourn testbed run works on {folder}; wait for it, or stop it first") from error
+    finally:
+        os.close(descriptor)
+
+
+def _carry_out(
+    plan: Plan,
+    repetitions: int,
+    backend: Backend,
+    folder: Path,
+    on_progress: Callable[[Progress], None],
+    compression: Compression,
+    made_with: dict[str, Any] | None,
+    guests: int,
+) -> None:
     ledger = Ledger(folder)
     ordered = blocks(plan, repetitions)
     total = sum(map(len, ordered))
@@ -127,7 +158,6 @@ def begin(plan: Plan, repetitions: int, backend: str, folder: Path) -> None:
             before["plan"] = Plan.model_validate(before["plan"]).model_dump(mode="json")
         if before | {"repetitions": 0} != record | {"repetitions": 0}:
             raise PlanError(f"{folder} holds runs of another plan or backend; give another folder with --out")
-    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (folder / "study.yaml").write_text(study_description(plan), encoding="utf-8")
 
