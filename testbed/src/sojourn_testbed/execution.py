@@ -79,10 +79,11 @@ def _alone(folder: Path) -> Iterator[None]:
     # The folder itself is what is locked: the lock ends with the process and leaves no file among the results.
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise PlanError(f"another sojourn testbed run works on {folder}; wait for it, or stop it first") from error
         yield
-    except BlockingIOError as error:
-        raise PlanError(f"another sojourn testbed run works on {folder}; wait for it, or stop it first") from error
     finally:
         os.close(descriptor)
 
