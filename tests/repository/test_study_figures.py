@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,6 +92,28 @@ TMA23_RUN = {
     "study_id": "tma23-imvca", "role": "app", "workload": "call", "aqm": "tail-drop", "exclusion_reason": None,
     "application": "signal", "congestion_control": "cubic", "start_order": "app_first", "bandwidth_bps": 5_000_000,
 }  # fmt: skip
+#: Calls of two applications against TCP in both orders of start, on two links, of the study and of another.
+CALLS = [
+    TMA23_RUN
+    | {"study_id": study, "application": application, "start_order": order, "rtt_ms": 50, "bandwidth_bps": rate}
+    | {"congestion_control": control}
+    for study, control in (("tma23-imvca", "cubic"), ("a-later-one", "reno"))
+    for application, least in (("signal", 1_900_000), ("telegram", 750_000))
+    for order in ("app_first", "tcp_first")
+    for rate in (least, 5_000_000)
+]
+DEMAND = {"study_id": "tma23-imvca", "role": "app", "workload": "call", "application": "signal"}
+DEMANDS = [
+    DEMAND
+    | {"study_id": study, "demand_bps": demand, "demand_q1_bps": 1, "demand_q3_bps": 2, "demand_runs": 3}
+    | {"excluded_runs": 0}
+    for study, demand in (("tma23-imvca", 1_880_000), ("a-later-one", 3_000_000))
+]
+
+
+def drawn_of_calls(name: str, runs: list[dict[str, Any]], others: Sequence[dict[str, Any]] = ()) -> dict[str, Figure]:
+    planted = PlantedRows(run_metric=runs, run=[*CALLS, *others], demand=DEMANDS)
+    return drawn_by("tma23-instant-messengers", name, planted, before=("calls_of_studies(api)",))
 
 
 def test_tma23_figure_5_is_queuing_delay_at_2_bdp() -> None:
@@ -101,10 +124,11 @@ def test_tma23_figure_5_is_queuing_delay_at_2_bdp() -> None:
             ("harm_throughput_ratio", 2, 0.71), ("harm_throughput_ratio", 10, 0.93),
         )
     ]  # fmt: skip
-    drawn = drawn_by("tma23-instant-messengers", "tma23-figure-05", PlantedRows(run_metric=runs))
+    drawn = drawn_of_calls('"tma23-figure-05"', runs)
+    assert set(drawn) == {"tma23-figure-05"}
     assert 83.0 in points(drawn["tma23-figure-05"])
     assert not {417.0, 0.71, 0.93} & points(drawn["tma23-figure-05"])
-    other = drawn_by("tma23-instant-messengers", "tma23-harm-10-bdp", PlantedRows(run_metric=runs))
+    other = drawn_of_calls('"tma23-harm-10-bdp"', runs)
     assert 0.93 in points(other["tma23-harm-10-bdp"])
 
 
@@ -115,20 +139,44 @@ def test_tma23_figure_2_has_the_rtt_axis() -> None:
         for application in ("signal", "telegram", "whatsapp")
         for rtt, rate in ((10, 0.61e6), (50, 0.62e6), (50, 0.45e6), (100, 0.63e6))
     ]
-    demand = dict.fromkeys(("application", "demand_bps", "demand_q1_bps", "demand_q3_bps", "demand_runs"))
-    planted = PlantedRows(
-        run_metric=runs,
-        demand=[demand | {"excluded_runs": None, "study_id": "tma23-imvca", "role": "app", "workload": "call"}],
-    )
-    figure = drawn_by("tma23-instant-messengers", "tma23-figure-02", planted)["tma23-figure-02"]
+    figure = drawn_of_calls('"tma23-figure-02"', runs)["tma23-figure-02"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["signal", "telegram"]  # those that met TCP
     for axes in figure.axes:
         assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["10 ms", "50 ms", "100 ms"]
     assert {0.61, 0.62, 0.45, 0.63} <= points(figure)
 
 
+def test_tma23_figures_are_of_every_study_with_such_calls_on_its_own_links(capsys: pytest.CaptureFixture[str]) -> None:
+    alone = [CALLS[0] | {"study_id": "one-app"}, CALLS[0] | {"study_id": "no-tcp", "congestion_control": None}]
+    harms = [
+        one | {"metric": "harm_throughput_ratio", "queue_size_bdp": 2, "metric_value": round(0.01 * number, 2)}
+        for number, one in enumerate(CALLS, 1)
+    ]
+    fourth = drawn_of_calls('"tma23-figure-04"', harms, alone)
+    assert list(fourth) == ["tma23-figure-04", "tma23-figure-04-a-later-one"]  # its own study first
+    # The fastest links, an application a panel, the application first and then TCP.
+    assert points(fourth["tma23-figure-04"]) == {0.02, 0.04, 0.06, 0.08}
+    assert points(fourth["tma23-figure-04-a-later-one"]) == {0.1, 0.12, 0.14, 0.16}
+    (signal, _) = fourth["tma23-figure-04-a-later-one"].axes
+    assert [label.get_text() for label in signal.get_xticklabels()] == [
+        "reno\napp first\nn = 1", "reno\nTCP first\nn = 1",
+    ]  # fmt: skip
+    said = capsys.readouterr().out
+    assert "no-tcp (no call against TCP)" in said
+    assert "one-app (calls of signal alone)" in said
+    # The link with the rate of the demand: Signal's of the study alone, and nothing is drawn without one.
+    eighth = drawn_of_calls('"tma23-figure-08"', harms)
+    assert list(eighth) == ["tma23-figure-08"]
+    assert points(eighth["tma23-figure-08"]) == {0.01, 0.03}
+    assert (
+        "a-later-one: not drawn, because it has no call with harm behind tail-drop of 2 BDP" in capsys.readouterr().out
+    )
+
+
 def test_imc21_figures_have_the_application_as_incumbent() -> None:
     run = {"study_id": "vca-fairness-vm-2026", "exclusion_reason": None, "queue_label": "CoDel", "role": "app"}
-    run |= {"congestion_control": "cubic", "application": "rtp-cbr", "bandwidth_bps": 1_000_000}
+    run |= {"congestion_control": "cubic", "application": "rtp-cbr", "bandwidth_bps": 1_000_000, "run_id": "a"}
+    run |= {"workload": "call", "direction": "downlink", "rtt_ms": 50.0, "rival_application": None}
     runs = [
         run | {"metric": metric, "start_order": order, "metric_value": value}
         for metric, order, value in (
@@ -136,12 +184,29 @@ def test_imc21_figures_have_the_application_as_incumbent() -> None:
             ("rate_bps", "app_first", 420_000), ("rate_bps", "tcp_first", 170_000), ("rate_bps", "solo", 490_000),
         )
     ]  # fmt: skip
-    planted = PlantedRows(run_metric=runs)
-    shares = drawn_by("imc21-competition", "imc21-link-share", planted, before=("share.pivot_table(",))
+    # Of another study, a rival that is there first: it is the incumbent, and its share is drawn.
+    rival = run | {"study_id": "pairs", "congestion_control": None, "rival_application": "meet"}
+    rival |= {"start_order": "rival_first", "application": "zoom"}
+    runs += [
+        rival | {"metric": metric, "role": role, "metric_value": value}
+        for metric, role, value in (
+            ("link_share_ratio", "app", 0.21), ("link_share_ratio", "rival", 0.79),
+            ("rate_bps", "app", 210_000), ("rate_bps", "rival", 790_000),
+        )
+    ]  # fmt: skip
+    planted = PlantedRows(run_metric=runs, study=[{"study_id": study} for study in ("vca-fairness-vm-2026", "pairs")])
+    before = ('share["against"] =',)
+    shares = drawn_by("imc21-competition", '"imc21-link-share"', planted, before=before)
+    assert set(shares) == {"imc21-link-share", "imc21-link-share-pairs"}
     assert 0.42 in points(shares["imc21-link-share"])
     assert 0.17 not in points(shares["imc21-link-share"])
-    rates = drawn_by("imc21-competition", "imc21-bitrates", planted)
+    assert 0.79 in points(shares["imc21-link-share-pairs"])
+    assert 0.21 not in points(shares["imc21-link-share-pairs"])
+    rates = drawn_by("imc21-competition", '"imc21-bitrates"', planted, before=(*before, '"imc21-link-share"'))
     assert points(rates["imc21-bitrates"]) == {0.42, 0.49}
+    lines = {line.get_label(): line.get_ydata()[0] for line in rates["imc21-bitrates-pairs"].axes[0].lines}
+    assert lines == {"incumbent": 0.79, "competitor": 0.21}
+    assert rates["imc21-bitrates-pairs"].axes[0].get_title(loc="left").startswith("meet against zoom")
 
 
 def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
