@@ -26,9 +26,12 @@ FACTORS = ("workload", "direction", "rtt_ms", "testbed", "congested_direction", 
            "call_view", "ecn", "l4s")  # fmt: skip
 
 
-def named(figure: str, study: str, words: str = "") -> str:
-    """Return the name of a figure of a study, with what tells it from the study's other figures of the kind."""
-    whole = figure if study == TOLD else f"{figure}-{study}"
+def named(figure: str, study: str, words: str = "", told: str = TOLD) -> str:
+    """Return the name of a figure of a study, with what tells it from the study's other figures of the kind.
+
+    The study that the notebook's text is about (``told``) is not named.
+    """
+    whole = figure if study == told else f"{figure}-{study}"
     return whole + (f"-{slug}" if (slug := re.sub(r"[^\w.]+", "-", words).strip("-")) else "")
 
 
@@ -58,6 +61,14 @@ def competing(rows: pd.DataFrame) -> pd.DataFrame:
     found["incumbent"] = found.application.where(~is_rival, found.competitor)
     found["other"] = found.competitor.where(~is_rival, found.application)
     return found
+
+
+def against(rows: pd.DataFrame) -> pd.Series:
+    """Return who competes in each configuration, with the order of start where one competitor has several."""
+    controls = rows.congestion_control.map(lambda name: CONTROLS.get(name, name), na_action="ignore")
+    names = rows.rival_application.fillna(controls).where(rows.start_order != "solo", "no background")
+    orders = rows.start_order.groupby([rows.study_id, names]).transform("nunique")
+    return names.where(orders == 1, names + ", " + rows.start_order.map(ORDERS))
 
 
 def of_incumbents(rows: pd.DataFrame, study: str) -> pd.DataFrame:

@@ -370,9 +370,7 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
         columns=["queue_limit_packets", "role", "runs", "testbed", "application", "congested_direction", "study_id",
                  "direction", "workload"]
     )  # fmt: skip
-    drawn = drawn_by(
-        "imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested", "FIGURES = {")
-    )
+    drawn = drawn_by("imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested",))
     voice, video = drawn["imc14-figure-07-08-s-access"].axes, drawn["imc14-figure-09-s-access"].axes
     assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False]
     assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False]
@@ -417,3 +415,55 @@ def test_every_deviation_is_fixed_and_its_tests_exist(names_of_tests: set[str]) 
         assert set(one.tests) <= names_of_tests, (one.number, set(one.tests) - names_of_tests)
     document = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
     assert "\n".join(deviations_section()) in document, "run make validation"
+
+
+def test_pam21_harm_is_of_each_study_with_runs_and_their_median(capsys: pytest.CaptureFixture[str]) -> None:
+    run = {"exclusion_reason": None, "role": "app", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
+    run |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
+    run |= {"queue_label": "CoDel", "start_order": "app_first"}
+    runs = [
+        run
+        | {"study_id": study, "run_id": str(number), "harm_metric": metric, "harm_ratio": harm, "start_order": order}
+        for study, number, metric, harm, order in (
+            ("one", 1, "throughput", 0.1, "app_first"), ("one", 2, "throughput", 0.3, "app_first"),
+            ("one", 3, "throughput", 0.7, "app_first"), ("one", 1, "loss", 1.0, "app_first"),
+            ("one", 4, "throughput", 0.9, "tcp_first"), ("other", 5, "throughput", 0.5, "app_first"),
+            ("late", 6, "throughput", 0.6, "tcp_first"),
+        )
+    ]  # fmt: skip
+    studies = [{"study_id": study} for study in ("one", "other", "late", "none")]
+    planted = PlantedRows(run_metric_harm=runs, study=studies)
+    drawn = drawn_by("pam21-zoom-form", '"pam21-harm"', planted)
+    assert set(drawn) == {"pam21-harm-one", "pam21-harm-other"}
+    (axes,) = drawn["pam21-harm-one"].axes
+    assert [(round(bar.get_x() + bar.get_width() / 2), bar.get_height()) for bar in axes.patches] == [
+        (0, 0.3),
+        (1, 1.0),
+    ]
+    assert points(drawn["pam21-harm-one"]) == {0.1, 0.3, 0.7, 1.0}
+    assert axes.get_title(loc="left") == "zoom against CUBIC, 0.5 Mbit/s; n = 3"
+    assert "no incumbent with a demand, and so no harm: late, none" in capsys.readouterr().out
+
+
+def test_pam21_rates_over_time_are_of_each_pair_on_the_fastest_link(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"rate_basis": "capture_after", "workload": "call", "direction": "downlink", "rtt_ms": 50.0, "runs": 1}
+    row |= {"application": "zoom", "rival_application": "meet", "congestion_control": None, "queue_label": "CoDel"}
+    seconds = [
+        row
+        | {"study_id": "pairs", "bandwidth_bps": link, "role": role, "second": 0, "start_order": order}
+        | {"rate_basis": basis, "rate_median_bps": rate, "rate_q1_bps": rate, "rate_q3_bps": rate}
+        for link, role, order, basis, rate in (
+            (1_000_000, "app", "app_first", "capture_after", 110_000),
+            (4_000_000, "app", "app_first", "capture_after", 410_000),
+            (4_000_000, "rival", "app_first", "capture_after", 420_000),
+            (4_000_000, "rival", "app_first", "capture_before", 430_000),
+            (4_000_000, "app", "solo", "capture_after", 440_000),
+        )
+    ]  # fmt: skip
+    studies = [{"study_id": study} for study in ("pairs", "none")]
+    drawn = drawn_by("pam21-zoom-form", '"pam21-rates-over-time"', PlantedRows(rate_profile=seconds, study=studies))
+    (axes,) = drawn["pam21-rates-over-time-pairs"].axes
+    shown = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
+    assert shown == {"application": [0.41], "competitor": [0.42]}
+    assert axes.get_title(loc="left") == "zoom against meet, application first\nCoDel, n = 1"
+    assert "no packets of an application with a competitor: none" in capsys.readouterr().out
