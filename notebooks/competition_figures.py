@@ -35,9 +35,21 @@ def named(figure: str, study: str, words: str = "", told: str = TOLD) -> str:
     return whole + (f"-{slug}" if (slug := re.sub(r"[^\w.]+", "-", words).strip("-")) else "")
 
 
+def titled(study: str, *words: str) -> str:
+    """Return the title of a figure: the study, and what else tells it."""
+    return ", ".join(word for word in (study, *words) if word)
+
+
 def parts(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows of a study by its workload, direction, RTT and further factors, with the values that differ."""
+    """Yield the rows of a study by its workload, direction, RTT and further factors, with the values that differ.
+
+    The link of the other direction tells nothing where it follows from the queue, as it does if both are alike.
+    """
     varying = [name for name in FACTORS if name in rows and rows[name].nunique(dropna=False) > 1]
+    if "opposite_link" in varying:
+        others = ["queue_label", "bandwidth_bps", *(name for name in varying if name != "opposite_link")]
+        if rows.groupby(others, dropna=False).opposite_link.nunique(dropna=False).max() == 1:
+            varying.remove("opposite_link")
     if not varying:
         yield "", rows
         return
@@ -195,7 +207,7 @@ def bitrate_figure(rows: pd.DataFrame, alone: pd.DataFrame, title: str) -> Figur
     for one in grid[-1]:
         one.set_xlabel("rate of the link (Mbit/s)")
     one_legend(figure, grid.flat, 4)
-    figure.suptitle(f"{title}: {runs_of(rows, ['incumbent', 'other', 'bandwidth_bps', 'queue_label'])}")
+    figure.suptitle(titled(title, runs_of(rows, ["incumbent", "other", "bandwidth_bps", "queue_label"])))
     return figure
 
 
