@@ -133,7 +133,7 @@ def setting_panels(
     if not applications:
         return None
     figure, grid = plt.subplots(
-        len(drawn), len(applications), sharex="col", sharey="row", squeeze=False,
+        len(drawn), len(applications), sharex="col", sharey=len(drawn) == 1, squeeze=False,
         figsize=(max(3.2 * len(applications), 4.8), height),
     )  # fmt: skip
     for line, (label, rows) in zip(grid, drawn, strict=True):

@@ -200,6 +200,7 @@ def bitrate_figure(rows: pd.DataFrame, alone: pd.DataFrame, title: str) -> Figur
             one.set_title(f"{incumbent} against {other}\n{queue}", fontsize=8)
             if len(rates) <= 4:
                 one.set_xticks([rate / 1e6 for rate in rates], [f"{rate / 1e6:g}" for rate in rates])
+                one.tick_params(axis="x", rotation=60 if len(rates) > 2 else 0)
             one.set_xlim(0, max(rates) / 1e6 * 1.12)
             one.set_ylim(0, max(rates) / 1e6)
     for one in grid[:, 0]:
@@ -239,7 +240,7 @@ def rates_figure(rows: pd.DataFrame, title: str) -> Figure:
                 one.text(0.5, 0.5, "no such run", transform=one.transAxes, ha="center", color="0.4")
             number = "" if shown.empty else f", n = {int(shown.runs.max())}"
             one.set_title(f"{application} against {competitor}, {ORDERS[str(order)]}\n{queue}{number}", fontsize=7)
-            one.set_ylim(bottom=0)
+    grid[0, 0].set_ylim(bottom=0)  # shared, and only now: it ends autoscaling
     for one in grid[:, 0]:
         one.set_ylabel("rate (Mbit/s)")
     for one in grid[-1]:
@@ -257,26 +258,33 @@ def harm_figure(rows: pd.DataFrame, title: str) -> Figure:
     mine = rows[rows.role == rows.incumbent_role]
     pairs, rates, queues = pairs_in_order(mine), sorted(mine.bandwidth_bps.unique()), in_order(mine.queue_label)
     metrics = [name for name in HARMS if (mine.harm_metric == name).any()]
-    figure, grid = plt.subplots(
-        len(pairs), len(rates), sharex=True, sharey=True, squeeze=False,
-        figsize=(max(4.8, 4.8 * len(rates) if len(rates) < 3 else 3.6 * len(rates)), 0.6 + 2.2 * len(pairs)),
-    )  # fmt: skip
+    found = [
+        (pair, rate, shown)
+        for pair in pairs
+        for rate in rates
+        if len(shown := mine[(mine.incumbent == pair[0]) & (mine.other == pair[1]) & (mine.bandwidth_bps == rate)])
+    ]
+    # A line for each pair where all have the same rates.
+    across = len(rates) if len(found) == len(pairs) * len(rates) and len(rates) <= 3 else 3
+    down = -(-len(found) // across)
+    size = ({1: 4.8, 2: 9.6, 3: 11.7}[across], 0.6 + 2.4 * down)
+    figure, grid = plt.subplots(down, across, sharex=True, sharey=True, squeeze=False, figsize=size)
+    for one in grid.flat[len(found) :]:
+        one.set_axis_off()
     width = 0.76 / len(queues)
-    for line, (incumbent, other) in zip(grid, pairs, strict=True):
-        for one, rate in zip(line, rates, strict=True):
-            shown = mine[(mine.incumbent == incumbent) & (mine.other == other) & (mine.bandwidth_bps == rate)]
-            for place, queue in enumerate(queues):
-                of_queue = shown[shown.queue_label == queue]
-                shift = (place - (len(queues) - 1) / 2) * width
-                of_queue = of_queue.assign(place=of_queue.harm_metric.map(metrics.index) + shift)
-                medians = of_queue.groupby("place").harm_ratio.median()
-                one.bar(medians.index, medians, width * 0.9, label=queue, color=f"C{place % 7}")
-                if len(of_queue) > len(medians):
-                    one.plot(of_queue.place, of_queue.harm_ratio, ".", color="0.2", markersize=2.5)
-            number = "no such run" if shown.empty else runs_of(shown, ["queue_label"])
-            one.set_title(f"{incumbent} against {other}, {rate / 1e6:g} Mbit/s; {number}")
-            one.axhline(0, color="0.4", linewidth=0.8)
-            one.set_xticks(range(len(metrics)), metrics)
+    for one, ((incumbent, other), rate, shown) in zip(grid.flat, found, strict=False):
+        for place, queue in enumerate(queues):
+            of_queue = shown[shown.queue_label == queue]
+            shift = (place - (len(queues) - 1) / 2) * width
+            of_queue = of_queue.assign(place=of_queue.harm_metric.map(metrics.index) + shift)
+            medians = of_queue.groupby("place").harm_ratio.median()
+            one.bar(medians.index, medians, width * 0.9, label=queue, color=f"C{place % 7}")
+            if len(of_queue) > len(medians):
+                one.plot(of_queue.place, of_queue.harm_ratio, ".", color="0.2", markersize=2.5)
+        one.set_title(f"{incumbent} against {other}, {rate / 1e6:g} Mbit/s; {runs_of(shown, ['queue_label'])}")
+        one.axhline(0, color="0.4", linewidth=0.8)
+        one.set_xticks(range(len(metrics)), metrics)
+        one.tick_params(axis="x", labelbottom=True)
     for one in grid[:, 0]:
         one.set_ylabel("harm to the incumbent (ratio)")
     one_legend(figure, grid.flat, 4)
