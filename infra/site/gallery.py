@@ -48,6 +48,7 @@ def gallery(root: Path, figures: Path) -> str:
 def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
     """Return the lines of one notebook; the figures found in it are taken out of ``kept``."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    quoted = {name for cell in cells for name in QUOTED.findall("".join(cell["source"])) if "-" in name}
     lines: list[str] = []
     told = ""
     for number, cell in enumerate(cells):
@@ -62,7 +63,7 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
         elif number == 1:
             lines += _folded("What the figures below start with", source)
         else:
-            names = _figures_of(source, kept)
+            names = _figures_of(source, kept, quoted)
             if not names:
                 continue
             lines += [told, ""]
@@ -74,17 +75,21 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
     return lines
 
 
-def _figures_of(source: str, kept: dict[str, Path]) -> list[str]:
-    """Return the kept figures that a cell names, in its order: whole, or without the study that ends the name."""
-    named: list[str] = []
-    for name in QUOTED.findall(source):
-        if name in kept:
-            named.append(name)
-        elif "-" in name:
-            named += (each for each in sorted(kept) if each.startswith(f"{name}-"))
+def _figures_of(source: str, kept: dict[str, Path], quoted: set[str]) -> list[str]:
+    """Return the kept figures that a cell names, in its order: whole, or without the study that ends the name.
+
+    A figure belongs to the longest name of the notebook (``quoted``) that it begins with.
+    """
+    owners = {each: _owner(each, quoted) for each in sorted(kept)}
+    named = [each for name in QUOTED.findall(source) for each, owner in owners.items() if owner == name]
     for beginning in QUOTED_BEGINNING.findall(source):
         named += (each for each in sorted(kept) if each.startswith(beginning))
     return list(dict.fromkeys(named))
+
+
+def _owner(figure: str, quoted: set[str]) -> str:
+    """Return the longest quoted name that a figure has, alone or before what it is of; nothing without one."""
+    return max((name for name in quoted if f"{figure}-".startswith(f"{name}-")), key=len, default="")
 
 
 def _folded(title: str, code: str) -> list[str]:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.integration
 
 execution = load_notebook_execution()
 NOTEBOOKS = execution.notebooks()
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -37,23 +38,36 @@ def test_outputs_are_stripped(path: Path) -> None:
     assert "widgets" not in notebook.metadata
 
 
+def figures_of(path: Path, url: str, folder: Path) -> list[str]:
+    """Run a notebook, and return the names of its figures; each is shown and written, and nothing is warned of."""
+    notebook = execution.execute(path, url, folder)
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    images = [output for output in outputs if "image/png" in output.get("data", {})]
+    written = sorted(folder.glob("*.png"))
+    assert len(written) == len(images)
+    assert all(figure.stat().st_size > 5_000 for figure in written), "a figure is all but empty"
+    warned = [output.text for output in outputs if output.get("name") == "stderr"]
+    assert not warned, warned
+    return [figure.stem for figure in written]
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_figure_is_drawn(path: Path, studies_api: str, tmp_path: Path) -> None:
-    notebook = execution.execute(path, studies_api, tmp_path)
-    images = [
-        output
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-        if "image/png" in output.get("data", {})
-    ]
-    written = list(tmp_path.glob("*.png"))
-    assert len(written) == len(images) > 0
-    assert all(figure.stat().st_size > 5_000 for figure in written), "a figure is all but empty"
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            warned = [output.text for output in cell.outputs if output.get("name") == "stderr"]
-            assert not warned, warned
+    kept = {figure.stem for figure in (ROOT / "docs" / "figures").glob("*.png")}
+    drawn = figures_of(path, studies_api, tmp_path)
+    assert drawn
+    assert set(drawn) <= kept, "run make figures"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_build_without_the_runs_that_the_texts_are_about_is_drawn_too(
+    path: Path, service: Service, tmp_path: Path
+) -> None:
+    drawn = figures_of(path, str(service.client.base_url), tmp_path)
+    if path.stem in ("imc21-competition", "pam21-zoom-form"):
+        assert not {"imc21-link-share", "imc21-bitrates", "pam21-harm", "pam21-rates-over-time"} & set(drawn)
+        assert [name for name in drawn if name.endswith("-sojourn-sample")]
+        assert not [name for name in drawn if "vca-fairness" in name]
 
 
 def test_client_reads_every_page_and_names_units(studies_api: str) -> None:

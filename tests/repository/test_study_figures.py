@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,6 +92,28 @@ TMA23_RUN = {
     "study_id": "tma23-imvca", "role": "app", "workload": "call", "aqm": "tail-drop", "exclusion_reason": None,
     "application": "signal", "congestion_control": "cubic", "start_order": "app_first", "bandwidth_bps": 5_000_000,
 }  # fmt: skip
+#: Calls of two applications against TCP in both orders of start, on two links, of the study and of another.
+CALLS = [
+    TMA23_RUN
+    | {"study_id": study, "application": application, "start_order": order, "rtt_ms": 50, "bandwidth_bps": rate}
+    | {"congestion_control": control}
+    for study, control in (("tma23-imvca", "cubic"), ("a-later-one", "reno"))
+    for application, least in (("signal", 1_900_000), ("telegram", 750_000))
+    for order in ("app_first", "tcp_first")
+    for rate in (least, 5_000_000)
+]
+DEMAND = {"study_id": "tma23-imvca", "role": "app", "workload": "call", "application": "signal"}
+DEMANDS = [
+    DEMAND
+    | {"study_id": study, "demand_bps": demand, "demand_q1_bps": 1, "demand_q3_bps": 2, "demand_runs": 3}
+    | {"excluded_runs": 0}
+    for study, demand in (("tma23-imvca", 1_880_000), ("a-later-one", 3_000_000))
+]
+
+
+def drawn_of_calls(name: str, runs: list[dict[str, Any]], others: Sequence[dict[str, Any]] = ()) -> dict[str, Figure]:
+    planted = PlantedRows(run_metric=runs, run=[*CALLS, *others], demand=DEMANDS)
+    return drawn_by("tma23-instant-messengers", name, planted, before=("calls_of_studies(api)",))
 
 
 def test_tma23_figure_5_is_queuing_delay_at_2_bdp() -> None:
@@ -101,10 +124,11 @@ def test_tma23_figure_5_is_queuing_delay_at_2_bdp() -> None:
             ("harm_throughput_ratio", 2, 0.71), ("harm_throughput_ratio", 10, 0.93),
         )
     ]  # fmt: skip
-    drawn = drawn_by("tma23-instant-messengers", "tma23-figure-05", PlantedRows(run_metric=runs))
+    drawn = drawn_of_calls('"tma23-figure-05"', runs)
+    assert set(drawn) == {"tma23-figure-05"}
     assert 83.0 in points(drawn["tma23-figure-05"])
     assert not {417.0, 0.71, 0.93} & points(drawn["tma23-figure-05"])
-    other = drawn_by("tma23-instant-messengers", "tma23-harm-10-bdp", PlantedRows(run_metric=runs))
+    other = drawn_of_calls('"tma23-harm-10-bdp"', runs)
     assert 0.93 in points(other["tma23-harm-10-bdp"])
 
 
@@ -115,20 +139,44 @@ def test_tma23_figure_2_has_the_rtt_axis() -> None:
         for application in ("signal", "telegram", "whatsapp")
         for rtt, rate in ((10, 0.61e6), (50, 0.62e6), (50, 0.45e6), (100, 0.63e6))
     ]
-    demand = dict.fromkeys(("application", "demand_bps", "demand_q1_bps", "demand_q3_bps", "demand_runs"))
-    planted = PlantedRows(
-        run_metric=runs,
-        demand=[demand | {"excluded_runs": None, "study_id": "tma23-imvca", "role": "app", "workload": "call"}],
-    )
-    figure = drawn_by("tma23-instant-messengers", "tma23-figure-02", planted)["tma23-figure-02"]
+    figure = drawn_of_calls('"tma23-figure-02"', runs)["tma23-figure-02"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["signal", "telegram"]  # those that met TCP
     for axes in figure.axes:
         assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["10 ms", "50 ms", "100 ms"]
     assert {0.61, 0.62, 0.45, 0.63} <= points(figure)
 
 
+def test_tma23_figures_are_of_every_study_with_such_calls_on_its_own_links(capsys: pytest.CaptureFixture[str]) -> None:
+    alone = [CALLS[0] | {"study_id": "one-app"}, CALLS[0] | {"study_id": "no-tcp", "congestion_control": None}]
+    harms = [
+        one | {"metric": "harm_throughput_ratio", "queue_size_bdp": 2, "metric_value": round(0.01 * number, 2)}
+        for number, one in enumerate(CALLS, 1)
+    ]
+    fourth = drawn_of_calls('"tma23-figure-04"', harms, alone)
+    assert list(fourth) == ["tma23-figure-04", "tma23-figure-04-a-later-one"]  # its own study first
+    # The fastest links, an application a panel, the application first and then TCP.
+    assert points(fourth["tma23-figure-04"]) == {0.02, 0.04, 0.06, 0.08}
+    assert points(fourth["tma23-figure-04-a-later-one"]) == {0.1, 0.12, 0.14, 0.16}
+    (signal, _) = fourth["tma23-figure-04-a-later-one"].axes
+    assert [label.get_text() for label in signal.get_xticklabels()] == [
+        "reno\napp first\nn = 1", "reno\nTCP first\nn = 1",
+    ]  # fmt: skip
+    said = capsys.readouterr().out
+    assert "no-tcp (no call against TCP)" in said
+    assert "one-app (calls of signal alone)" in said
+    # The link with the rate of the demand: Signal's of the study alone, and nothing is drawn without one.
+    eighth = drawn_of_calls('"tma23-figure-08"', harms)
+    assert list(eighth) == ["tma23-figure-08"]
+    assert points(eighth["tma23-figure-08"]) == {0.01, 0.03}
+    assert (
+        "a-later-one: not drawn, because it has no call with harm behind tail-drop of 2 BDP" in capsys.readouterr().out
+    )
+
+
 def test_imc21_figures_have_the_application_as_incumbent() -> None:
     run = {"study_id": "vca-fairness-vm-2026", "exclusion_reason": None, "queue_label": "CoDel", "role": "app"}
-    run |= {"congestion_control": "cubic", "application": "rtp-cbr", "bandwidth_bps": 1_000_000}
+    run |= {"congestion_control": "cubic", "application": "rtp-cbr", "bandwidth_bps": 1_000_000, "run_id": "a"}
+    run |= {"workload": "call", "direction": "downlink", "rtt_ms": 50.0, "rival_application": None}
     runs = [
         run | {"metric": metric, "start_order": order, "metric_value": value}
         for metric, order, value in (
@@ -136,12 +184,29 @@ def test_imc21_figures_have_the_application_as_incumbent() -> None:
             ("rate_bps", "app_first", 420_000), ("rate_bps", "tcp_first", 170_000), ("rate_bps", "solo", 490_000),
         )
     ]  # fmt: skip
-    planted = PlantedRows(run_metric=runs)
-    shares = drawn_by("imc21-competition", "imc21-link-share", planted, before=("share.pivot_table(",))
+    # Of another study, a rival that is there first: it is the incumbent, and its share is drawn.
+    rival = run | {"study_id": "pairs", "congestion_control": None, "rival_application": "meet"}
+    rival |= {"start_order": "rival_first", "application": "zoom"}
+    runs += [
+        rival | {"metric": metric, "role": role, "metric_value": value}
+        for metric, role, value in (
+            ("link_share_ratio", "app", 0.21), ("link_share_ratio", "rival", 0.79),
+            ("rate_bps", "app", 210_000), ("rate_bps", "rival", 790_000),
+        )
+    ]  # fmt: skip
+    planted = PlantedRows(run_metric=runs, study=[{"study_id": study} for study in ("vca-fairness-vm-2026", "pairs")])
+    before = ('share["against"] =',)
+    shares = drawn_by("imc21-competition", '"imc21-link-share"', planted, before=before)
+    assert set(shares) == {"imc21-link-share", "imc21-link-share-pairs"}
     assert 0.42 in points(shares["imc21-link-share"])
     assert 0.17 not in points(shares["imc21-link-share"])
-    rates = drawn_by("imc21-competition", "imc21-bitrates", planted)
+    assert 0.79 in points(shares["imc21-link-share-pairs"])
+    assert 0.21 not in points(shares["imc21-link-share-pairs"])
+    rates = drawn_by("imc21-competition", '"imc21-bitrates"', planted, before=(*before, '"imc21-link-share"'))
     assert points(rates["imc21-bitrates"]) == {0.42, 0.49}
+    lines = {line.get_label(): line.get_ydata()[0] for line in rates["imc21-bitrates-pairs"].axes[0].lines}
+    assert lines == {"incumbent": 0.79, "competitor": 0.21}
+    assert rates["imc21-bitrates-pairs"].axes[0].get_title(loc="left").startswith("meet against zoom")
 
 
 def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
@@ -305,9 +370,7 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
         columns=["queue_limit_packets", "role", "runs", "testbed", "application", "congested_direction", "study_id",
                  "direction", "workload"]
     )  # fmt: skip
-    drawn = drawn_by(
-        "imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested", "FIGURES = {")
-    )
+    drawn = drawn_by("imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested",))
     voice, video = drawn["imc14-figure-07-08-s-access"].axes, drawn["imc14-figure-09-s-access"].axes
     assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False]
     assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False]
@@ -352,3 +415,55 @@ def test_every_deviation_is_fixed_and_its_tests_exist(names_of_tests: set[str]) 
         assert set(one.tests) <= names_of_tests, (one.number, set(one.tests) - names_of_tests)
     document = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
     assert "\n".join(deviations_section()) in document, "run make validation"
+
+
+def test_pam21_harm_is_of_each_study_with_runs_and_their_median(capsys: pytest.CaptureFixture[str]) -> None:
+    run = {"exclusion_reason": None, "role": "app", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
+    run |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
+    run |= {"queue_label": "CoDel", "start_order": "app_first"}
+    runs = [
+        run
+        | {"study_id": study, "run_id": str(number), "harm_metric": metric, "harm_ratio": harm, "start_order": order}
+        for study, number, metric, harm, order in (
+            ("one", 1, "throughput", 0.1, "app_first"), ("one", 2, "throughput", 0.3, "app_first"),
+            ("one", 3, "throughput", 0.7, "app_first"), ("one", 1, "loss", 1.0, "app_first"),
+            ("one", 4, "throughput", 0.9, "tcp_first"), ("other", 5, "throughput", 0.5, "app_first"),
+            ("late", 6, "throughput", 0.6, "tcp_first"),
+        )
+    ]  # fmt: skip
+    studies = [{"study_id": study} for study in ("one", "other", "late", "none")]
+    planted = PlantedRows(run_metric_harm=runs, study=studies)
+    drawn = drawn_by("pam21-zoom-form", '"pam21-harm"', planted)
+    assert set(drawn) == {"pam21-harm-one", "pam21-harm-other"}
+    (axes,) = drawn["pam21-harm-one"].axes
+    assert [(round(bar.get_x() + bar.get_width() / 2), bar.get_height()) for bar in axes.patches] == [
+        (0, 0.3),
+        (1, 1.0),
+    ]
+    assert points(drawn["pam21-harm-one"]) == {0.1, 0.3, 0.7, 1.0}
+    assert axes.get_title(loc="left") == "zoom against CUBIC, 0.5 Mbit/s; n = 3"
+    assert "no incumbent with a demand, and so no harm: late, none" in capsys.readouterr().out
+
+
+def test_pam21_rates_over_time_are_of_each_pair_on_the_fastest_link(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"rate_basis": "capture_after", "workload": "call", "direction": "downlink", "rtt_ms": 50.0, "runs": 1}
+    row |= {"application": "zoom", "rival_application": "meet", "congestion_control": None, "queue_label": "CoDel"}
+    seconds = [
+        row
+        | {"study_id": "pairs", "bandwidth_bps": link, "role": role, "second": 0, "start_order": order}
+        | {"rate_basis": basis, "rate_median_bps": rate, "rate_q1_bps": rate, "rate_q3_bps": rate}
+        for link, role, order, basis, rate in (
+            (1_000_000, "app", "app_first", "capture_after", 110_000),
+            (4_000_000, "app", "app_first", "capture_after", 410_000),
+            (4_000_000, "rival", "app_first", "capture_after", 420_000),
+            (4_000_000, "rival", "app_first", "capture_before", 430_000),
+            (4_000_000, "app", "solo", "capture_after", 440_000),
+        )
+    ]  # fmt: skip
+    studies = [{"study_id": study} for study in ("pairs", "none")]
+    drawn = drawn_by("pam21-zoom-form", '"pam21-rates-over-time"', PlantedRows(rate_profile=seconds, study=studies))
+    (axes,) = drawn["pam21-rates-over-time-pairs"].axes
+    shown = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
+    assert shown == {"application": [0.41], "competitor": [0.42]}
+    assert axes.get_title(loc="left") == "zoom against meet, application first\nCoDel, n = 1"
+    assert "no packets of an application with a competitor: none" in capsys.readouterr().out

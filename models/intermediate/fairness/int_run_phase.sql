@@ -20,11 +20,8 @@ descriptions as (
     where is_chosen
 ),
 
-captures as (
-    select * from {{ ref('int_run_source_usable') }}
-    where
-        is_usable
-        and measurement in ('capture_before', 'capture_after')
+chosen_captures as (
+    select * from {{ ref('int_run_chosen_capture') }}
 ),
 
 flow_directions as (
@@ -56,16 +53,6 @@ sides as (
             and run_roles.run_id = runs.run_id
 ),
 
--- What left the bottleneck is what the other end saw.
-preferred as (
-    select
-        study_id,
-        run_id,
-        measurement,
-        row_number() over (partition by study_id, run_id order by measurement) as preference
-    from captures
-),
-
 spans as (
     select
         flow_directions.study_id,
@@ -74,12 +61,11 @@ spans as (
         min(flows.first_packet_ns) as first_ns,
         max(flows.last_packet_ns) as last_ns
     from flow_directions
-    inner join preferred
+    inner join chosen_captures
         on
-            flow_directions.study_id = preferred.study_id
-            and flow_directions.run_id = preferred.run_id
-            and flow_directions.measurement = preferred.measurement
-            and preferred.preference = 1
+            flow_directions.study_id = chosen_captures.study_id
+            and flow_directions.run_id = chosen_captures.run_id
+            and flow_directions.measurement = chosen_captures.measurement
     inner join flows
         on
             flow_directions.source_hash = flows.source_hash

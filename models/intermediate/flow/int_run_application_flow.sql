@@ -2,11 +2,8 @@
 -- application that starts again keeps its server's end and has a new port of its own, which no manifest could know.
 with
 
-captures as (
-    select * from {{ ref('int_run_source_usable') }}
-    where
-        is_usable
-        and measurement in ('capture_before', 'capture_after')
+chosen_captures as (
+    select * from {{ ref('int_run_chosen_capture') }}
 ),
 
 oriented_flows as (
@@ -16,17 +13,6 @@ oriented_flows as (
 flows as (
     select * from {{ ref('stg_lake__flow') }}
     where protocol in ('tcp', 'udp')
-),
-
--- What left the bottleneck is what the other end saw.
-preferred as (
-    select
-        study_id,
-        run_id,
-        measurement,
-        measurement_hash,
-        row_number() over (partition by study_id, run_id order by measurement) as preference
-    from captures
 ),
 
 -- Both ends of a declared flow are senders of one of its orientations. An end that two roles have tells nothing.
@@ -50,14 +36,13 @@ role_ends as (
 
 in_runs as (
     select
-        preferred.study_id,
-        preferred.run_id,
-        preferred.measurement as flow_basis,
+        chosen_captures.study_id,
+        chosen_captures.run_id,
+        chosen_captures.measurement as flow_basis,
         flows.*
-    from preferred
+    from chosen_captures
     inner join flows
-        on preferred.measurement_hash = flows.source_hash
-    where preferred.preference = 1
+        on chosen_captures.measurement_hash = flows.source_hash
 ),
 
 matched as (

@@ -5,11 +5,8 @@ runs as (
     where window_end_ns > window_start_ns
 ),
 
-captures as (
-    select * from {{ ref('int_run_source_usable') }}
-    where
-        is_usable
-        and measurement in ('capture_before', 'capture_after')
+chosen_captures as (
+    select * from {{ ref('int_run_chosen_capture') }}
 ),
 
 flows as (
@@ -17,22 +14,11 @@ flows as (
     where protocol in ('tcp', 'udp')
 ),
 
--- What left the bottleneck is what shared it.
-preferred as (
-    select
-        study_id,
-        run_id,
-        measurement,
-        measurement_hash,
-        row_number() over (partition by study_id, run_id order by measurement) as preference
-    from captures
-),
-
 overlapping as (
     select
         runs.study_id,
         runs.run_id,
-        preferred.measurement as flow_basis,
+        chosen_captures.measurement as flow_basis,
         runs.window_end_ns - runs.window_start_ns as window_ns,
         flows.protocol,
         flows.flow_id,
@@ -42,14 +28,13 @@ overlapping as (
                 then least(flows.last_packet_ns, runs.window_end_ns) - greatest(flows.first_packet_ns, runs.window_start_ns)
         end as lived_ns
     from runs
-    inner join preferred
+    inner join chosen_captures
         on
-            runs.study_id = preferred.study_id
-            and runs.run_id = preferred.run_id
-            and preferred.preference = 1
+            runs.study_id = chosen_captures.study_id
+            and runs.run_id = chosen_captures.run_id
     left join flows
         on
-            preferred.measurement_hash = flows.source_hash
+            chosen_captures.measurement_hash = flows.source_hash
             and runs.window_start_ns <= flows.last_packet_ns
             and runs.window_end_ns > flows.first_packet_ns
 ),
