@@ -285,7 +285,7 @@ def test_imc14_figures_have_a_map_for_each_application_with_each_direction_that_
 def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_hd_above_sd() -> None:
     classes = [
         {"qoe_model_id": model, "quality_class": "good", "colour": "#ffffff", "class_number": 1, "lower_bound": 4.0}
-        for model in ("g107-network", "ssim-to-mos")
+        for model in ("g107-network", "imc14-voip", "ssim-to-mos", "psnr-to-mos")
     ]
     scores = [
         BUFFER_RUNS
@@ -294,7 +294,9 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
         | {"quality_class": "good", "interval_null_reason": None}
         for model, application, direction in (
             ("g107-network", "voice", "downlink"), ("g107-network", "voice", "uplink"),
+            ("imc14-voip", "voice", "downlink"), ("imc14-voip", "voice", "uplink"),
             ("ssim-to-mos", "video-sd", "downlink"), ("ssim-to-mos", "video-hd", "downlink"),
+            ("psnr-to-mos", "video-sd", "downlink"), ("psnr-to-mos", "video-hd", "downlink"),
         )
         for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
         # The lowest line has not the smallest buffer, and buffers ascend all the same.
@@ -308,9 +310,13 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
     drawn = drawn_by(
         "imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested", "FIGURES = {")
     )
-    voice, video = drawn["imc14-figure-07-08-s-access"].axes, drawn["imc14-figure-09-s-access"].axes
-    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False]
-    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False]
+    # Each model has a figure of its own: voice by packets and by PESQ, video by SSIM and by PSNR.
+    voice = [*drawn.pop("imc14-figure-07-08-s-access").axes, *drawn.pop("imc14-figure-07-08-pesq-s-access").axes]
+    video = [*drawn.pop("imc14-figure-09-s-access").axes, *drawn.pop("imc14-figure-09-psnr-s-access").axes]
+    assert drawn == {}
+    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False] * 2
+    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False] * 2
+    assert {axes.texts[0].get_text() for axes in video} == {"0.90\nn = 2", "0.9 dB\nn = 2"}
     for axes in (*voice, *video):
         assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
