@@ -322,6 +322,29 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
         assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
 
 
+def test_own_calls_in_the_form_of_imc14_figure_7_say_whose_they_are_and_stand_beside_what_is_stated() -> None:
+    with (ROOT / "models/seeds/quality/qoe_class.csv").open(encoding="utf-8") as handle:
+        classes = [row | {"lower_bound": float(row["lower_bound"] or "nan")} for row in csv.DictReader(handle)]
+    with (ROOT / "models/seeds/published_finding.csv").open(encoding="utf-8") as handle:
+        findings = list(csv.DictReader(handle))
+    planted = PlantedRows(quality_class=classes, published_comparison=findings)
+    drawn = drawn_by("own-testbed", "own-imc14-figure-07", planted)
+    kept = pd.read_parquet(ROOT / "testbed/results/imc14-talk/configuration_quality.parquet")
+    (axes,) = drawn["own-imc14-figure-07"].axes
+    assert "Sojourn's testbed" in axes.get_title(loc="left")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "16", "32", "64", "128", "256"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
+    mine = kept[kept.qoe_model_id == "g107-network"].sort_values("queue_limit_packets")
+    written = [
+        f"{row.mos_median:.2f}\nn = {row.runs}"
+        for workload in ("noBG", "long-many")
+        for row in mine[mine.workload == workload].itertuples()
+    ]
+    assert [text.get_text() for text in axes.texts] == written
+    # What the text of the notebook says of them.
+    assert [text.split("\n")[0] for text in written[6:8] + written[10:]] == ["3.58", "3.54", "1.32", "1.00"]
+
+
 def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(shared: Path) -> None:
     with (shared / "published" / "findings.csv").open(encoding="utf-8") as handle:
         listed = {row["finding_id"]: row["reference"] for row in csv.DictReader(handle)}
