@@ -70,7 +70,7 @@ def test_steps_of_video_have_a_mos_each(repository: Path, model: str, bounds: li
 def test_parameters_of_a_call_are_those_of_g711(
     repository: Path, model: str, robustness: float, adaptation: float
 ) -> None:
-    """G.113 Appendix I: Ie 0, Bpl 4.3 without and 25.1 with concealment. The buffer of 60 ms and ten seconds are ours."""
+    """G.113 Appendix I: Ie 0, Bpl 4.3 without and 25.1 with concealment. Buffer and ten seconds are ours."""
     found = {
         row["parameter"]: float(row["parameter_value"])
         for row in seed(repository, "qoe_model_parameter")
