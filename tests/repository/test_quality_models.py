@@ -18,7 +18,9 @@ PARTS = ("**In.**", "**Formula**", "**Valid**", "**It does not say**")
 
 def _models() -> list[str]:
     with (REPOSITORY / "models/seeds/quality/qoe_model.csv").open(encoding="utf-8") as handle:
-        return [row["qoe_model_id"] for row in csv.DictReader(handle)]
+        models = [row["qoe_model_id"] for row in csv.DictReader(handle)]
+    with (REPOSITORY / "models/seeds/delay_class.csv").open(encoding="utf-8") as handle:
+        return [*models, *dict.fromkeys(row["mapping_id"] for row in csv.DictReader(handle))]
 
 
 def _sections() -> dict[str, str]:
