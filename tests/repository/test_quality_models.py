@@ -49,4 +49,6 @@ def test_readers_refuse_what_the_models_take_for_off_the_scale() -> None:
             row["qoe_metric"]: (float(row["lowest_score"] or -math.inf), float(row["highest_score"] or math.inf))
             for row in csv.DictReader(handle)
         }
+    # A failed PESQ of -1 is kept, so that its sample is counted and has a reason.
+    assert scales.pop("pesq") == (-0.5, 4.5)
     assert {name: scale for name, scale in scales.items() if scale != (-math.inf, math.inf)} == SCALES

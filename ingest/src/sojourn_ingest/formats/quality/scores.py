@@ -19,7 +19,7 @@ LARGEST_FRAME_NUMBER: Final = 2**63 - 1
 GREATEST_PSNR_DB: Final = 60.0
 """What an infinite PSNR, of equal frames, counts as: the most that libvmaf gives 8 bits (6 bits + 12)."""
 
-#: Least and greatest value of each metric's scale. PESQ has none here: its marts say which samples have no score.
+#: Least and greatest value of each metric's scale. PESQ has none here: a sample whose PESQ failed is kept.
 SCALES: Final = {
     "ssim": (-1.0, 1.0),
     "psnr_db": (0.0, math.inf),
