@@ -142,6 +142,19 @@ def test_the_words_of_mos_are_those_of_the_seed() -> None:
     assert [(float(row["lower_bound"] or 0), row["quality_class"]) for row in rows] == cells.MOS_CLASSES
 
 
+def test_a_mos_is_never_written_like_the_bound_of_a_better_class() -> None:
+    """With one decimal, 3.06 would be 3.1, from which on many are dissatisfied and not nearly all."""
+    cells_of_mos = [
+        column
+        for chart in CHARTS.values()
+        for column in chart.get("sojourn", {}).get("columns", ())
+        if column.get("judge") == "mos"
+    ]
+    maps = [chart for chart in CHARTS.values() if "MOS" in chart["slice_name"] and chart["viz_type"] == "heatmap_v2"]
+    assert [column["digits"] for column in cells_of_mos] == [2]
+    assert [chart["params"]["y_axis_format"] for chart in maps] == [",.2f"]
+
+
 def test_measured_and_synthetic_connections_are_never_in_one_chart() -> None:
     for name, chart in CHARTS.items():
         if not name.startswith("charts/buffering_in_the_wild/") or "counted" in name:

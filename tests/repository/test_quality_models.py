@@ -1,12 +1,15 @@
-"""Every model of quality has a section in docs/quality.md, with what goes in, the formula, validity and limits."""
+"""Every model of quality has a section in docs/quality.md; readers and models have the same scales of scores."""
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 
 import pytest
+
+from sojourn_ingest.formats.quality.scores import SCALES
 
 REPOSITORY = Path(__file__).parents[2]
 TEXT = (REPOSITORY / "docs/quality.md").read_text(encoding="utf-8")
@@ -15,7 +18,9 @@ PARTS = ("**In.**", "**Formula**", "**Valid**", "**It does not say**")
 
 def _models() -> list[str]:
     with (REPOSITORY / "models/seeds/quality/qoe_model.csv").open(encoding="utf-8") as handle:
-        return [row["qoe_model_id"] for row in csv.DictReader(handle)]
+        models = [row["qoe_model_id"] for row in csv.DictReader(handle)]
+    with (REPOSITORY / "models/seeds/delay_class.csv").open(encoding="utf-8") as handle:
+        return [*models, *dict.fromkeys(row["mapping_id"] for row in csv.DictReader(handle))]
 
 
 def _sections() -> dict[str, str]:
@@ -36,3 +41,14 @@ def test_every_model_in_a_heading_is_in_the_data() -> None:
     marts = {path.stem for path in (REPOSITORY / "models/marts").rglob("*.sql")}
     named = {name for heading in _sections() for name in re.findall(r"`([a-z0-9_-]+)`", heading)}
     assert named - set(_models()) - marts == set()
+
+
+def test_readers_refuse_what_the_models_take_for_off_the_scale() -> None:
+    with (REPOSITORY / "models/seeds/qoe_metric.csv").open(encoding="utf-8") as handle:
+        scales = {
+            row["qoe_metric"]: (float(row["lowest_score"] or -math.inf), float(row["highest_score"] or math.inf))
+            for row in csv.DictReader(handle)
+        }
+    # A failed PESQ of -1 is kept, so that its sample is counted and has a reason.
+    assert scales.pop("pesq") == (-0.5, 4.5)
+    assert {name: scale for name, scale in scales.items() if scale != (-math.inf, math.inf)} == SCALES

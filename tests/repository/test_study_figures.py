@@ -350,7 +350,7 @@ def test_imc14_figures_have_a_map_for_each_application_with_each_direction_that_
 def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_hd_above_sd() -> None:
     classes = [
         {"qoe_model_id": model, "quality_class": "good", "colour": "#ffffff", "class_number": 1, "lower_bound": 4.0}
-        for model in ("g107-network", "ssim-to-mos")
+        for model in ("g107-network", "imc14-voip", "ssim-to-mos", "psnr-to-mos")
     ]
     scores = [
         BUFFER_RUNS
@@ -359,7 +359,9 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
         | {"quality_class": "good", "interval_null_reason": None}
         for model, application, direction in (
             ("g107-network", "voice", "downlink"), ("g107-network", "voice", "uplink"),
+            ("imc14-voip", "voice", "downlink"), ("imc14-voip", "voice", "uplink"),
             ("ssim-to-mos", "video-sd", "downlink"), ("ssim-to-mos", "video-hd", "downlink"),
+            ("psnr-to-mos", "video-sd", "downlink"), ("psnr-to-mos", "video-hd", "downlink"),
         )
         for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
         # The lowest line has not the smallest buffer, and buffers ascend all the same.
@@ -371,12 +373,39 @@ def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_h
                  "direction", "workload"]
     )  # fmt: skip
     drawn = drawn_by("imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested",))
-    voice, video = drawn["imc14-figure-07-08-s-access"].axes, drawn["imc14-figure-09-s-access"].axes
-    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False]
-    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False]
+    # Each model has a figure of its own: voice by packets and by PESQ, video by SSIM and by PSNR.
+    voice = [*drawn.pop("imc14-figure-07-08-s-access").axes, *drawn.pop("imc14-figure-07-08-pesq-s-access").axes]
+    video = [*drawn.pop("imc14-figure-09-s-access").axes, *drawn.pop("imc14-figure-09-psnr-s-access").axes]
+    assert drawn == {}
+    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False] * 2
+    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False] * 2
+    assert {axes.texts[0].get_text() for axes in video} == {"0.90\nn = 2", "0.9 dB\nn = 2"}
     for axes in (*voice, *video):
         assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
+
+
+def test_own_calls_in_the_form_of_imc14_figure_7_say_whose_they_are_and_stand_beside_what_is_stated() -> None:
+    with (ROOT / "models/seeds/quality/qoe_class.csv").open(encoding="utf-8") as handle:
+        classes = [row | {"lower_bound": float(row["lower_bound"] or "nan")} for row in csv.DictReader(handle)]
+    with (ROOT / "models/seeds/published_finding.csv").open(encoding="utf-8") as handle:
+        findings = list(csv.DictReader(handle))
+    planted = PlantedRows(quality_class=classes, published_comparison=findings)
+    drawn = drawn_by("own-testbed", "own-imc14-figure-07", planted)
+    kept = pd.read_parquet(ROOT / "testbed/results/imc14-talk/configuration_quality.parquet")
+    (axes,) = drawn["own-imc14-figure-07"].axes
+    assert "Sojourn's testbed" in axes.get_title(loc="left")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "16", "32", "64", "128", "256"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
+    mine = kept[kept.qoe_model_id == "g107-network"].sort_values("queue_limit_packets")
+    written = [
+        f"{row.mos_median:.2f}\nn = {row.runs}"
+        for workload in ("noBG", "long-many")
+        for row in mine[mine.workload == workload].itertuples()
+    ]
+    assert [text.get_text() for text in axes.texts] == written
+    # What the text of the notebook says of them.
+    assert [text.split("\n")[0] for text in written[6:8] + written[10:]] == ["3.58", "3.54", "1.32", "1.00"]
 
 
 def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(shared: Path) -> None:

@@ -1,5 +1,6 @@
 """The command line says what it does, what it did, and what to correct."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -53,6 +54,21 @@ def test_summary_counts_and_names_what_was_rejected(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "empty.pcap: file is empty; nothing to read" in done.output
     assert sojourn("ingest", folder, "--var", tmp_path / "var", "--strict").exit_code == 1
+
+
+def test_summary_says_why_records_were_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pages = [{"pageTimings": {"onLoad": time}} for time in (900, -1, -350.5, None)]
+    (folder / "page_loads.har").write_text(json.dumps({"log": {"version": "1.2", "pages": pages}}))
+    (folder / "page_loads.txt").write_text("1.2\n-0.5\n")
+    done = sojourn("ingest", folder, "--var", tmp_path / "var")
+    assert done.exit_code == 0
+    failed = "the page did not load (its time is not positive)"
+    assert f"refused, http_archive: page: {failed} (2); page: no load time (1)\n" in done.output
+    assert f"refused, page_load_numbers: load: {failed} (1)\n" in done.output
+    # What is known already was said before.
+    assert "refused," not in sojourn("ingest", folder, "--var", tmp_path / "var").output
 
 
 def test_nothing_readable_at_all_is_a_failure(tmp_path: Path) -> None:

@@ -199,6 +199,37 @@ def test_scores_of_a_span_of_time_are_told_apart_by_it(tmp_path: Path) -> None:
     }
 
 
+def test_scores_outside_the_scale_of_their_metric_are_refused_by_metric(tmp_path: Path) -> None:
+    """A failed PESQ of -1 stays: the mart of speech counts the sample and says why it has no score."""
+    description = SCORES.replace("[from, to, epoch, score]", "[run, metric, score]").replace(
+        """          start_ns: { from: from, unit: UTC }
+          end_ns: { from: epoch, unit: epoch s }
+          metric: { constant: mos }
+""",
+        "          run_id: { from: run }\n          metric: { from: metric }\n",
+    )
+    (tmp_path / "study.yaml").write_text(description)
+    given = [
+        ("mos", 0.9), ("mos", 1), ("mos", 5), ("mos", 7), ("ssim", 1.5), ("ssim", 1), ("psnr_db", -1), ("vmaf", 101),
+        ("page_load_time_ms", -20), ("page_load_time_ms", 0), ("page_load_time_ms", 1300), ("pesq", -1),
+        ("brisque", 130), ("mos", "x"),
+    ]  # fmt: skip
+    (tmp_path / "scores.csv").write_text(
+        "run,metric,score\n" + "".join(f"r,{metric},{score}\n" for metric, score in given)
+    )
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "scores.csv")
+    kept = [("mos", 1), ("mos", 5), ("ssim", 1), ("page_load_time_ms", 1300), ("pesq", -1), ("brisque", 130)]
+    assert [(row["metric"], row["score"]) for row in rows] == kept
+    assert reading.refused == {
+        "qoe_score.score: not convertible": 1,
+        "qoe_score: mos lies outside its scale": 2,
+        "qoe_score: page_load_time_ms lies outside its scale": 2,
+        "qoe_score: psnr_db lies outside its scale": 1,
+        "qoe_score: ssim lies outside its scale": 1,
+        "qoe_score: vmaf lies outside its scale": 1,
+    }
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [

@@ -1,5 +1,5 @@
 -- What each item of a run came to: the frames of an item are one value of it, as the metric's reduction says. A score outside its metric's
--- scale is none; qoe_join counts them.
+-- scale is none; qoe_join counts them. A PESQ outside of it stays: the mart of speech has its sample with the reason why it has no MOS.
 with
 
 given_scores as (
@@ -20,8 +20,11 @@ scores as (
     left join metrics
         on given_scores.qoe_metric = metrics.qoe_metric
     where
-        given_scores.qoe_score >= coalesce(metrics.lowest_score, given_scores.qoe_score)
-        and given_scores.qoe_score <= coalesce(metrics.highest_score, given_scores.qoe_score)
+        given_scores.qoe_metric = 'pesq'
+        or (
+            given_scores.qoe_score >= coalesce(metrics.lowest_score, given_scores.qoe_score)
+            and given_scores.qoe_score <= coalesce(metrics.highest_score, given_scores.qoe_score)
+        )
 ),
 
 numbered as (

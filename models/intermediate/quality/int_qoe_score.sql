@@ -17,6 +17,7 @@ run_sources as (
 
 united as (
     select
+        source_hash || '/' || {{ plain_text('score_number') }} as score_id,
         source_hash,
         score_number,
         study_id,
@@ -34,7 +35,10 @@ united as (
 
     union all
 
+    -- The same content may lie beside several runs, such as that of frames of which none was lost: it is a score of each.
     select
+        tool_scores.source_hash || '/' || {{ plain_text('tool_scores.score_number') }} || '/' || run_sources.study_id || '/'
+        || run_sources.run_id as score_id,
         tool_scores.source_hash,
         tool_scores.score_number,
         run_sources.study_id,
@@ -56,7 +60,6 @@ united as (
 numbered as (
     select
         *,
-        source_hash || '/' || {{ plain_text('score_number') }} as score_id,
         count(*) over (partition by study_id, scored, qoe_metric, item, frame_number, qoe_score) as copies,
         row_number() over (
             partition by study_id, scored, qoe_metric, item, frame_number, qoe_score

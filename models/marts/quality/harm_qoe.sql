@@ -19,17 +19,25 @@ app_harms as (
         and harm_metric = 'throughput'
 ),
 
--- Several items of one run, such as clips or the windows of a call, are one value of it: their median.
+-- Several items of one run, such as clips or the windows of a call, are one value of it: their median. A PESQ that failed is none of them.
 scores as (
     select
-        study_id,
-        run_id,
-        qoe_metric,
-        min(join_basis) as join_basis,
+        given_scores.study_id,
+        given_scores.run_id,
+        given_scores.qoe_metric,
+        min(given_scores.join_basis) as join_basis,
         count(*) as scores,
-        median(qoe_score) as qoe_score
+        median(given_scores.qoe_score) as qoe_score
     from given_scores
-    group by study_id, run_id, qoe_metric
+    left join qoe_metrics
+        on given_scores.qoe_metric = qoe_metrics.qoe_metric
+    where
+        given_scores.qoe_score >= coalesce(qoe_metrics.lowest_score, given_scores.qoe_score)
+        and given_scores.qoe_score <= coalesce(qoe_metrics.highest_score, given_scores.qoe_score)
+    group by
+        given_scores.study_id,
+        given_scores.run_id,
+        given_scores.qoe_metric
 ),
 
 final as (

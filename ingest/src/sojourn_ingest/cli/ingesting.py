@@ -33,6 +33,7 @@ from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.recorded_paths import recorded_below
 
 MESSAGES_SHOWN = 12
+REASONS_SHOWN = 6
 #: Other packages offer other runners of an ingest here; see sojourn_transforms.spark.ingest.
 ENGINE_GROUP = "sojourn.ingest_engines"
 
@@ -240,7 +241,22 @@ def _print_summary(console: Console, attempts: list[Attempt]) -> None:
     for name, counts in sorted(groups.items()):
         table.add_row(escape(name), *(f"{counts[heading]:,}" for heading in shown))
     console.print(table)
+    _print_refusals(console, attempts)
     _print_messages(console, attempts)
+
+
+def _print_refusals(console: Console, attempts: list[Attempt]) -> None:
+    """Say of each format why records of the files that were read now were refused, the most frequent reason first."""
+    reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for attempt in attempts:
+        if attempt.disposition == "new":
+            reasons[attempt.commit.format or "not recognised"].update(attempt.refused_by_reason)
+    for name, counts in sorted(reasons.items()):
+        if counts:
+            shown = "; ".join(f"{reason} ({count:,})" for reason, count in counts.most_common(REASONS_SHOWN))
+            more = len(counts) - REASONS_SHOWN
+            text = f"refused, {name}: {shown}" + (f"; and {more} more reasons" if more > 0 else "")
+            console.print(escape(text), soft_wrap=True, highlight=False)
 
 
 def _disposition(attempt: Attempt) -> str:

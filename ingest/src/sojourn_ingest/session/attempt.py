@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -14,12 +14,17 @@ Disposition = Literal["new", "unchanged"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What became of one file: its commit, and whether this ingest made it or found it."""
+    """What became of one file: its commit, whether this ingest made it or found it, and what it refused by reason."""
 
     path: Path
     commit: Commit
     disposition: Disposition
-    refused: int = 0
+    refused_by_reason: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> int:
+        """Return how many records were refused."""
+        return sum(self.refused_by_reason.values())
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,11 @@ class RecordingAttempt:
     alone: tuple[Path, ...]
 
 
-def attempts_of(path: Path, commit: Commit, disposition: Disposition, refused: int = 0) -> list[Attempt]:
+def attempts_of(
+    path: Path, commit: Commit, disposition: Disposition, refused_by_reason: dict[str, int] | None = None
+) -> list[Attempt]:
     """Return a recording's attempt, and those of its parts."""
-    attempts = [Attempt(path, commit, disposition, refused)]
+    attempts = [Attempt(path, commit, disposition, refused_by_reason or {})]
     for part in commit.parts:
         of_part = commit.of_part(part.source_path)
         if of_part is not None:

@@ -44,9 +44,8 @@ class ContentAttempts:
             self._refuse_change(draft, files)
         except InputError as error:
             return self.reject(draft, error, reading)
-        refused = sum(reading.refused.values())
         commit = state.commit(draft.read(reading), files, reading.subject, superseded=superseded)
-        return Attempt(draft.path, commit, "new", refused)
+        return Attempt(draft.path, commit, "new", dict(reading.refused))
 
     def _refuse_change(self, draft: Draft, files: tuple[DataFile, ...]) -> None:
         """Go on if a file is as it was before it was hashed: otherwise its facts may be of another content."""
@@ -91,5 +90,5 @@ class ContentAttempts:
             ):
                 return Attempt(draft.path, commit, "unchanged")
         superseded = self._state.superseded_recording(draft)
-        refused = sum(outcome.refused.values())
-        return Attempt(draft.path, self._state.commit(outcome, (), superseded=superseded), "new", refused)
+        commit = self._state.commit(outcome, (), superseded=superseded)
+        return Attempt(draft.path, commit, "new", dict(outcome.refused))

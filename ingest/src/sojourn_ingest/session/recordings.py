@@ -129,4 +129,4 @@ class RecordingAttempts:
                 outcomes.append(part.read(seen, part_of=draft.source_path))
             superseded = {**overlapping, **alone}
             commit = state.commit(draft.read(reading), files, None, outcomes, superseded)
-            return attempts_of(draft.path, commit, "new", sum(reading.refused.values()))
+            return attempts_of(draft.path, commit, "new", dict(reading.refused))

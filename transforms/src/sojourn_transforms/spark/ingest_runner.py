@@ -232,7 +232,7 @@ def _committed_recording(ingest: Ingest, told: Report, known: set[str]) -> list[
             _delete(ingest.lake, [DataFile(**file) for file in told["files"]])
             return []
     attempt = committed(ingest, told)
-    return attempts_of(attempt.path, attempt.commit, attempt.disposition, attempt.refused)
+    return attempts_of(attempt.path, attempt.commit, attempt.disposition, attempt.refused_by_reason)
 
 
 def _unchanged_commit(lake: Lake, path: Path, name: str) -> Commit:

@@ -109,7 +109,7 @@ def path_of_text(text: str) -> Path:
 
 
 def _report(attempt: Attempt, lake: ReportingLake) -> Report:
-    report = {"path": path_to_text(attempt.path), "refused": attempt.refused}
+    report = {"path": path_to_text(attempt.path), "refused": attempt.refused_by_reason}
     made = lake.reported.pop(attempt.commit.name, None)
     return {**report, **(made or {"unchanged": attempt.commit.name})}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sojourn_ingest.formats.interface import Facts
 from sojourn_ingest.schema import table
@@ -18,8 +19,14 @@ LARGEST_FRAME_NUMBER: Final = 2**63 - 1
 GREATEST_PSNR_DB: Final = 60.0
 """What an infinite PSNR, of equal frames, counts as: the most that libvmaf gives 8 bits (6 bits + 12)."""
 
-#: Least and greatest value of each metric's scale.
-SCALES: Final = {"ssim": (-1.0, 1.0), "psnr_db": (0.0, math.inf), "vmaf": (0.0, 100.0)}
+#: Least and greatest value of each metric's scale. PESQ has none here: a sample whose PESQ failed is kept.
+SCALES: Final = {
+    "ssim": (-1.0, 1.0),
+    "psnr_db": (0.0, math.inf),
+    "vmaf": (0.0, 100.0),
+    "mos": (1.0, 5.0),
+    "page_load_time_ms": (0.001, math.inf),
+}
 
 #: Names of the metrics in libvmaf's output, by preference. PSNR and SSIM are of luma there.
 VMAF_NAMES: Final = {"vmaf": ("vmaf",), "ssim": ("float_ssim", "ssim"), "psnr_db": ("psnr_y", "psnr")}
@@ -57,6 +64,17 @@ def frame_score(metric: str, value: Any) -> float:
     if not least <= number <= greatest:
         raise ValueError(f"{metric} lies outside its scale")
     return GREATEST_PSNR_DB if math.isinf(number) else number
+
+
+def wrong_scores(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
+    """Return which rows of a table of scores, with columns ``metric`` and ``score``, cannot count, by reason."""
+    scores = pc.cast(columns["score"], pa.float64())
+    found = []
+    for metric, (least, greatest) in SCALES.items():
+        outside = pc.or_(pc.less(scores, least), pc.greater(scores, greatest))
+        wrong = pc.and_(pc.equal(columns["metric"], metric), outside)
+        found.append((f"{metric} lies outside its scale", pc.fill_null(wrong, False)))
+    return found
 
 
 def facts_of(scores: Iterable[Score]) -> Facts:

@@ -22,6 +22,7 @@ from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.quality.scores import wrong_scores
 from sojourn_ingest.formats.study.ratings import truth_of_text, wrong_ratings
 from sojourn_ingest.formats.study.study_description import (
     NUMBERS,
@@ -38,6 +39,8 @@ from sojourn_ingest.schema import Column, table
 from sojourn_ingest.validation_message import one_line
 
 DURATION = r"^(?:(?P<days>\d+) days? )?(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.\d+)?$"
+#: Tables whose rows may have values that contradict each other.
+WRONG_ROWS: Final = {"qoe_score": wrong_scores, "rating": wrong_ratings, "rating_answer": wrong_ratings}
 NOT_A_NUMBER = ("", "nan", "NaN", "NA", "null", "None")
 
 
@@ -76,7 +79,7 @@ class StudyTable(Format):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"study-table-4+{self.study.content_hash[:12]}"
+        return f"study-table-5+{self.study.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
@@ -153,8 +156,8 @@ class StudyTable(Format):
             nameless = pc.is_null(columns["scored"])
             reading.refuse("qoe_score: names no run, session or time", pc.sum(pc.and_(nameless, keep)).as_py() or 0)
             keep = pc.and_(keep, pc.invert(nameless))
-        if output.table in ("rating", "rating_answer"):
-            for reason, wrong in wrong_ratings(columns):
+        if output.table in WRONG_ROWS:
+            for reason, wrong in WRONG_ROWS[output.table](columns):
                 reading.refuse(f"{output.table}: {reason}", pc.sum(pc.and_(wrong, keep)).as_py() or 0)
                 keep = pc.and_(keep, pc.invert(wrong))
         arrays, fields = [], []
