@@ -16,7 +16,7 @@ from conftest import runs
 from contract_server import Contract
 
 from sojourn_client import Client
-from sojourn_superset import assets, cells
+from sojourn_superset import assets, cells, look
 from sojourn_superset.look import SETTING, read_look
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
@@ -86,7 +86,11 @@ def test_axes_name_a_quantity() -> None:
     for name, chart in CHARTS.items():
         params = chart["params"]
         for axis in ("x_axis_title", "y_axis_title") if "timeseries" in chart["viz_type"] else ():
-            assert params[axis], (name, axis)
+            # Names beside bars say what they are of, and the title says it too.
+            is_of_names = (
+                "_bar" in chart["viz_type"] and params["orientation"] == "horizontal" and axis == "x_axis_title"
+            )
+            assert params[axis] or (is_of_names and " by " in chart["slice_name"]), (name, axis)
         for axis in ("x_axis_label", "y_axis_label") if "bubble" in chart["viz_type"] else ():
             assert params[axis], (name, axis)
 
@@ -140,7 +144,14 @@ def test_no_chart_or_dataset_writes_names_of_congestion_control_of_its_own() -> 
         assert not re.search(r"'(cubic|reno|bbr2?)'", path.read_text()), path
     text = str([*CHARTS.values(), *BY_UUID.values()])
     assert "{competitor}" not in text
-    assert "{congestion_control}" not in text
+    assert "{congestion_control" not in text
+
+
+def test_a_path_has_one_hue_over_its_services_and_no_two_paths_share_a_colour() -> None:
+    colours = read_look(ASSETS).colours([], services=["https", "domain", "other"])
+    to = {path: [colours[f"{path}, {service}"] for service in ("https", "domain", "other")] for path in look.PATHS}
+    assert len({colour for each in to.values() for colour in each}) == 6
+    assert all(each[0] == colours[path] for path, each in to.items())
 
 
 def test_a_class_of_delays_has_one_colour_up_to_its_bound() -> None:

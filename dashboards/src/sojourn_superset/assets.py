@@ -142,7 +142,7 @@ def render(folder: Path, client: Client) -> Bundle:
             notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
-    colours = look.colours(queue_labels, _settings(client, catalogue))
+    colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue))
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     for name, asset in _of_kind(files, "dashboards"):
         asset["css"] = look.css + (asset.get("css") or "")
@@ -251,6 +251,14 @@ def _settings(client: Client, catalogue: dict[str, Dataset]) -> list[dict[str, A
         return []
     rows = client.records("configuration", [("group", ",".join(SETTING)), ("aggregate", "count")])
     return [{column: row[column] for column in SETTING} for row in rows]
+
+
+def _services(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
+    """Return the services of the build's captures, the busiest first."""
+    if "capture_service" not in catalogue:
+        return []
+    rows = client.records("capture_service", [("group", "service"), ("aggregate", "sum:packets")])
+    return [row["service"] for row in sorted(rows, key=lambda row: (-row["sum_packets"], row["service"]))]
 
 
 def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:

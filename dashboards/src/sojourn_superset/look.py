@@ -20,8 +20,11 @@ LOOK = "look.yaml"
 TAIL_DROP = "tail-drop"
 SETTING = ("congestion_control", "rival_application", "ecn", "l4s")
 """Columns of runs of which the name of a competitor is made."""
-ECN_WHITE, MOST_WHITE = 0.25, 0.75
-"""White that a series of runs with ECN or L4S has beside that of its congestion control, and the most of both."""
+PATHS = {"to the initiator", "to the responder"}
+ECN_WHITE, STEP, MOST_WHITE = 0.25, 0.2, 0.75
+"""White that a series has beside its hue: of runs with ECN or L4S, of each service after the first, and the most."""
+CONTROL = re.compile(r"\{congestion_control(?:: (?P<sql>[^}]+))?\}")
+"""The name of a congestion control in the field, of the column of this name or of other SQL."""
 SIZED = re.compile(r"(?P<name>.+?) (?P<size>[0-9.]+) (?:BDP|packets)")
 
 
@@ -33,6 +36,7 @@ class Look:
     congestion_control: dict[str, dict[str, Any]]
     expressions: dict[str, str]
     labels: dict[str, str]
+    series: list[str]
     cells: dict[str, str]
     shares: list[str]
     delay_classes: dict[int, str]
@@ -41,14 +45,19 @@ class Look:
     filters: dict[str, list[dict[str, Any]]]
 
     def colours(
-        self, queue_labels: Iterable[str], competitors: Iterable[Mapping[str, str | None]] = ()
+        self,
+        queue_labels: Iterable[str],
+        competitors: Iterable[Mapping[str, str | None]] = (),
+        services: Iterable[str] = (),
     ) -> dict[str, str]:
-        """Return the colour of each label that a series may have: a queue, and a queue with what competes.
+        """Return the colour of each label: of a queue, also with what competes, and of a path with a service.
 
         Parameters
         ----------
         competitors
             Each setting of the build's runs, with the columns of `SETTING`.
+        services
+            Services of the build's captures, the busiest first: each has the hue of its path, lighter by one step.
         """
         whites = {each["name"]: each["white"] for each in self.congestion_control.values()}
         for setting in competitors:
@@ -56,6 +65,9 @@ class Look:
             with_marks = ECN_WHITE if {setting["ecn"], setting["l4s"]} - {None, "none", "neither"} else 0.0
             whites.setdefault(self.competitor(setting), min(control["white"] + with_marks, MOST_WHITE))
         colours = dict(self.labels)
+        for number, service in enumerate(services):
+            for path in PATHS & self.labels.keys():
+                colours[f"{path}, {service}"] = mixed(self.labels[path], "#ffffff", min(number * STEP, MOST_WHITE))
         for label, colour in self.queue_colours(queue_labels).items():
             colours[label] = colour
             for name, white in whites.items():
@@ -82,8 +94,12 @@ class Look:
         for name, sql in self.expressions.items():
             content = content.replace(f"{{{name}}}", sql)
         cases = "".join(f" WHEN '{key}' THEN '{each['name']}'" for key, each in self.congestion_control.items())
-        column = "congestion_control"
-        return content.replace(f"{{{column}}}", f"CASE {column}{cases} ELSE {column} END" if cases else column)
+
+        def field_name(found: re.Match[str]) -> str:
+            column = found["sql"] or "congestion_control"
+            return f"CASE {column}{cases} ELSE {column} END" if cases else column
+
+        return CONTROL.sub(field_name, content)
 
     def queue_colours(self, queue_labels: Iterable[str]) -> dict[str, str]:
         """Return the colour of each queue; sizes of one discipline are shades of its hue."""
@@ -131,6 +147,7 @@ def read_look(folder: Path) -> Look:
         congestion_control=content.get("congestion_control", {}),
         expressions=content.get("expressions", {}),
         labels=content.get("labels", {}),
+        series=content.get("series", ["#1f6fb2"]),
         cells=content.get("cells", {}),
         shares=content.get("shares", ["#ffffff", "#000000"]),
         delay_classes=content.get("delay_classes", {}),
