@@ -16,8 +16,8 @@ from conftest import runs
 from contract_server import Contract
 
 from sojourn_client import Client
-from sojourn_superset import assets, cells
-from sojourn_superset.look import read_look
+from sojourn_superset import assets, cells, look
+from sojourn_superset.look import SETTING, read_look
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
 OF_RUNS = sorted(name for name in CHARTS if name.startswith("charts/aqm_comparison/"))
@@ -86,7 +86,11 @@ def test_axes_name_a_quantity() -> None:
     for name, chart in CHARTS.items():
         params = chart["params"]
         for axis in ("x_axis_title", "y_axis_title") if "timeseries" in chart["viz_type"] else ():
-            assert params[axis], (name, axis)
+            # Names beside bars say what they are of, and the title says it too.
+            is_of_names = (
+                "_bar" in chart["viz_type"] and params["orientation"] == "horizontal" and axis == "x_axis_title"
+            )
+            assert params[axis] or (is_of_names and " by " in chart["slice_name"]), (name, axis)
         for axis in ("x_axis_label", "y_axis_label") if "bubble" in chart["viz_type"] else ():
             assert params[axis], (name, axis)
 
@@ -107,9 +111,47 @@ def test_each_queue_has_one_hue_and_sizes_of_tail_drop_are_shades() -> None:
     labels = ["tail-drop 10 BDP", "tail-drop 0.1 BDP", "tail-drop 2 BDP", "CoDel", "FQ-CoDel", "SFQ"]
     colours = look.colours(labels)
     assert len({colours[label] for label in labels}) == len(labels)
-    assert all(colours[f"{label}, cubic"] == colours[label] != colours[f"{label}, bbr"] for label in labels)
+    assert all(colours[f"{label}, CUBIC"] == colours[label] != colours[f"{label}, BBRv1"] for label in labels)
     lightness = [int(colours[f"tail-drop {size} BDP"][1:3], 16) for size in ("0.1", "2", "10")]
     assert lightness == sorted(lightness, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        (("cubic", None, None, None), "CUBIC"),
+        (("bbr", None, "none", "neither"), "BBRv1"),
+        (("bbr2", None, "classic", None), "BBRv2, classic ECN"),
+        (("prague", None, "accurate", "tcp"), "Prague, accurate ECN, L4S: tcp"),
+        (("illinois", None, None, None), "illinois"),
+        ((None, "meet", None, None), "meet"),
+        ((None, None, None, None), "none"),
+    ],
+)
+def test_a_competitor_has_the_name_of_the_field_and_a_colour(setting: tuple[str | None, ...], name: str) -> None:
+    look = read_look(ASSETS)
+    row = dict(zip(SETTING, setting, strict=True))
+    assert look.competitor(row) == name
+    colours = look.colours(["CoDel"], [row, dict.fromkeys(SETTING)])
+    assert f"CoDel, {name}" in colours
+    marks = look.colours(["CoDel"], [{**row, "ecn": "classic"}, {**row, "ecn": None, "l4s": None}])
+    plain = look.competitor({**row, "ecn": None, "l4s": None})
+    assert marks[f"CoDel, {look.competitor({**row, 'ecn': 'classic'})}"] != marks[f"CoDel, {plain}"]
+
+
+def test_no_chart_or_dataset_writes_names_of_congestion_control_of_its_own() -> None:
+    for path in [*ASSETS.glob("charts/**/*.yaml"), *ASSETS.glob("datasets/**/*.yaml")]:
+        assert not re.search(r"'(cubic|reno|bbr2?)'", path.read_text()), path
+    text = str([*CHARTS.values(), *BY_UUID.values()])
+    assert "{competitor}" not in text
+    assert "{congestion_control" not in text
+
+
+def test_a_path_has_one_hue_over_its_services_and_no_two_paths_share_a_colour() -> None:
+    colours = read_look(ASSETS).colours([], services=["https", "domain", "other"])
+    to = {path: [colours[f"{path}, {service}"] for service in ("https", "domain", "other")] for path in look.PATHS}
+    assert len({colour for each in to.values() for colour in each}) == 6
+    assert all(each[0] == colours[path] for path, each in to.items())
 
 
 def test_a_class_of_delays_has_one_colour_up_to_its_bound() -> None:

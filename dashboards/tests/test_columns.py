@@ -5,24 +5,16 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import asset_files
 import pytest
-import yaml
 
 from sojourn_superset import service
+from sojourn_superset.settings import REPOSITORY
 
-ROOT = Path(__file__).resolve().parents[2]
-ASSETS = ROOT / "dashboards" / "assets"
-
-
-def read(folder: str) -> list[dict[str, Any]]:
-    return [yaml.safe_load(path.read_text()) for path in sorted((ASSETS / folder).rglob("*.yaml"))]
-
-
-DATASETS = {dataset["uuid"]: dataset for dataset in read("datasets")}
-CHARTS = {chart["slice_name"]: chart for chart in read("charts") if "dataset_uuid" in chart}
+DATASETS = asset_files.BY_UUID
+CHARTS = {chart["slice_name"]: chart for chart in asset_files.CHARTS.values()}
 
 
 class AnyAggregate:
@@ -52,7 +44,7 @@ def compiled(marts: sqlite3.Connection, sql: str) -> None:
 def marts() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     # Written from the models, and tested to be as they are.
-    text = (ROOT / "docs" / "tables.md").read_text()
+    text = (REPOSITORY / "docs" / "tables.md").read_text()
     for name, table in re.findall(r"^### (\w+)$(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL):
         columns = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
         connection.execute(f'create table if not exists "{name}" ({", ".join(columns)})')

@@ -43,7 +43,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 def test_a_cell_is_the_incumbents_share_and_two_configurations_have_none(connection: sqlite3.Connection) -> None:
     params = MATRIX["params"]
-    assert (params["groupby"], params["x_axis"]) == ("incumbent", "competitor")
+    assert (params["groupby"]["label"], params["x_axis"]["label"]) == ("incumbent", "competitor")
     query = "SELECT incumbent, competitor, {} FROM competition_matrix GROUP BY incumbent, competitor"
     found = connection.execute(query.format(params["metric"]["sqlExpression"])).fetchall()
     assert {(row, column): share for row, column, share in found} == {

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from sojourn_superset import assets, cells
+from sojourn_superset.countries import WITHOUT_SHAPE, country_names
 from sojourn_superset.look import mixed, read_look
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.settings import ASSETS
@@ -30,10 +31,9 @@ def shown(rows: list[tuple[str, int, int]]) -> dict[str, str]:
 
 
 def shade(cell: str) -> str:
-    """Return the colour of the square."""
+    """Return the colour of the square, or that it has none."""
     found = re.search(r"background:(#[0-9a-f]{6})", cell)
-    assert found is not None, cell
-    return found.group(1)
+    return found.group(1) if found else "none"
 
 
 def text(cell: str) -> str:
@@ -49,12 +49,30 @@ def test_the_smallest_share_is_light_the_largest_dark_and_the_rest_between() -> 
         "BR": mixed(light, dark, 0.5),
         "DE": dark,
         # Neither is on the map, so neither stretches its shades.
-        "withheld": "#ffffff",
-        "unknown": "#ffffff",
+        "withheld": "none",
+        "unknown": "none",
     }
     assert {country: text(cell) for country, cell in found.items()} == {
         "JP": "0.0 %", "BR": "25.0 %", "DE": "50.0 %", "withheld": "100.0 %", "unknown": "100.0 %",
     }  # fmt: skip
+
+
+def test_a_territory_without_a_shape_stretches_the_shades_and_one_without_a_name_does_not() -> None:
+    rows = [("JP", 40, 0), ("BR", 40, 10), ("DE", 40, 20), ("SG", 40, 40), ("BQ", 4, 4), ("SH", 4, 0)]
+    found = shown(rows)
+    light, dark = LOOK.shares
+    assert {code: shade(found[code]) for code in ("JP", "BR", "DE")} == {
+        "JP": light,
+        "BR": mixed(light, dark, 0.25),
+        "DE": mixed(light, dark, 0.5),
+    }
+    assert ["dashed" in cell for cell in found.values()] == [code in ("SG", "BQ", "SH") for code in found]
+    assert all("background" not in found[code] for code in ("SG", "BQ", "SH"))
+    assert text(found["SG"]) == "100.0 %"
+
+
+def test_every_code_without_a_shape_is_one_that_the_map_names() -> None:
+    assert set(country_names()) > set(WITHOUT_SHAPE.split())
 
 
 def test_one_country_alone_has_the_first_shade() -> None:

@@ -190,6 +190,10 @@ EXTRA_SEQUENTIAL_COLOR_SCHEMES = [
     },
 ]
 
+EXTRA_CATEGORICAL_COLOR_SCHEMES = [
+    {"id": "sojourn", "label": "Sojourn", "description": "", "isDefault": True, "colors": read_look(ASSETS).series},
+]
+
 # -- logs --------------------------------------------------------------------------------------------------------
 
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image, ImageChops
 from playwright.sync_api import Locator, Page
 
 from sojourn_superset import assets
+from sojourn_superset.look import read_look
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
 from .opened_dashboard import (
@@ -286,11 +288,15 @@ def medians(dashboard: Dashboard, metric: str, role: str) -> dict[tuple[str, str
     return {(row["queue_label"], row["congestion_control"]): row for row in rows}
 
 
+CONTROLS = {each["name"]: control for control, each in read_look(ASSETS).congestion_control.items()}
+"""Congestion control, as the API has it, by the name that charts show."""
+
+
 def grid(dashboard: Dashboard) -> dict[tuple[str, str], list[str]]:
     """Return the texts of the grid's cells by queue and congestion control."""
     rows = dashboard.chart("Each queue, for the application").locator("table tbody tr").all()
     cells = [[" ".join(cell.split()) for cell in row.locator("td").all_inner_texts()] for row in rows]
-    return {(row[0].removeprefix("■ "), row[1].lower()): row[2:] for row in cells}
+    return {(row[0].removeprefix("■ "), CONTROLS[row[1]]): row[2:] for row in cells}
 
 
 @pytest.mark.parametrize(
@@ -353,6 +359,22 @@ def difference(one: Path, other: Path) -> float:
     with Image.open(one) as first, Image.open(other) as second:
         greys = [picture.convert("L").resize((80, 56), Image.Resampling.BOX).tobytes() for picture in (first, second)]
     return sum(abs(a - b) for a, b in zip(*greys, strict=True)) / len(greys[0]) / 255
+
+
+def test_series_have_the_names_of_the_field_and_the_hue_of_their_queue(dashboard: Dashboard) -> None:
+    shown = set(CONTROLS)
+    metadata = assets.render(ASSETS, dashboard.api).contents["dashboards/aqm_comparison.yaml"]
+    colours = yaml.safe_load(metadata)["metadata"]["label_colors"]
+    for title in (
+        "How many of the application's packets wait at most this long",
+        "How many of TCP's packets wait at most this long",
+    ):
+        series = {name for row in dashboard.answer(title).rows for name in row} - {"quantile_percent"}
+        assert {name.rpartition(", ")[2] for name in series} <= shown, title
+        assert series <= set(colours), title
+    bars = {row["queue and competitor"].partition("\n")[2] for row in dashboard.answer("Who wins the bandwidth").rows}
+    assert bars
+    assert bars <= shown
 
 
 def test_a_filter_of_a_queue_leaves_its_rows_alone(browser: Browser, dashboard: Dashboard) -> None:

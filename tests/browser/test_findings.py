@@ -170,3 +170,15 @@ def test_the_map_of_speed_tests_and_its_table_are_the_barometers(opened: Callabl
     assert on_map == pytest.approx(expected, abs=0.51)
     text = said(page, "Countries, from the one that meets the least")
     assert f"fewer than 100 tests not drawn {len(rows) - len(drawn)} countries" in text
+    # A square has a shade where the map has a shape, and nowhere else.
+    shapes = page.chart(MAP_OF_SPEED_TESTS).locator("path.datamaps-subunit")
+    fills = shapes.evaluate_all("all => Object.fromEntries(all.map(each => [each.classList[1], each.style.fill]))")
+    drawn_codes = {row["code"] for row in page.answer(MAP_OF_SPEED_TESTS).rows if row["country"] in fills}
+    names = {country_names().get(code, code): code for code in drawn}
+    squares = {
+        names[row["country"]]: "background:" in row["needs met"]
+        for row in page.answer("Countries, from the one that meets the least").rows
+        if row["country"] in names
+    }
+    assert {code for code, has_shade in squares.items() if has_shade} == drawn_codes
+    assert squares.keys() - drawn_codes

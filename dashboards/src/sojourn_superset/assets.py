@@ -20,7 +20,7 @@ from sojourn_client import Client, Column, Dataset
 from sojourn_superset import cells, layout, links
 from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
-from sojourn_superset.look import LOOK, Look, read_look
+from sojourn_superset.look import LOOK, SETTING, Look, read_look
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
@@ -56,8 +56,9 @@ def asset_uuid(path: str) -> str:
 
 
 def read(folder: Path) -> dict[str, dict[str, Any]]:
-    """Read all asset files, keyed by path relative to `folder`, and check the UUID of each."""
+    """Read all asset files, keyed by path relative to `folder`, with their named SQL, and check the UUID of each."""
     files: dict[str, dict[str, Any]] = {}
+    look = read_look(folder)
     for path in sorted(folder.rglob("*.yaml")):
         name = path.relative_to(folder).as_posix()
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -70,7 +71,7 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
                 raise AssetError(f"{name}: assets live in {', '.join(KINDS)}")
             if content.get("uuid") != asset_uuid(name):
                 raise AssetError(f"{name}: uuid is {content.get('uuid')}, must be {asset_uuid(name)}")
-        files[name] = content
+        files[name] = look.named(content) if name.startswith(("datasets/", "charts/")) else content
     if METADATA not in files:
         raise AssetError(f"no {METADATA} in {folder}")
     _lay_out(files)
@@ -141,7 +142,7 @@ def render(folder: Path, client: Client) -> Bundle:
             notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
-    colours = look.colours(queue_labels)
+    colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue))
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     for name, asset in _of_kind(files, "dashboards"):
         asset["css"] = look.css + (asset.get("css") or "")
@@ -242,6 +243,22 @@ def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
         return []
     rows = client.records("configuration", select=["queue_label"])
     return sorted({row["queue_label"] for row in rows if row["queue_label"] is not None})
+
+
+def _settings(client: Client, catalogue: dict[str, Dataset]) -> list[dict[str, Any]]:
+    """Return the settings of the build's runs that name a competitor."""
+    if "configuration" not in catalogue:
+        return []
+    rows = client.records("configuration", [("group", ",".join(SETTING)), ("aggregate", "count")])
+    return [{column: row[column] for column in SETTING} for row in rows]
+
+
+def _services(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
+    """Return the services of the build's captures, the busiest first."""
+    if "capture_service" not in catalogue:
+        return []
+    rows = client.records("capture_service", [("group", "service"), ("aggregate", "sum:packets")])
+    return [row["service"] for row in sorted(rows, key=lambda row: (-row["sum_packets"], row["service"]))]
 
 
 def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sojourn_superset.countries import country_names
+from sojourn_superset.countries import WITHOUT_SHAPE, country_names
 from sojourn_superset.look import Look, parts
 
 MOS_CLASSES = [
@@ -201,35 +201,48 @@ def country_column(label: str, code: str, instead: list[dict[str, str]]) -> dict
 
 
 def share(
-    label: str, percent: str, is_on_map: str, look: Look, digits: int = 1, without: str | None = None
+    label: str,
+    percent: str,
+    is_on_map: str,
+    code: str,
+    look: Look,
+    digits: int = 1,
+    without: str | None = None,
 ) -> dict[str, Any]:
     """Return a percentage behind a square of the shade that its row has on a map of the same rows.
 
     The map's shades go in equal steps of red, green and blue from its smallest share to its largest, as d3's linear
-    scale does. A row that is not on the map has an empty square.
+    scale does: of all countries that it knows, also of those that are too small for a shape. A row that the map does
+    not draw has an empty square with a broken border.
 
     Parameters
     ----------
     percent
         SQL of the share in percent.
     is_on_map
-        SQL condition of the rows that the map draws.
+        SQL condition of the rows that the map reads.
+    code
+        SQL of the code of two letters (ISO 3166-1).
     digits
         Digits behind the point.
     without
         Words of a row without a share; without them it has no value.
     """
-    drawn = f"CASE WHEN {is_on_map} THEN {percent} END"
-    least, most = f"MIN({drawn}) OVER ()", f"MAX({drawn}) OVER ()"
-    place = f"COALESCE(({drawn} - {least}) / NULLIF({most} - {least}, 0), 0)"
+    known = _text(" ".join(sorted(country_names())))
+    shapeless = _text(WITHOUT_SHAPE)
+    counted = f"CASE WHEN {is_on_map} AND INSTR({known}, {code}) > 0 THEN {percent} END"
+    least, most = f"MIN({counted}) OVER ()", f"MAX({counted}) OVER ()"
+    place = f"COALESCE(({counted} - {least}) / NULLIF({most} - {least}, 0), 0)"
     light, dark = (parts(colour) for colour in look.shares)
     mixed = ", ".join(
         f"CAST(ROUND({start} + {end - start} * {place}) AS INTEGER)" for start, end in zip(light, dark, strict=True)
     )
-    shade = f"CASE WHEN {is_on_map} THEN printf('#%02x%02x%02x', {mixed}) ELSE '#ffffff' END"
+    is_drawn = f"{is_on_map} AND INSTR({known}, {code}) > 0 AND INSTR({shapeless}, {code}) = 0"
+    shade = f"'solid #8a867d;background:' || printf('#%02x%02x%02x', {mixed})"
+    style = f"CASE WHEN {is_drawn} THEN {shade} ELSE 'dashed #8a867d' END"
     square = (
-        "'<span style=\"display:inline-block;width:12px;height:12px;margin-right:6px;border:1px solid #8a867d;"
-        f"background:' || {shade} || '\"></span>'"
+        "'<span style=\"display:inline-block;width:12px;height:12px;margin-right:6px;border:1px ' "
+        f"|| {style} || '\"></span>'"
     )
     shown = f"{square} || {_number(percent, digits)} || ' %'"
     return metric(label, shown if without is None else f"COALESCE({shown}, {_text(without)})")

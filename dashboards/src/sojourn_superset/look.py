@@ -8,7 +8,8 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,13 @@ import yaml
 
 LOOK = "look.yaml"
 TAIL_DROP = "tail-drop"
+SETTING = ("congestion_control", "rival_application", "ecn", "l4s")
+"""Columns of runs of which the name of a competitor is made."""
+PATHS = {"to the initiator", "to the responder"}
+ECN_WHITE, STEP, MOST_WHITE = 0.25, 0.2, 0.75
+"""White that a series has beside its hue: of runs with ECN or L4S, of each service after the first, and the most."""
+CONTROL = re.compile(r"\{congestion_control(?:: (?P<sql>[^}]+))?\}")
+"""The name of a congestion control in the field, of the column of this name or of other SQL."""
 SIZED = re.compile(r"(?P<name>.+?) (?P<size>[0-9.]+) (?:BDP|packets)")
 
 
@@ -25,8 +33,10 @@ class Look:
     """The content of `look.yaml`."""
 
     queues: dict[str, Any]
-    congestion_control: dict[str, float]
+    congestion_control: dict[str, dict[str, Any]]
+    expressions: dict[str, str]
     labels: dict[str, str]
+    series: list[str]
     cells: dict[str, str]
     shares: list[str]
     delay_classes: dict[int, str]
@@ -34,14 +44,62 @@ class Look:
     charts: dict[str, dict[str, Any]]
     filters: dict[str, list[dict[str, Any]]]
 
-    def colours(self, queue_labels: Iterable[str]) -> dict[str, str]:
-        """Return the colour of each label that a series may have: a queue, and a queue with a congestion control."""
+    def colours(
+        self,
+        queue_labels: Iterable[str],
+        competitors: Iterable[Mapping[str, str | None]] = (),
+        services: Iterable[str] = (),
+    ) -> dict[str, str]:
+        """Return the colour of each label: of a queue, also with what competes, and of a path with a service.
+
+        Parameters
+        ----------
+        competitors
+            Each setting of the build's runs, with the columns of `SETTING`.
+        services
+            Services of the build's captures, the busiest first: each has the hue of its path, lighter by one step.
+        """
+        whites = {each["name"]: each["white"] for each in self.congestion_control.values()}
+        for setting in competitors:
+            control = self.congestion_control.get(str(setting["congestion_control"]), {"white": 0.0})
+            with_marks = ECN_WHITE if {setting["ecn"], setting["l4s"]} - {None, "none", "neither"} else 0.0
+            whites.setdefault(self.competitor(setting), min(control["white"] + with_marks, MOST_WHITE))
         colours = dict(self.labels)
+        for number, service in enumerate(services):
+            for path in PATHS & self.labels.keys():
+                colours[f"{path}, {service}"] = mixed(self.labels[path], "#ffffff", min(number * STEP, MOST_WHITE))
         for label, colour in self.queue_colours(queue_labels).items():
             colours[label] = colour
-            for name, white in self.congestion_control.items():
+            for name, white in whites.items():
                 colours[f"{label}, {name}"] = mixed(colour, "#ffffff", white)
         return colours
+
+    def competitor(self, setting: Mapping[str, str | None]) -> str:
+        """Return what charts call the competitor of runs with this setting: the same SQL says it there."""
+        columns = ", ".join(f"? AS {column}" for column in SETTING)
+        with sqlite3.connect(":memory:") as connection:
+            (name,) = connection.execute(
+                f"SELECT {self.named('{competitor}')} FROM (SELECT {columns})", [setting[column] for column in SETTING]
+            ).fetchone()
+        return str(name)
+
+    def named(self, content: Any) -> Any:
+        """Return the content of an asset with the SQL of each expression in place of its name in braces."""
+        if isinstance(content, dict):
+            return {key: self.named(value) for key, value in content.items()}
+        if isinstance(content, list):
+            return [self.named(value) for value in content]
+        if not isinstance(content, str) or "{" not in content:
+            return content
+        for name, sql in self.expressions.items():
+            content = content.replace(f"{{{name}}}", sql)
+        cases = "".join(f" WHEN '{key}' THEN '{each['name']}'" for key, each in self.congestion_control.items())
+
+        def field_name(found: re.Match[str]) -> str:
+            column = found["sql"] or "congestion_control"
+            return f"CASE {column}{cases} ELSE {column} END" if cases else column
+
+        return CONTROL.sub(field_name, content)
 
     def queue_colours(self, queue_labels: Iterable[str]) -> dict[str, str]:
         """Return the colour of each queue; sizes of one discipline are shades of its hue."""
@@ -87,7 +145,9 @@ def read_look(folder: Path) -> Look:
     return Look(
         queues=content.get("queues", {TAIL_DROP: ["#b8b4ab", "#57534b"], "others": ["#1f6fb2"]}),
         congestion_control=content.get("congestion_control", {}),
+        expressions=content.get("expressions", {}),
         labels=content.get("labels", {}),
+        series=content.get("series", ["#1f6fb2"]),
         cells=content.get("cells", {}),
         shares=content.get("shares", ["#ffffff", "#000000"]),
         delay_classes=content.get("delay_classes", {}),
