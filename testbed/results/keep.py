@@ -25,7 +25,7 @@ SOJOURN = Path(sys.executable).parent / "sojourn"
 #: Marts that the notebook draws from, or that say what its figures are of; those without a row of a study are left out.
 MARTS = (
     *("run", "run_link", "run_queuing_delay", "run_queue", "run_queue_delay_over_time", "run_harm", "run_mos"),
-    "run_delay_over_time",
+    *("run_delay_over_time", "run_metric", "run_rate", "run_phase", "rtt_step_reaction", "step_reaction"),
     *("run_flow_rate_equality", "run_page_load", "run_streaming", "run_phase_second", "step_recovery", "rate_profile"),
     *("configuration_metric", "configuration_quality", "configuration_queuing_delay", "competition_matrix"),
     *("comparison", "published_replication"),
