@@ -14,13 +14,13 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
 from sojourn_testbed.backend.interface import BackendError, Estimate
 from sojourn_testbed.cells import Run
-from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER
+from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER, TEXT_LOG
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.queue_disciplines import ROOT_HANDLE_NUMBER
 from sojourn_testbed.specification import modules, specification
@@ -58,7 +58,8 @@ class NetnsBackend:
         lacking = [module for module in modules(plan, built_in=True) if not _has(module)]
         if lacking:
             raise BackendError(f"this kernel ({platform.release()}) has no {', '.join(lacking)}; use --backend qemu")
-        missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+        wanted = TOOLS if plan.has_text_log else {tool: TOOLS[tool] for tool in TOOLS.keys() - {"bpftrace"}}
+        missing = sorted({package for tool, package in wanted.items() if shutil.which(tool) is None})
         if missing:
             raise BackendError(f"tools are missing; expected: apt-get install {' '.join(missing)}")
         if not self._guest.is_file():
@@ -95,7 +96,7 @@ class NetnsBackend:
                 shutil.copyfile(plan.clip, raw / CLIP_FILE)
             described = folder / "specification.json"
             described.write_text(json.dumps(specification(plan, run)), encoding="utf-8")
-            with self._probing(raw / "queue_bpftrace.txt"):
+            with self._probing(raw / TEXT_LOG) if plan.has_text_log else nullcontext():
                 ended = subprocess.run(
                     [GUEST, "run", str(described), str(raw)],
                     env=environment,
@@ -103,8 +104,9 @@ class NetnsBackend:
                     text=True,
                     check=False,
                 )
-                # The probe's last lines are in the kernel's buffer until bpftrace reads it.
-                time.sleep(1)
+                if plan.has_text_log:
+                    # The probe's last lines are in the kernel's buffer until bpftrace reads it.
+                    time.sleep(1)
             if ended.returncode != 0:
                 raise BackendError(f"{run.run_id}: {ended.stderr.strip()}")
             on_run(run, raw)

@@ -168,7 +168,7 @@ def _job(plan: Plan, runs: Sequence[Run]) -> dict[str, bytes]:
     files = {f"job/{number:04}.json": specification(plan, run) for number, run in enumerate(runs)}
     job = {
         "modules": modules(plan),
-        "probe_argv": ["bpftrace", "-B", "line", "/queue.bt", str(ROOT_HANDLE_NUMBER)],
+        "probe_argv": ["bpftrace", "-B", "line", "/queue.bt", str(ROOT_HANDLE_NUMBER)] if plan.has_text_log else [],
         "probe_ready": "# clock",
         "runs": [Path(name).name for name in files],
     }
