@@ -94,7 +94,7 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
     queue = cell.set_queue.manifest()
     if cell.opposite_queue is not None:
         # The log holds two queues.
-        queue["interface"] = _in_log(plan, raw, BOTTLENECK)
+        queue["interface"] = device_in_log(plan, raw, BOTTLENECK)
     found: dict[str, Any] = {
         "schema": "testbed-manifest/1",
         "run_id": run.run_id,
@@ -166,7 +166,7 @@ def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -
     if programme is not None:
         found["bandwidth_programme"] = programme
     if cell.opposite_queue is not None:
-        opposite = cell.opposite_queue.manifest() | {"interface": _in_log(plan, raw, OPPOSITE)}
+        opposite = cell.opposite_queue.manifest() | {"interface": device_in_log(plan, raw, OPPOSITE)}
         own = {"bandwidth_bps": cell.set_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": queue}
         other = {"bandwidth_bps": cell.opposite_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": opposite}
         found["links"] = (
@@ -175,7 +175,7 @@ def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -
     return found
 
 
-def _in_log(plan: Plan, raw: Path, device: str) -> str:
+def device_in_log(plan: Plan, raw: Path, device: str) -> str:
     """Return a device as the log that ingest reads has it: the text has its number, the binary form its name."""
     return str(_number(raw / f"ifindex_{device}.txt")) if plan.has_text_log else device
 
