@@ -29,7 +29,7 @@ from sojourn_testbed.run_folder import device_in_log
 pytestmark = pytest.mark.guest
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
-#: Three runs of five seconds, each with its queue log in both forms: over tail-drop, over CAKE, which shapes by itself, and
+#: Three runs of five seconds with the queue log in both forms: over tail-drop, over CAKE, which shapes by itself, and
 #: over FQ-CoDel, which drops out of the queue.
 SHORT = {
     "sojourn_testbed": 1,
@@ -166,7 +166,7 @@ def test_both_forms_of_the_queue_log_say_the_same(study: tuple[Path, list[Progre
             fates.add(one["fate"])
             for name in ("enqueue_ns", "dequeue_ns", "drop_ns"):
                 assert (one[name] is None) == (other[name] is None)
-                # A drop out of the queue is in the text; from the binary form it is inferred, when a later packet shows it.
+                # A drop out of the queue is in the text; from the binary form it is inferred from later packets.
                 if one[name] is None or (name, one["fate"]) == ("drop_ns", "dropped_in_queue"):
                     continue
                 # The text's programme prints before the other has its turn at the same event: 3.6 to 7.4 us were seen.

@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
-from sojourn_testbed.backend.interface import BackendError, Estimate
+from sojourn_testbed.backend.interface import BackendError, Estimate, check_recorder
 from sojourn_testbed.cells import Run
 from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER, TEXT_LOG
 from sojourn_testbed.plan import Plan
@@ -64,8 +64,11 @@ class NetnsBackend:
             raise BackendError(f"tools are missing; expected: apt-get install {' '.join(missing)}")
         if not self._guest.is_file():
             raise BackendError(f"{self._guest} is missing; build it first: make testbed-image")
+        check_recorder(plan, self._guest.parent)
+        if plan.has_binary_log and not _BTF.is_file():
+            raise BackendError(f"this kernel has no {_BTF}, which queue_log needs; use queue_log: text")
         traced = any((Path(root) / "events/qdisc/qdisc_enqueue").is_dir() for root in _TRACING)
-        if not traced:
+        if plan.has_text_log and not traced:
             raise BackendError(
                 f"no tracepoint qdisc:qdisc_enqueue; expected: mount -t tracefs tracefs {_TRACING[0]}, or, if the "
                 "kernel has none, --backend qemu"
@@ -156,4 +159,5 @@ def _configuration() -> frozenset[str]:
     return frozenset()
 
 
+_BTF = Path("/sys/kernel/btf/vmlinux")
 _TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
