@@ -186,7 +186,7 @@ def test_the_log_of_a_run_is_the_one_that_is_there(
 ) -> None:
     folder, _ = study
     run = next((folder / "runs").iterdir())
-    copy = shutil.copytree(run, tmp_path / "runs" / run.name)
+    copy = shutil.copytree(run, tmp_path / "out" / "runs" / run.name)
     rows = ingested(copy, tmp_path / "both")
     assert ("queue_log", "queue_bpftrace.txt") in rows("run_source", "measurement, file_name")
     assert len([one for one in rows("run_source", "measurement, file_name") if one[0] == "queue_log"]) == 1
@@ -216,7 +216,7 @@ def test_a_done_study_is_not_run_again(study: tuple[Path, list[Progress]], backe
 
 def test_a_run_whose_capture_misses_packets_is_not_good(study: tuple[Path, list[Progress]], tmp_path: Path) -> None:
     folder, _ = study
-    run = next((folder / "runs").iterdir())
+    run = next((folder / "runs").glob("*taildrop*"))
     for path in run.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     assert not check_run(tmp_path, 2_000_000, queue_log="both").complaints
