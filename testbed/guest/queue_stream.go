@@ -52,7 +52,9 @@ type queueStream struct {
 	lost   uint64
 	queued map[buffer]bool // false: it was freed, which no record tells
 	unseen int             // dequeues without an enqueue
-	record []byte
+	// A buffer left with another packet than the one that was dropped out of it, which no record tells: a reader's counts differ.
+	isUncountable bool
+	record        []byte
 }
 
 // newQueueStream begins a log whose times are CLOCK_MONOTONIC.
@@ -96,6 +98,7 @@ func (stream *queueStream) add(event *queueEvent) error {
 	case eventDequeued:
 		if !isQueued {
 			stream.unseen++
+			stream.isUncountable = stream.isUncountable || isKnown
 		}
 		delete(stream.queued, of)
 	case eventFreed:
@@ -133,6 +136,9 @@ func (stream *queueStream) add(event *queueEvent) error {
 func (stream *queueStream) close(lost uint64) error {
 	if err := stream.loses(lost); err != nil {
 		return err
+	}
+	if stream.isUncountable {
+		return nil
 	}
 	return stream.write(recordOpenAtEnd, fmt.Appendf(nil, "lengths %d:%d", stream.unseen, len(stream.queued)))
 }

@@ -89,11 +89,13 @@ func TestOnlyAPacketThatWasNeverInTheQueueIsRefused(t *testing.T) {
 }
 
 func TestABufferThatComesAgainIsAnotherPacket(t *testing.T) {
-	_, bodies := written(t, 0,
-		event(eventEnqueued, 1, 7, 0), event(eventFreed, 2, 7, 0), event(eventDequeued, 3, 7, 0),
-		event(eventEnqueued, 4, 8, 0), event(eventFreed, 5, 8, 0), event(eventFreed, 6, 8, 0),
-	)
-	if end := string(bodies[len(bodies)-1]); end != "lengths 1:0" {
+	// Which of two packets left is not told by the records, so there is no record of what is open.
+	kinds, _ := written(t, 0, event(eventEnqueued, 1, 7, 0), event(eventFreed, 2, 7, 0), event(eventDequeued, 3, 7, 0))
+	if !slices.Equal(kinds, []byte{2, 0, 0}) {
+		t.Fatalf("records %v", kinds)
+	}
+	_, bodies := written(t, 0, event(eventEnqueued, 4, 8, 0), event(eventFreed, 5, 8, 0), event(eventFreed, 6, 8, 0))
+	if end := string(bodies[len(bodies)-1]); end != "lengths 0:0" {
 		t.Fatalf("end %q", end)
 	}
 	other := event(eventDequeued, 2, 7, 0)

@@ -110,8 +110,6 @@ impl QueuePairing {
                 }
                 let index = known.unwrap_or_else(|| {
                     self.unseen_enqueues += 1;
-                    // Another packet has the buffer: what was dropped out of it is not open any more.
-                    self.unlogged.reused(key);
                     self.rows.begin(queue, event)
                 });
                 let mut found = (None, None);

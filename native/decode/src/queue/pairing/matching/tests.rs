@@ -197,23 +197,6 @@ fn a_buffer_that_comes_again_or_an_empty_queue_shows_a_drop() {
 }
 
 #[test]
-fn a_buffer_that_leaves_with_another_packet_is_not_open_any_more() {
-    for late_ns in [300, 2 * HOLD_NS] {
-        let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
-        for mut event in [
-            of_flow(Enqueue, 100, 1, 5, 1),
-            of_flow(Enqueue, 110, 2, 5, 2),
-            of_flow(Dequeue, 200, 2, 5, 0),
-            of_flow(Dequeue, late_ns, 1, 6, 0),
-        ] {
-            pairing.event(0, &mut event);
-        }
-        pairing.close();
-        assert_eq!(pairing.left_open(), Some((1, 0)));
-    }
-}
-
-#[test]
 fn where_events_were_lost_meanwhile_no_drop_is_made_up() {
     let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
     pairing.losses().report(Some(110));
