@@ -136,7 +136,7 @@ setup-tests: setup-spark setup-dashboards site-generator ## Install what tests n
 # The guest's image is kept beside other caches, since Debian's packages of it take minutes to fetch and change rarely.
 .PHONY: testbed-image
 testbed-image: ## Make the guest in which `sojourn testbed` runs: QEMU, and a root file system from Debian's packages (once, as root)
-	@infra/setup/debian-packages.sh qemu-system-x86:qemu-system-x86_64 debootstrap cpio
+	@infra/setup/debian-packages.sh qemu-system-x86:qemu-system-x86_64 debootstrap cpio clang
 	@testbed/image/build.sh "$(TESTBED_IMAGE)"
 
 ##@ Package

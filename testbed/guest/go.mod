@@ -3,6 +3,7 @@ module sojourn/testbed/guest
 go 1.24.0
 
 require (
+	github.com/cilium/ebpf v0.21.0
 	github.com/pion/ice/v4 v4.4.8
 	github.com/pion/interceptor v0.1.51
 	github.com/pion/webrtc/v4 v4.2.26

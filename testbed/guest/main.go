@@ -16,6 +16,7 @@ var commands = map[string]struct {
 	"init":             {"be the first process of the guest: mount, load modules, carry out all runs, switch off", bootedAsInit},
 	"run":              {"carry out one run: run SPECIFICATION FOLDER", runCommand},
 	"poll":             {"run a command again and again: poll INTERVAL_MS END_NS FILE KEY COMMAND…", pollCommand},
+	"queue-record":     {"record the events of queues in the binary form until interrupted: queue-record HANDLE FILE", queueRecordCommand},
 	"rtp-send":         {"send a constant-rate RTP stream", rtpSendCommand},
 	"rtp-receive":      {"receive an RTP stream and count it", rtpReceiveCommand},
 	"clip-send":        {"send an MPEG-2 transport stream over RTP in its own time", clipSendCommand},

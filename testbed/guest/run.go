@@ -85,13 +85,24 @@ func carryOut(wanted *specification, folder string) (*result, error) {
 			came.note(one.run(folder))
 		}
 	}()
+	probes, err := startRecorders(wanted.Probes, folder)
+	defer func() {
+		for _, one := range probes {
+			came.note(one.finish())
+			came.Processes = append(came.Processes, *one.result)
+		}
+	}()
+	if err != nil {
+		came.note(err)
+		return came, nil
+	}
 	for _, one := range wanted.Setup {
 		if err := one.run(folder); err != nil {
 			came.note(err)
 			return came, nil
 		}
 	}
-	recorders, err := startRecorders(wanted, folder)
+	recorders, err := startRecorders(wanted.Processes, folder)
 	if err != nil {
 		came.note(err)
 		for _, one := range recorders {
@@ -162,9 +173,9 @@ func (came *result) follow(wanted *specification, folder string, startNs int64) 
 }
 
 // startRecorders starts what records, and returns when all of it does.
-func startRecorders(wanted *specification, folder string) ([]*running, error) {
+func startRecorders(wanted []process, folder string) ([]*running, error) {
 	var recorders []*running
-	for _, one := range wanted.Processes {
+	for _, one := range wanted {
 		if one.Ready == "" {
 			continue
 		}
@@ -193,7 +204,8 @@ func (one *running) awaitReady(folder string) error {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return fmt.Errorf("%s: not ready within %s", one.Name, readyWithin)
+	text, err := os.ReadFile(filepath.Join(folder, one.Errors))
+	return errors.Join(fmt.Errorf("%s: not ready within %s: %s", one.Name, readyWithin, strings.TrimSpace(string(text))), err)
 }
 
 func launch(wanted process, folder string, startNs int64) (*running, error) {

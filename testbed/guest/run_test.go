@@ -79,3 +79,27 @@ func TestTheSliceOfALogHasItsHeaderOnce(t *testing.T) {
 		t.Fatal(got)
 	}
 }
+
+func TestAProbeSeesTheSetUpAndEndsBeforeTheTakingDown(t *testing.T) {
+	note := func(word string) []command {
+		return []command{{Argv: []string{"sh", "-c", "echo " + word + " >> order"}}}
+	}
+	probe := "trap 'echo ended >> order; exit' INT; echo began >> order; echo ready >&2; while :; do sleep 0.01; done"
+	came, folder := carried(t, specification{
+		RunID: "r", LeadMs: 10, EndMs: 50, DrainMs: 10, Setup: note("setup"), Final: note("final"), Teardown: note("down"),
+		Probes: []process{{Name: "probe", Argv: []string{"sh", "-c", probe}, Errors: "probe.err", Stop: "interrupt", Ready: "ready"}},
+	})
+	if len(came.Failures) > 0 {
+		t.Fatal(came.Failures)
+	}
+	order, err := os.ReadFile(filepath.Join(folder, "order"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := strings.Fields(string(order)); strings.Join(found, " ") != "began setup final ended down" {
+		t.Fatal(found)
+	}
+	if len(came.Processes) != 1 || came.Processes[0].Status != "ok" {
+		t.Fatal(came.Processes)
+	}
+}

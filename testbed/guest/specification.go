@@ -14,6 +14,7 @@ type specification struct {
 	LeadMs    int64     `json:"lead_ms"`  // least time from the end of the set-up to the start
 	EndMs     int64     `json:"end_ms"`   // when applications have ended
 	DrainMs   int64     `json:"drain_ms"` // how long recording goes on after that
+	Probes    []process `json:"probes"`   // recorders that see the set-up too: they start before it and end after Final
 	Setup     []command `json:"setup"`
 	Processes []process `json:"processes"`
 	Steps     []step    `json:"steps"`

@@ -9,15 +9,18 @@ cd "$(dirname "$0")"
 folder=${1:?folder for the image}
 suite=bookworm
 packages=linux-image-amd64,iproute2,tcpdump,iperf3,bpftrace,ethtool,kmod,iputils-ping,procps
-for command in go debootstrap cpio; do
+for command in go clang debootstrap cpio; do
   command -v "$command" >/dev/null || { echo "$command is missing: apt-get install ${command/#go/golang}" >&2; exit 1; }
 done
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
-# The guest's own programme is built each time (Go caches it); the rest only when this script changes.
+# The guest's own programme (Go caches it) and the kernel's part of its recorder are built each time; the rest only when this
+# script changes. What the compiler writes names no folder of this machine.
 (cd ../guest && CGO_ENABLED=0 GOFLAGS=-mod=readonly go build -trimpath -ldflags='-s -w' -o "$folder/testbed-guest" .)
-wanted=$(cat build.sh ../../infra/queue-probe/queue.bt "$folder/testbed-guest" | sha256sum | cut -d' ' -f1)
+(cd ../../infra/queue-probe && clang -target bpf -mcpu=v3 -O2 -g -Wall -Werror -fdebug-compilation-dir=. \
+  -c queue_events.bpf.c -o "$folder/queue_events.bpf.o")
+wanted=$(cat build.sh ../../infra/queue-probe/queue.bt "$folder/queue_events.bpf.o" "$folder/testbed-guest" | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$folder/made-by" 2>/dev/null)" = "$wanted" ] && (cd "$folder" && sha256sum --quiet --check SHA256SUMS); then
   echo "image in $folder is up to date"
   exit
@@ -52,6 +55,8 @@ fi
 echo "==> initial file system"
 install -m 755 "$folder/testbed-guest" "$root/init"
 ln -sf /init "$root/usr/bin/testbed-guest"
+# The recorder looks for the kernel's part beside itself.
+install -m 644 "$folder/queue_events.bpf.o" "$root/queue_events.bpf.o"
 install -m 644 ../../infra/queue-probe/queue.bt "$root/queue.bt"
 cp ../../infra/queue-probe/queue.bt "$folder/queue.bt"
 # The same files give the same archive: sorted names, no times, no inode numbers of this machine.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,23 +17,34 @@ import duckdb
 import pytest
 import yaml
 
+from sojourn_ingest import _native
 from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.execution import Progress, execute
 from sojourn_testbed.ledger import Ledger
 from sojourn_testbed.plan import Plan, PlanError
 from sojourn_testbed.run_check import check_run
+from sojourn_testbed.run_folder import device_in_log
 
 pytestmark = pytest.mark.guest
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
-#: Two runs of five seconds, over tail-drop and over CAKE, which shapes by itself.
+#: Three runs of five seconds with the queue log in both forms: over tail-drop, over CAKE, which shapes by itself, and
+#: over FQ-CoDel, which drops out of the queue.
 SHORT = {
     "sojourn_testbed": 1,
     "study": "short",
-    "axes": {"queue": [{"discipline": "tail-drop", "size_bdp": 2}, "cake"], "rate_mbps": [2]},
+    "axes": {
+        "queue": [
+            {"discipline": "tail-drop", "size_bdp": 2},
+            "cake",
+            {"discipline": "fq_codel", "size_packets": 30},
+        ],
+        "rate_mbps": [2],
+    },
     "repetitions": 1,
     "solo": False,
+    "queue_log": "both",
     "timing": {
         "second_start_s": 0.5, "start_spread_s": 0.2, "window_start_s": 1, "window_end_s": 4, "end_s": 4.2,
         "drain_s": 1,
@@ -53,6 +65,7 @@ ACCESS = {
     "repetitions": 1,
     "solo": False,
     "ping_interval_ms": 200,
+    "queue_log": "both",
     "poll_interval_ms": 500,
     "timing": {
         "second_start_s": 0.5, "start_spread_s": 0, "window_start_s": 0.5, "window_end_s": 5, "end_s": 6, "drain_s": 1,
@@ -105,8 +118,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def test_probe_captures_and_counters_agree(study: tuple[Path, list[Progress]]) -> None:
     folder, told = study
-    assert [step.complaints for step in told] == [(), ()]
-    assert [attempt.status for attempt in Ledger(folder).attempts()] == ["kept", "kept"]
+    assert [step.complaints for step in told] == [()] * 3
+    assert [attempt.status for attempt in Ledger(folder).attempts()] == ["kept"] * 3
     for run in (folder / "runs").iterdir():
         packets = (run / "queue_bpftrace.txt").read_text().splitlines()
         assert sum(line.startswith("D ") for line in packets) > 300
@@ -115,6 +128,73 @@ def test_probe_captures_and_counters_agree(study: tuple[Path, list[Progress]]) -
         assert counts["log_dequeued"] == counts["tc_sent"] == sum(line.startswith("D ") for line in packets)
         assert counts["log_dropped"] == counts["tc_dropped"] == counts["captures_dropped"] > 0
         assert (counts["lost_events"], counts["not_seen_before"]) == (0, 0)
+        assert (counts["binary_log_dequeued"], counts["binary_log_dropped"]) == (
+            counts["log_dequeued"],
+            counts["log_dropped"],
+        )
+        assert counts["binary_lost_events"] == 0
+
+
+def decoded(path: Path, form: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the packets of a queue log, in the order in which they came, and what the log says of itself."""
+    decoder = _native.QueueLogDecoder(str(path), form=form)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for table, batch in decoder:
+        tables.setdefault(table, []).extend(batch.to_pylist())
+    assert (decoder.summary().refused, decoder.summary().fault) == ({}, None)
+    (log,) = tables["queue_log"]
+    return sorted(tables["queue_packet"], key=lambda packet: packet["packet_index"]), log
+
+
+def test_both_forms_of_the_queue_log_say_the_same(study: tuple[Path, list[Progress]]) -> None:
+    folder, _ = study
+    same = (
+        "fate", "protocol", "source_address", "source_port", "destination_address", "destination_port", "ip_id",
+        "transport_word", "packet_bytes", "ethertype", "ecn_ce", "enqueue_queue_packets", "enqueue_queue_bytes",
+        "dequeue_queue_packets", "dequeue_queue_bytes",
+    )  # fmt: skip
+    fates = set()
+    for run in (folder / "runs").iterdir():
+        text, text_log = decoded(run / "queue_bpftrace.txt", "bpftrace")
+        binary, binary_log = decoded(run / "queue.qmon", "qmon")
+        assert [[packet[name] for name in same] for packet in binary] == [
+            [packet[name] for name in same] for packet in text
+        ]
+        assert binary_log["stated_open_enqueues"] == binary_log["open_enqueues"]
+        assert binary_log["stated_open_dequeues"] == binary_log["open_dequeues"]
+        for one, other in zip(text, binary, strict=True):
+            fates.add(one["fate"])
+            for name in ("enqueue_ns", "dequeue_ns", "drop_ns"):
+                assert (one[name] is None) == (other[name] is None)
+                # A drop out of the queue is in the text; from the binary form it is inferred from later packets.
+                if one[name] is None or (name, one["fate"]) == ("drop_ns", "dropped_in_queue"):
+                    continue
+                # The text's programme prints before the other has its turn at the same event: 3.6 to 7.4 us were seen.
+                behind_ns = (other[name] - binary_log["clock_offset_ns"]) - (one[name] - text_log["clock_offset_ns"])
+                assert 0 < behind_ns < 20_000
+            if one["sojourn_ns"] is not None:
+                # The difference of two such delays: at most 3.6 us was seen.
+                assert other["sojourn_ns"] == pytest.approx(one["sojourn_ns"], abs=10_000)
+    assert {"dequeued", "dropped_at_enqueue", "dropped_in_queue"} <= fates
+
+
+@pytest.mark.parametrize(
+    ("left_out", "read"), [("queue.qmon", "queue_bpftrace.txt"), ("queue_bpftrace.txt", "queue.qmon")]
+)
+def test_the_log_of_a_run_is_the_one_that_is_there(
+    study: tuple[Path, list[Progress]], tmp_path: Path, left_out: str, read: str
+) -> None:
+    folder, _ = study
+    run = next((folder / "runs").iterdir())
+    copy = shutil.copytree(run, tmp_path / "out" / "runs" / run.name)
+    (copy / left_out).unlink()
+    manifest = json.loads((copy / "manifest.json").read_text())
+    del manifest["files"][left_out]
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    rows = ingested(copy, tmp_path / "var")
+    assert [one for one in rows("run_source", "measurement, file_name") if one[0] == "queue_log"] == [
+        ("queue_log", read)
+    ]
 
 
 def test_a_plan_that_needs_a_module_the_guest_does_not_have_is_refused(backend: QemuBackend) -> None:
@@ -149,14 +229,15 @@ def test_a_second_process_on_the_same_folder_is_refused(backend: QemuBackend, tm
 
 def test_a_run_whose_capture_misses_packets_is_not_good(study: tuple[Path, list[Progress]], tmp_path: Path) -> None:
     folder, _ = study
-    run = next((folder / "runs").iterdir())
-    for path in run.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    assert not check_run(tmp_path, 2_000_000).complaints
-    # Half of the packets after the bottleneck are gone, as with a capture that was cut.
-    content = (tmp_path / "after.pcap").read_bytes()
-    (tmp_path / "after.pcap").write_bytes(content[: len(content) // 2])
-    assert check_run(tmp_path, 2_000_000).complaints
+    for run in sorted((folder / "runs").iterdir()):
+        copy = tmp_path / run.name
+        shutil.copytree(run, copy)
+        assert not check_run(copy, 2_000_000, queue_log="both").complaints
+        assert not check_run(copy, 2_000_000, queue_log="binary").complaints
+        # The end of the capture after the bottleneck is gone, also where nothing was dropped after that.
+        content = (copy / "after.pcap").read_bytes()
+        (copy / "after.pcap").write_bytes(content[: len(content) * 9 // 10])
+        assert any("in after.pcap or dropped" in complaint for complaint in check_run(copy, 2_000_000).complaints)
 
 
 def test_the_results_are_ingested_without_a_complaint(study: tuple[Path, list[Progress]], tmp_path: Path) -> None:
@@ -170,7 +251,13 @@ def test_the_results_are_ingested_without_a_complaint(study: tuple[Path, list[Pr
 
     assert rows("run", "aqm, bandwidth_bps, application, congestion_control") == [
         ("cake", 2_000_000, "voice", "cubic"),
+        ("fq_codel", 2_000_000, "voice", "cubic"),
         ("tail-drop", 2_000_000, "voice", "cubic"),
+    ]
+    # Both forms are in the lake, and one of them is the run's.
+    assert rows("queue", "interface_name") == [("btl",), (None,)]
+    assert [name for measured, name in rows("run_source", "measurement, file_name") if measured == "queue_log"] == [
+        "queue_bpftrace.txt"
     ]
     # Polls of CAKE's counters are polls of tc, which polls of ss resemble.
     assert ("cake",) in rows("queue_counter", "kind")
@@ -206,6 +293,8 @@ def test_an_access_link_has_two_queues_background_traffic_page_loads_and_ping(
     for suffix in ("", "_rs"):
         assert counts[f"log_dequeued{suffix}"] == counts[f"tc_sent{suffix}"] > 100
         assert counts[f"log_dropped{suffix}"] == counts[f"tc_dropped{suffix}"] > 0
+        assert counts[f"binary_log_dequeued{suffix}"] == counts[f"tc_sent{suffix}"]
+        assert counts[f"binary_log_dropped{suffix}"] == counts[f"tc_dropped{suffix}"]
     rows = ingested(run, tmp_path / "var")
     assert rows("run", "direction, congested_direction, workload, application, start_order") == [
         ("downlink", "both", "three", "web", "tcp_first")
@@ -219,9 +308,20 @@ def test_an_access_link_has_two_queues_background_traffic_page_loads_and_ping(
         ("app", len([flow for flow in manifest["flows"] if flow["role"] == "app"]), 80),
         ("tcp", 2, 5301),
     ]
-    assert [row[0] for row in rows("queue", "interface_index")] == sorted(
-        int((run / f"ifindex_{device}.txt").read_text()) for device in ("rs", "btl")
-    )
+    # The text has the number of a device, the binary form its name; the manifest has that of the text, which is read.
+    numbers = [int((run / f"ifindex_{device}.txt").read_text()) for device in ("btl", "rs")]
+    assert set(rows("queue", "interface_index, interface_name")) == {
+        *((number, None) for number in numbers),
+        (None, "btl"),
+        (None, "rs"),
+    }
+    assert [row[0] for row in rows("run_link", "queue_interface")] == sorted(map(str, numbers))
+    assert [
+        device_in_log(Plan.model_validate(ACCESS | {"queue_log": "binary"}), run, one) for one in ("btl", "rs")
+    ] == [
+        "btl",
+        "rs",
+    ]
     loads = [json.loads(line) for line in (run / "page_loads.jsonl").read_text().splitlines()]
     whole = [load for load in loads if load["exitcode"] == 0]
     assert whole
@@ -276,10 +376,10 @@ def test_a_killed_study_goes_on_at_the_next_run(image: Path, tmp_path: Path) -> 
             time.sleep(0.1)
         os.kill(killed.pid, signal.SIGKILL)
     before = Ledger(out).kept()
-    assert 0 < len(before) < 4
+    assert 0 < len(before) < 6
     kept = {name: files_of(out / "runs" / name) for name in before}
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    assert len(Ledger(out).kept()) == 4
-    assert [attempt.status for attempt in Ledger(out).attempts()] == ["kept"] * 4
+    assert len(Ledger(out).kept()) == 6
+    assert [attempt.status for attempt in Ledger(out).attempts()] == ["kept"] * 6
     assert {name: files_of(out / "runs" / name) for name in before} == kept
     assert not (out / ".scratch").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_testbed.backend.interface import BackendError
+from sojourn_testbed.backend.interface import BackendError, check_recorder
 from sojourn_testbed.backend.netns import NetnsBackend, configuration_name
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.specification import modules
@@ -33,6 +33,17 @@ def test_a_discipline_that_debian_s_kernel_has_built_in_is_looked_for_in_another
     planned = Plan.model_validate({"sojourn_testbed": 1, "study": "s", "axes": axes})
     assert {"sch_fq_codel", "sch_codel"} <= set(modules(planned, built_in=True))
     assert "sch_fq_codel" not in modules(planned)
+
+
+def test_a_binary_log_needs_an_image_that_has_its_recorder(tmp_path: Path) -> None:
+    axes = {"queue": ["cake"], "rate_mbps": [1]}
+    for form in ("text", "binary", "both"):
+        planned = Plan.model_validate({"sojourn_testbed": 1, "study": "s", "axes": axes, "queue_log": form})
+        if form == "text":
+            check_recorder(planned, tmp_path)
+            continue
+        with pytest.raises(BackendError, match="which queue_log needs; build it: make testbed-image"):
+            check_recorder(planned, tmp_path)
 
 
 def test_what_this_machine_lacks_is_told_in_one_line_that_says_what_to_do(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def test_a_plan_of_a_few_lines_has_sensible_defaults(tmp_path: Path) -> None:
     ("change", "said"),
     [
         (("study: cake", "study: cake\nrepetition: 3"), "repetition: is not a key"),
+        (("study: cake", "study: cake\nqueue_log: qmon"), "queue_log: Input should be 'text', 'binary' or 'both'"),
         (("[fq_codel, cake]", "[tail-drop]"), "tail-drop has no size"),
         (("[fq_codel, cake]", "[{discipline: cake, size_bdp: 2}]"), "CAKE sizes its queue by itself"),
         (("[fq_codel, cake]", "[{discipline: pie, interval_ms: 100}]"), "interval_ms is not a parameter of pie"),

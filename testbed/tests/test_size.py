@@ -30,6 +30,14 @@ def test_a_cell_carries_what_is_offered_and_at_most_its_links() -> None:
     assert carried["long-many", "both"] == 17
 
 
+def test_a_queue_log_in_both_forms_is_as_large_as_both() -> None:
+    texts, binaries, boths = (
+        expected_raw_bytes(planned, blocks(planned)[0][0])
+        for planned in (plan().model_copy(update={"queue_log": form}) for form in ("text", "binary", "both"))
+    )
+    assert texts < binaries < boths < texts + binaries
+
+
 def test_a_boot_takes_as_many_runs_as_its_memory_and_each_run_once_in_its_order() -> None:
     planned = plan(workload=["long-many"], queue=[{"discipline": "tail-drop", "size_packets": n} for n in range(1, 60)])
     (runs, *_) = blocks(planned)

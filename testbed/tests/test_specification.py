@@ -51,6 +51,18 @@ def test_every_flow_has_a_sender_and_every_run_its_recording(tmp_path: Path) -> 
         assert "500000bit" in step["argv"]
 
 
+def test_the_binary_log_begins_before_the_queue_does() -> None:
+    for form, names in (("text", []), ("binary", ["queue_record"]), ("both", ["queue_record"])):
+        planned = plan(queue_log=form)
+        described = specification(planned, blocks(planned)[0][0])
+        assert [one["name"] for one in described["probes"]] == names
+        for one in described["probes"]:
+            assert one["argv"][-1] == "queue.qmon"
+            assert one["ready"]
+        assert not {one["name"] for one in described["processes"]} & set(names)
+        assert (planned.has_text_log, planned.has_binary_log) == (form != "binary", form != "text")
+
+
 def test_a_step_of_the_round_trip_time_changes_both_ways_to_half_of_it() -> None:
     planned = plan(rtt_steps=[{"at_s": 7, "rtt_ms": 90}], uplink_mbps=2)
     described = specification(planned, blocks(planned)[0][0])

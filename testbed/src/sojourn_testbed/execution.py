@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from sojourn_testbed.backend.interface import Backend
 from sojourn_testbed.cells import Run, blocks
 from sojourn_testbed.ledger import Attempt, Ledger
+from sojourn_testbed.places import BINARY_LOG, TEXT_LOG
 from sojourn_testbed.plan import Plan, PlanError
 from sojourn_testbed.run_check import check_run
 from sojourn_testbed.run_folder import Compression, keep_run
@@ -110,7 +111,7 @@ def _carry_out(
 
         def finish(run: Run, raw: Path) -> None:
             nonlocal begun
-            check = check_run(raw, run.cell.set_queue.rate_bps, queues_of(run))
+            check = check_run(raw, run.cell.set_queue.rate_bps, queues_of(run), plan.queue_log)
             seconds, begun = round(time.monotonic() - begun, 1), time.monotonic()
             last_try = ledger.failures(run.run_id) + 1 >= TRIES
             if check.complaints and not last_try:
@@ -167,6 +168,6 @@ def digest(folder: Path) -> str:
     """Return a hash over the captures and queue logs of a study, for holding two of them against each other."""
     found = hashlib.sha256()
     for path in sorted((folder / "runs").rglob("*")):
-        if path.name.startswith(("before.pcap", "after.pcap", "queue_bpftrace")):
+        if path.name.startswith(("before.pcap", "after.pcap", TEXT_LOG, BINARY_LOG)):
             found.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()

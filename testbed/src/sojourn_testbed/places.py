@@ -20,6 +20,9 @@ TCP_SOURCE_PORT, TCP_PORT, RTP_PORT, BACKGROUND_PORT, WEB_PORT = 40001, 5201, 50
 #: The guest's own programme, by the name under which both backends have it on the path.
 GUEST = "testbed-guest"
 
+#: Queue logs of a run, by form. Both are names by which ingest knows them.
+TEXT_LOG, BINARY_LOG = "queue_bpftrace.txt", "queue.qmon"
+
 #: Name of a plan's clip where its runs are carried out.
 CLIP_FILE = "clip.ts"
 

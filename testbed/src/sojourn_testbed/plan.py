@@ -27,6 +27,8 @@ StartOrder = Literal["app_first", "tcp_first"]
 Ecn = Literal["none", "classic"]
 #: The programme without a step.
 STEADY = "steady"
+#: The form in which each event of the queues is recorded.
+QueueLog = Literal["text", "binary", "both"]
 
 
 class PlanError(Exception):
@@ -201,6 +203,8 @@ class Plan(BaseModel, extra="forbid", frozen=True):
     video_share: Annotated[float, Field(gt=0, le=1)] = 0.5
     snap_length_bytes: Annotated[int, Field(ge=64, le=65_535)] = 96
     poll_interval_ms: Annotated[int, Field(ge=10, le=10_000)] = 100
+    #: Where it is both, ingest reads the text.
+    queue_log: QueueLog = "text"
 
     @model_validator(mode="after")
     def _is_possible(self) -> Plan:
@@ -256,6 +260,16 @@ class Plan(BaseModel, extra="forbid", frozen=True):
         filling = [name for name in self.axes.workload if name != NO_BACKGROUND]
         if filling and self.links is None and any(one != "downstream" for one in self.axes.congested):
             raise ValueError("a workload that goes upstream needs the rate of both directions; give links")
+
+    @property
+    def has_text_log(self) -> bool:
+        """Whether the queue log is recorded as text."""
+        return self.queue_log in ("text", "both")
+
+    @property
+    def has_binary_log(self) -> bool:
+        """Whether the queue log is recorded in the binary form."""
+        return self.queue_log in ("binary", "both")
 
     @property
     def rates_mbps(self) -> list[float]:

@@ -6,13 +6,27 @@ The queue sees what the captures see, and ARP besides, which they leave out; cou
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sojourn_ingest import _native
+from sojourn_testbed.places import BINARY_LOG, TEXT_LOG
+from sojourn_testbed.plan import QueueLog
 from sojourn_testbed.queue_disciplines import ROOT_HANDLE
+
+_COMPARED = (("log_dequeued", "tc_sent", "that left"), ("log_dropped", "tc_dropped", "dropped"))
+#: Forms of a run's queue log: the decoder's name of it, and the file.
+_TEXT = ("bpftrace", TEXT_LOG)
+_BINARY = ("qmon", BINARY_LOG)
+#: The logs of a run, and what the names of their counts begin with.
+_LOGS: dict[QueueLog, dict[str, tuple[str, str]]] = {
+    "text": {"": _TEXT},
+    "binary": {"": _BINARY},
+    "both": {"": _TEXT, "binary_": _BINARY},
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +37,7 @@ class Check:
     complaints: tuple[str, ...]
 
 
-def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",)) -> Check:
+def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",), queue_log: QueueLog = "text") -> Check:
     """Hold a run's raw files against each other; ``devices`` have the logged queues, the bottleneck's first."""
     complaints: list[str] = []
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -33,7 +47,7 @@ def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",)) ->
         for name in (
             "before.pcap",
             "after.pcap",
-            "queue_bpftrace.txt",
+            *(file for _, file in _LOGS[queue_log].values()),
             *(f"tc_final_{device}.json" for device in devices),
         )
         if not _holds(folder / name)
@@ -47,28 +61,40 @@ def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",)) ->
         if lost:
             complaints.append(f"tcpdump lost {lost} packets of {name}.pcap")
     try:
+        logs = {prefix: _log_counts(folder / file, form) for prefix, (form, file) in _LOGS[queue_log].items()}
         for device in devices:
             suffix = "" if device == devices[0] else f"_{device}"
-            index = int((folder / f"ifindex_{device}.txt").read_text(encoding="utf-8"))
-            found = _log_counts(folder / "queue_bpftrace.txt", index) | _counters(folder / f"tc_final_{device}.json")
+            # The text knows a device by its number alone, the binary form by its name.
+            number = (folder / f"ifindex_{device}.txt").read_text(encoding="utf-8").strip()
+            found = _counters(folder / f"tc_final_{device}.json")
+            for prefix, (queues, _) in logs.items():
+                dequeued, dropped = queues.get(device, queues.get(number, (0, 0)))
+                found |= {f"{prefix}log_dequeued": dequeued, f"{prefix}log_dropped": dropped}
             counts |= {f"{name}{suffix}": count for name, count in found.items()}
-        counts |= _pair_counts(folder, rate_bps)
+        counts |= {f"{prefix}lost_events": lost for prefix, (_, lost) in logs.items()}
+        pair = _pair_counts(folder, rate_bps)
+        counts |= pair
     except (_native.DecodeError, ValueError, KeyError) as error:
         return Check(counts, (*complaints, f"cannot be read: {error}"))
-    if counts["lost_events"]:
-        complaints.append(f"the probe lost {counts['lost_events']} events")
-    for log, other, what in (
-        ("log_dequeued", "tc_sent", "packets that left: log {}, tc {}"),
-        ("log_dropped", "tc_dropped", "packets dropped: log {}, tc {}"),
-        ("log_dropped", "captures_dropped", "packets dropped: log {}, captures {}"),
-        *(
-            (f"{log}_{device}", f"{tc}_{device}", f"packets {what} of {device}: log {{}}, tc {{}}")
-            for device in devices[1:]
-            for log, tc, what in (("log_dequeued", "tc_sent", "that left"), ("log_dropped", "tc_dropped", "dropped"))
-        ),
-    ):
-        if counts[log] != counts[other]:
-            complaints.append(what.format(counts[log], counts[other]))
+    compared = [("log_dropped", "captures_dropped", "packets dropped: log {}, captures {}")]
+    for prefix, (_, file) in _LOGS[queue_log].items():
+        if counts[f"{prefix}lost_events"]:
+            complaints.append(f"the probe lost {counts[f'{prefix}lost_events']} events of {file}")
+        for device in devices:
+            suffix, of = ("", "") if device == devices[0] else (f"_{device}", f" of {device}")
+            compared += [
+                (f"{prefix}{log}{suffix}", f"{tc}{suffix}", f"packets {what}{of}: {file} {{}}, tc {{}}")
+                for log, tc, what in _COMPARED
+            ]
+    # All that goes in comes out or is dropped before recording ends: the drain is as long as the fullest queue.
+    accounted = pair["delivered"] + pair["captures_dropped"]
+    if pair["sent"] != accounted:
+        complaints.append(f"packets of before.pcap: {pair['sent']}, in after.pcap or dropped: {accounted}")
+    if pair["not_seen_before"]:
+        complaints.append(f"{pair['not_seen_before']} packets of after.pcap are not in before.pcap")
+    for left, right, what in compared:
+        if counts[left] != counts[right]:
+            complaints.append(what.format(counts[left], counts[right]))
     return Check(counts, tuple(complaints))
 
 
@@ -83,27 +109,30 @@ def _dropped_by_tcpdump(path: Path) -> int | None:
     return None
 
 
-def _log_counts(path: Path, interface_index: int) -> dict[str, int | None]:
-    decoder = _native.QueueLogDecoder(str(path), form="bpftrace")
-    fates: dict[str, int] = {}
+def _log_counts(path: Path, form: str) -> tuple[dict[str, tuple[int, int]], int]:
+    """Return packets that left and packets dropped of each queue, by its device, and the events lost of the log."""
+    decoder = _native.QueueLogDecoder(str(path), form=form)
+    fates: Counter[tuple[int, str]] = Counter()
+    found: dict[str, tuple[int, int]] = {}
     lost = 0
     for table, batch in decoder:
         if table == "queue_packet":
-            for fate, index in zip(
-                *(batch.column(name).to_pylist() for name in ("fate", "interface_index")), strict=True
-            ):
-                if index == interface_index:
-                    fates[fate] = fates.get(fate, 0) + 1
+            fates.update(zip(*(batch.column(name).to_pylist() for name in ("queue_number", "fate")), strict=True))
+        elif table == "queue":
+            for queue in batch.to_pylist():
+                number, device = queue["queue_number"], queue["interface_name"] or str(queue["interface_index"])
+                dropped = sum(fates[number, fate] for fate in ("dropped_at_enqueue", "dropped_in_queue"))
+                before = found.get(device, (0, 0))
+                found[device] = (before[0] + fates[number, "dequeued"], before[1] + dropped)
         elif table == "queue_log":
             lost += sum(batch.column("lost_events").to_pylist())
     fault = decoder.summary().fault
     if fault is not None:
         raise fault
-    dropped = sum(count for fate, count in fates.items() if fate.startswith("dropped"))
-    return {"log_dequeued": fates.get("dequeued", 0), "log_dropped": dropped, "lost_events": lost}
+    return found, lost
 
 
-def _pair_counts(folder: Path, rate_bps: int) -> dict[str, int | None]:
+def _pair_counts(folder: Path, rate_bps: int) -> dict[str, int]:
     decoder = _native.PairDecoder(str(folder / "before.pcap"), str(folder / "after.pcap"), rate_bps=rate_bps)
     for table, batch in decoder:
         if table == "capture_pair":

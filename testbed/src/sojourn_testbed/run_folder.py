@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sojourn_testbed.cells import Run
+from sojourn_testbed.places import BINARY_LOG, TEXT_LOG
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.run_check import Check
 from sojourn_testbed.specification import BOTTLENECK, OPPOSITE, flows
@@ -19,7 +20,8 @@ Compression = Literal["gzip", "xz", "none"]
 MEASUREMENTS = (
     "before.pcap",
     "after.pcap",
-    "queue_bpftrace.txt",
+    TEXT_LOG,
+    BINARY_LOG,
     "qdisc_stats.jsonl",
     "ss_raw.jsonl",
     "page_loads.jsonl",
@@ -91,8 +93,8 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
     complaints = list(check.complaints)
     queue = cell.set_queue.manifest()
     if cell.opposite_queue is not None:
-        # The log holds two queues, and knows a device by its number alone.
-        queue["interface"] = str(_number(raw / f"ifindex_{BOTTLENECK}.txt"))
+        # The log holds two queues.
+        queue["interface"] = device_in_log(plan, raw, BOTTLENECK)
     found: dict[str, Any] = {
         "schema": "testbed-manifest/1",
         "run_id": run.run_id,
@@ -164,13 +166,18 @@ def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -
     if programme is not None:
         found["bandwidth_programme"] = programme
     if cell.opposite_queue is not None:
-        opposite = cell.opposite_queue.manifest() | {"interface": str(_number(raw / f"ifindex_{OPPOSITE}.txt"))}
+        opposite = cell.opposite_queue.manifest() | {"interface": device_in_log(plan, raw, OPPOSITE)}
         own = {"bandwidth_bps": cell.set_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": queue}
         other = {"bandwidth_bps": cell.opposite_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": opposite}
         found["links"] = (
             {"downlink": own, "uplink": other} if cell.direction == "downlink" else {"downlink": other, "uplink": own}
         )
     return found
+
+
+def device_in_log(plan: Plan, raw: Path, device: str) -> str:
+    """Return a device as the log that ingest reads has it: the text has its number, the binary form its name."""
+    return str(_number(raw / f"ifindex_{device}.txt")) if plan.has_text_log else device
 
 
 def _number(path: Path) -> int:

@@ -9,8 +9,10 @@ from sojourn_testbed.plan import Plan
 
 #: Bytes of a packet on average: full segments one way, and their acknowledgements the other.
 MEAN_PACKET_BYTES = 900
-#: Frames of 96 bytes with 16 of header, twice, and one line of 120 bytes for each of two events.
-RAW_BYTES_PER_PACKET = 464
+#: Frames of 96 bytes with 16 of header, twice.
+CAPTURED_BYTES_PER_PACKET = 224
+#: One line of 120 bytes, or one record of up to 181, for each of two events.
+LOGGED_BYTES_PER_PACKET = {"text": 240, "binary": 362, "both": 602}
 #: Bytes of a frame that these count; a longer snap length keeps more.
 SNAPPED_BYTES = 96
 #: What gzip leaves of it, about.
@@ -62,4 +64,5 @@ def expected_packets(plan: Plan, run: Run) -> float:
 def expected_raw_bytes(plan: Plan, run: Run) -> float:
     """Return the bytes that captures and queue log of a run are expected to have before compression."""
     longer = min(plan.snap_length_bytes, MEAN_PACKET_BYTES) - min(plan.snap_length_bytes, SNAPPED_BYTES)
-    return expected_packets(plan, run) * (RAW_BYTES_PER_PACKET + 2 * longer)
+    per_packet = CAPTURED_BYTES_PER_PACKET + LOGGED_BYTES_PER_PACKET[plan.queue_log]
+    return expected_packets(plan, run) * (per_packet + 2 * longer)

@@ -17,6 +17,7 @@ from sojourn_testbed.cells import Run
 from sojourn_testbed.places import (
     APP_FROM,
     APP_TO,
+    BINARY_LOG,
     CLIENT,
     GUEST,
     RIVAL_FROM,
@@ -32,7 +33,7 @@ from sojourn_testbed.places import (
     within,
 )
 from sojourn_testbed.plan import Plan
-from sojourn_testbed.queue_disciplines import BUILT_IN, FRAME_BYTES, MODULES
+from sojourn_testbed.queue_disciplines import BUILT_IN, FRAME_BYTES, MODULES, ROOT_HANDLE_NUMBER
 
 BOTTLENECK, OPPOSITE = "btl", "rs"
 #: Modules of every run; those of disciplines and congestion controls come with the plan.
@@ -113,6 +114,10 @@ def specification(plan: Plan, run: Run) -> dict[str, Any]:
         "lead_ms": 1500,
         "end_ms": end_ms,
         "drain_ms": drain_ms,
+        # The counters of tc begin with the queue, within the set-up.
+        "probes": [recorder("queue_record", [GUEST, "queue-record", str(ROOT_HANDLE_NUMBER), BINARY_LOG], "recording")]
+        if plan.has_binary_log
+        else [],
         "setup": _setup(plan, run),
         "processes": processes,
         "steps": [

@@ -15,6 +15,22 @@ class BackendError(Exception):
     """A backend cannot carry out runs here; the message says what is missing and how to get it."""
 
 
+#: The kernel's part of the recorder of binary queue logs, in the folder of the guest's image.
+QUEUE_EVENTS = "queue_events.bpf.o"
+
+
+def check_recorder(plan: Plan, image: Path) -> None:
+    """Refuse a plan with a binary queue log where the image has no recorder of it.
+
+    Raises
+    ------
+    BackendError
+        With how to make it.
+    """
+    if plan.has_binary_log and not (image / QUEUE_EVENTS).is_file():
+        raise BackendError(f"{image / QUEUE_EVENTS} is missing, which queue_log needs; build it: make testbed-image")
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What runs will cost on this backend."""

@@ -14,13 +14,13 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
-from sojourn_testbed.backend.interface import BackendError, Estimate
+from sojourn_testbed.backend.interface import BackendError, Estimate, check_recorder
 from sojourn_testbed.cells import Run
-from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER
+from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER, TEXT_LOG
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.queue_disciplines import ROOT_HANDLE_NUMBER
 from sojourn_testbed.specification import modules, specification
@@ -58,13 +58,17 @@ class NetnsBackend:
         lacking = [module for module in modules(plan, built_in=True) if not _has(module)]
         if lacking:
             raise BackendError(f"this kernel ({platform.release()}) has no {', '.join(lacking)}; use --backend qemu")
-        missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+        wanted = TOOLS if plan.has_text_log else {tool: TOOLS[tool] for tool in TOOLS.keys() - {"bpftrace"}}
+        missing = sorted({package for tool, package in wanted.items() if shutil.which(tool) is None})
         if missing:
             raise BackendError(f"tools are missing; expected: apt-get install {' '.join(missing)}")
         if not self._guest.is_file():
             raise BackendError(f"{self._guest} is missing; build it first: make testbed-image")
+        check_recorder(plan, self._guest.parent)
+        if plan.has_binary_log and not _BTF.is_file():
+            raise BackendError(f"this kernel has no {_BTF}, which queue_log needs; use queue_log: text")
         traced = any((Path(root) / "events/qdisc/qdisc_enqueue").is_dir() for root in _TRACING)
-        if not traced:
+        if plan.has_text_log and not traced:
             raise BackendError(
                 f"no tracepoint qdisc:qdisc_enqueue; expected: mount -t tracefs tracefs {_TRACING[0]}, or, if the "
                 "kernel has none, --backend qemu"
@@ -95,7 +99,7 @@ class NetnsBackend:
                 shutil.copyfile(plan.clip, raw / CLIP_FILE)
             described = folder / "specification.json"
             described.write_text(json.dumps(specification(plan, run)), encoding="utf-8")
-            with self._probing(raw / "queue_bpftrace.txt"):
+            with self._probing(raw / TEXT_LOG) if plan.has_text_log else nullcontext():
                 ended = subprocess.run(
                     [GUEST, "run", str(described), str(raw)],
                     env=environment,
@@ -103,8 +107,9 @@ class NetnsBackend:
                     text=True,
                     check=False,
                 )
-                # The probe's last lines are in the kernel's buffer until bpftrace reads it.
-                time.sleep(1)
+                if plan.has_text_log:
+                    # The probe's last lines are in the kernel's buffer until bpftrace reads it.
+                    time.sleep(1)
             if ended.returncode != 0:
                 raise BackendError(f"{run.run_id}: {ended.stderr.strip()}")
             on_run(run, raw)
@@ -156,4 +161,5 @@ def _configuration() -> frozenset[str]:
     return frozenset()
 
 
+_BTF = Path("/sys/kernel/btf/vmlinux")
 _TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sojourn_testbed.backend.interface import BackendError, Estimate
+from sojourn_testbed.backend.interface import BackendError, Estimate, check_recorder
 from sojourn_testbed.backend.window import WINDOW_BYTES, Window
 from sojourn_testbed.cells import Run
 from sojourn_testbed.places import CLIP_FILE
@@ -59,6 +59,7 @@ class QemuBackend:
         for name in ("vmlinuz", "initramfs.cpio", "SHA256SUMS"):
             if not (self._image / name).is_file():
                 raise BackendError(f"{self._image / name} is missing; make the guest's image first: make testbed-image")
+        check_recorder(plan, self._image)
         present = (self._image / "modules.txt").read_text(encoding="utf-8").split()
         missing = [module for module in modules(plan) if module not in present]
         if missing:
@@ -168,7 +169,7 @@ def _job(plan: Plan, runs: Sequence[Run]) -> dict[str, bytes]:
     files = {f"job/{number:04}.json": specification(plan, run) for number, run in enumerate(runs)}
     job = {
         "modules": modules(plan),
-        "probe_argv": ["bpftrace", "-B", "line", "/queue.bt", str(ROOT_HANDLE_NUMBER)],
+        "probe_argv": ["bpftrace", "-B", "line", "/queue.bt", str(ROOT_HANDLE_NUMBER)] if plan.has_text_log else [],
         "probe_ready": "# clock",
         "runs": [Path(name).name for name in files],
     }
