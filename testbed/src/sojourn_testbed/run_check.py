@@ -74,7 +74,7 @@ def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",), qu
         counts |= {f"{prefix}lost_events": lost for prefix, (_, lost) in logs.items()}
         pair = _pair_counts(folder, rate_bps)
         counts |= pair
-    except (_native.DecodeError, ValueError, KeyError) as error:
+    except (_native.DecodeError, OSError, ValueError, KeyError) as error:
         return Check(counts, (*complaints, f"cannot be read: {error}"))
     compared = [("log_dropped", "captures_dropped", "packets dropped: log {}, captures {}")]
     for prefix, (_, file) in _LOGS[queue_log].items():

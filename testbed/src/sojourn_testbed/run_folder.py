@@ -177,8 +177,13 @@ def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -
 
 def device_in_log(plan: Plan, raw: Path, device: str) -> str:
     """Return a device as the log that ingest reads has it: the text has its number, the binary form its name."""
-    return str(_number(raw / f"ifindex_{device}.txt")) if plan.has_text_log else device
+    number = _number(raw / f"ifindex_{device}.txt") if plan.has_text_log else None
+    return device if number is None else str(number)
 
 
-def _number(path: Path) -> int:
-    return int(path.read_text(encoding="utf-8").strip())
+def _number(path: Path) -> int | None:
+    """Return the number that a file holds; null where a run ended before it was written."""
+    try:
+        return int(path.read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):
+        return None

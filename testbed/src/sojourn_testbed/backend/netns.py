@@ -47,6 +47,8 @@ class NetnsBackend:
 
     def __init__(self, image: Path) -> None:
         """``image`` is the folder of the guest's image, which holds its programme and the probe."""
+        # The guest is started in other folders, and Go runs nothing that a relative path names.
+        image = image.resolve()
         self._guest = image / GUEST
         self._probe = image / "queue.bt"
 
