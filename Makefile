@@ -205,7 +205,7 @@ test-browser: ## The dashboards in a real browser, over the build of test-integr
 
 .PHONY: test-long
 test-long: setup-tests testbed-image ## What make test leaves out: random faults, 10,000 captures, a million requests, a Spark worker killed in a build, 10 million connections
-	@infra/setup/debian-packages.sh bpftrace ethtool iperf3 iproute2 iputils-ping kmod procps tcpdump
+	@infra/setup/debian-packages.sh bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
