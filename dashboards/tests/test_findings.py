@@ -250,8 +250,8 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
     damaged = [outcome, outcome | {"status": "partial", "records_refused": 3}, outcome | {"status": "rejected"}]
     finding, context = found(damaged, [run, run | {"reconciliation_verdict": "disagree", "exclusion_reason": "x"}])
     assert finding == (
-        "2 of 3 sources were not read whole: 1 refused, 1 read in part. Queue log, captures and counters of 1 of 2 runs "
-        "disagree. Aggregates leave 1 run out."
+        "2 of 3 sources were not read whole: 1 refused, 1 read in part. Queue log, captures and counters of 1 of 2 "
+        "runs disagree. Aggregates leave 1 run out."
     )
     assert "30 records read, those of capture pairs counted once, 3 refused" in context
     # The packets of a pair are those of its captures, and what was generated or does not count is said first.

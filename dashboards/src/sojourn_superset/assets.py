@@ -230,8 +230,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
                 raise AssetError(
-                    f"{name}: column kind {kind!r}; expected queue, figure, spans, halves, effect, country, share, link or "
-                    "expression"
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, halves, effect, country, share, "
+                    "link or expression"
                 )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error

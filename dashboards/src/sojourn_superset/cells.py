@@ -172,11 +172,11 @@ def halves(
         Words of a row that has not both shares.
     """
 
-    def part(side: dict[str, str]) -> str:
+    def part(side: dict[str, str], align: str) -> str:
         width = f"100.0 * {side['percent']} / ({one['percent']} + {other['percent']})"
         return (
             f"'<div style=\"background:{side['colour']};color:{side['text']};padding:0 6px;white-space:nowrap;"
-            f"overflow:hidden;width:' || printf('%.2f', {width}) || '%\">' || "
+            f"overflow:hidden;text-align:{align};width:' || printf('%.2f', {width}) || '%\">' || "
             f"{_number(side['percent'], digits)} || ' % {side['name']}</div>'"
         )
 
@@ -186,7 +186,7 @@ def halves(
     bar = (
         "'<div style=\"position:relative;display:flex;min-width:300px;margin:3px 0;"
         "font-size:12px;line-height:20px\">' || "
-        f"{part(one)} || {part(other)} || '{half}</div>'"
+        f"{part(one, 'left')} || {part(other, 'right')} || '{half}</div>'"
     )
     return metric(label, f"CASE WHEN {one['percent']} + {other['percent']} > 0 THEN {bar} ELSE {_text(without)} END")
 
@@ -194,14 +194,14 @@ def halves(
 def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
 
-    The axis reaches a quarter beyond the largest end of an interval in the table; its ends have their values. Of rows
+    The axis reaches beyond the largest end of an interval in the table; its ends have their values. Of rows
     of `comparison`.
     """
     end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
     end = f"NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0)"
 
     def place(value: str) -> str:
-        return f"COALESCE(50.0 + 40.0 * MAX({value}) / {end}, 50.0)"
+        return f"COALESCE(50.0 + 31.25 * MAX({value}) / {end}, 50.0)"
 
     zero = _line(50.0, look.cells["faint"], "0")
     line = (
@@ -219,7 +219,7 @@ def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     style = f"position:absolute;top:3px;font-size:10px;line-height:14px;color:{look.cells['faint']}"
     ends = "".join(
         f" || COALESCE('<div style=\"{style};{side}:0\">{sign}' || "
-        f"printf('%d', ROUND(1.25 * {end})) || ' {unit}</div>', '')"
+        f"printf('%d', ROUND(1.6 * {end})) || ' {unit}</div>', '')"
         for side, sign in (("left", "−"), ("right", "+"))
     )
     return metric(
