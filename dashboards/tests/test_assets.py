@@ -246,15 +246,15 @@ def test_a_cell_is_a_number_with_its_interval_and_a_word() -> None:
         ("F", "f2", "wait_ms", "app", 900.0, 900.0, 900.0, None),
     ]
     assert shown(cell, rows[:-2]) == {
-        "A": "20 ms 19–22 best of 4",
-        "B": "23 ms 21–25 best of 4",  # its interval overlaps that of the best
+        "A": "20 ms 19–22 best",
+        "B": "23 ms 21–25 not told apart",  # its interval overlaps that of the best
         "C": "84 ms 80–90 4.2× best",
         "D": "50 ms one run 2.5× best",
         "E": "no data",
     }
     # What competes is TCP or another application.
     other = shown({**cell, "role": ["tcp", "rival"]}, rows[:-2])
-    assert (other["A"], other["C"]) == ("900 ms 900–900 12.9× best", "70 ms 60–75 best of 2")
+    assert (other["A"], other["C"]) == ("900 ms 900–900 12.9× best", "70 ms 60–75 best")
     with_several = shown(cell, rows)
     assert with_several.pop("F") == "several configurations: choose one with the filters"
     assert with_several == shown(cell, rows[:-2]), "what shows no number is not compared with"
@@ -269,9 +269,9 @@ def test_best_is_of_the_rows_shown_and_one_queue_is_not_compared() -> None:
         ("tail-drop 10 BDP", "d", "wait_ms", "app", 482.0, 477.0, 490.0, None),
         ("tail-drop 20 BDP", "e", "wait_ms", "app", None, None, None, None),
     ]
-    assert shown(cell, rows)["FQ-CoDel"] == "21 ms 21–21 best of 4"
+    assert shown(cell, rows)["FQ-CoDel"] == "21 ms 21–21 best"
     assert shown(cell, rows, "tail-drop%") == {
-        "tail-drop 2 BDP": "87 ms 86–87 best of 2",
+        "tail-drop 2 BDP": "87 ms 86–87 best",
         "tail-drop 10 BDP": "482 ms 477–490 5.5× best",
         "tail-drop 20 BDP": "no data",
     }
@@ -311,7 +311,7 @@ def test_zero_is_a_number_and_missing_is_not() -> None:
         ("C", "c", "drop_ratio", "app", None, None, None, "every run is excluded"),
     ]
     assert shown(cell, rows) == {
-        "A": "0.0 % 0.0–0.0 best of 2",
+        "A": "0.0 % 0.0–0.0 best",
         "B": "14.0 % 11.0–18.0 14.0 points off",
         "C": "no data",
     }
@@ -323,7 +323,7 @@ def test_what_is_kept_of_a_demand_turns_the_interval_of_its_loss_around() -> Non
         "better": "higher", "digits": 0,
     }  # fmt: skip
     rows = [("A", "a", "harm", "app", 0.0, -0.01, 0.0, None), ("B", "b", "harm", "app", 0.14, 0.11, 0.18, None)]
-    assert shown(cell, rows) == {"A": "100 % 100–101 best of 2", "B": "86 % 82–89 14.0 points off"}
+    assert shown(cell, rows) == {"A": "100 % 100–101 best", "B": "86 % 82–89 14.0 points off"}
 
 
 # -- rendering, with a small set of files ---------------------------------------------------------------------------

@@ -51,9 +51,9 @@ def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them
         "delay_downlink_congested", "delay_both_congested", "delay_uplink_congested", "utilisation_by_buffer",
     }  # fmt: skip
     uuids = list(of_buffers["onlyOf"])
-    some = dict.fromkeys(uuids[:-1], ("title", "supply"))
+    some = dict.fromkeys(uuids[:-1], assets.Note("title", "supply"))
     assert assets._filters_with_charts([dict(of_buffers)], some)[0]["name"] == "Study of the buffers"
-    assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, ("title", "supply"))) == []
+    assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, assets.Note("title", "supply"))) == []
 
 
 @pytest.mark.parametrize("name", sorted(DASHBOARDS))

@@ -91,18 +91,55 @@ def test_a_site_is_not_compared_with_nothing_and_generated_samples_are_named() -
     assert "rises by 7.0 ms" in finding
 
 
-RECORDING = {"dataset": "captures:a", "packets": 1000, "flows": 3, "records_refused": 0}
+RECORDING = {"dataset": "captures:a", "source_hash": "h", "measurement": "capture", "run_id": None, "packets": 1000}
+RECORDING |= {"flows": 3, "records_refused": 0}
 DELAY = {"dataset": "captures:a", "leg": "responder", "service": "https", "delay_kind": "queuing_delay"}
-STREAM = {"dataset": "captures:a", "loss_ratio": 0.02}
+DELAY |= {"p05_ms": None, "p25_ms": None, "p75_ms": None}
+STREAM = {"dataset": "captures:a", "source_hash": "h", "loss_ratio": 0.02}
+FLOW = {"dataset": "study:s", "source_hash": "h", "service": "other", "handshake_rtt_ms": 50.0}
+FLOW |= {f"{leg}_{kind}_ms": None for leg in ("initiator", "responder") for kind in ("smoothed_rtt", "queuing_delay")}
 
 
 def of_captures(delays: list[dict[str, Any]], streams: list[dict[str, Any]]) -> str:
     delays = delays or none(*DELAY, "connections", "median_ms", "p95_ms")
     streams = streams or none(*STREAM)
     ((finding, _),) = findings(
-        "capture_finding", capture_recording=[RECORDING], capture_service_delay=delays, capture_rtp_stream=streams
+        "capture_finding",
+        capture_recording=[RECORDING],
+        capture_service_delay=delays,
+        capture_flow=none(*FLOW),
+        capture_rtp_stream=streams,
     )
     return finding
+
+
+def test_a_run_that_was_captured_before_and_after_its_bottleneck_counts_once_and_by_point() -> None:
+    recordings, flows, streams = [], [], []
+    for number in range(20):
+        for point, delay, loss in (("before", 90.0 + number, 0.0), ("after", 1.0, 0.02)):
+            each = {"dataset": "study:s", "source_hash": f"{number}{point}"}
+            recordings.append(RECORDING | each | {"run_id": f"r{number}", "measurement": f"capture_{point}"})
+            flows.append(FLOW | each | {"responder_queuing_delay_ms": delay})
+            streams.append(each | {"loss_ratio": loss})
+    alone = {"dataset": "study:s", "source_hash": "alone"}
+    recordings.append(RECORDING | alone | {"run_id": "alone", "measurement": "capture_before"})
+    streams.append(alone | {"loss_ratio": 0.0})
+    # What the service's table pools over both points is of no study.
+    pooled = DELAY | {"dataset": "study:s", "connections": 40, "median_ms": 45.0, "p95_ms": 999.0}
+    ((finding, context),) = findings(
+        "capture_finding",
+        capture_recording=recordings,
+        capture_service_delay=[pooled],
+        capture_flow=flows,
+        capture_rtp_stream=streams,
+    )
+    assert finding == (
+        "One connection in twenty queues for 108 ms or more on the way to the responder, and half of them for 100 ms "
+        "or more (20 connections captured before the bottleneck, service “other”). 20 of 21 RTP streams lose more "
+        "than 1 % of their packets."
+    )
+    assert "41 recordings · 63 flows, each once" in context
+    assert "20 runs were captured before and after their bottleneck" in context
 
 
 def test_a_percentile_needs_twenty_connections() -> None:
@@ -173,11 +210,11 @@ def test_figures_come_out_again_differ_or_cannot_be_recomputed() -> None:
     ((finding, _),) = findings(
         "study_finding", published_comparison=published([None]), study=none("runs", "excluded_runs")
     )
-    assert finding.startswith("No published figure can be recomputed:")
+    assert finding.startswith("No published figure is recomputed:")
 
 
 def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
-    outcome = {"status": "ok", "records_read": 10, "records_refused": 0}
+    outcome = {"status": "ok", "format": "manifest", "records_read": 10, "records_refused": 0}
     run = {"reconciliation_verdict": "agree", "exclusion_reason": None, "start_ns": 1_767_225_600_000_000_000}
     build = {
         "build_id": "b",
@@ -189,22 +226,48 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
     earlier = build | {"build_id": "a", "is_served": 0}
 
     def found(outcomes: list[dict[str, Any]], runs: list[dict[str, Any]]) -> tuple[str, str]:
-        (row,) = findings("trust_finding", ingest_outcome=outcomes, run=runs, service_build=[build, earlier])
-        return row
+        (row,) = findings(
+            "trust_finding",
+            ingest_outcome=outcomes,
+            run=runs,
+            service_build=[build, earlier],
+            connection_count=connections,
+        )
+        return row[0], re.sub(r"\d+ days ago", "some days ago", row[1])
+
+    connections = none("connections", "served_detail")
 
     finding, context = found([outcome, outcome], [run])
-    assert finding == "All 2 sources were read to their end. Where a run has two sources they agree (1 of 1 runs)."
+    assert finding == (
+        "All 2 sources were read to their end. Queue log, captures and counters of a run agree within their bounds "
+        "(1 of 1 runs)."
+    )
     assert context == (
         "Build b, published 2026-01-02 03:04:05 UTC, 2 hours ago, after 9 tests of its tables passed · "
-        "20 records read, none refused The newest run is of 2026-01-01"
+        "20 records read, those of capture pairs counted once, none refused "
+        "The newest run was measured on 2026-01-01, some days ago by the clock of its testbed"
     )
     damaged = [outcome, outcome | {"status": "partial", "records_refused": 3}, outcome | {"status": "rejected"}]
     finding, context = found(damaged, [run, run | {"reconciliation_verdict": "disagree", "exclusion_reason": "x"}])
     assert finding == (
-        "2 of 3 sources were not read whole: 1 refused, 1 read in part. The sources of 1 of 2 runs disagree. "
-        "Aggregates leave 1 run out."
+        "2 of 3 sources were not read whole: 1 refused, 1 read in part. Queue log, captures and counters of 1 of 2 "
+        "runs disagree. Aggregates leave 1 run out."
     )
-    assert "30 records read, 3 refused" in context
+    assert "30 records read, those of capture pairs counted once, 3 refused" in context
+    # The packets of a pair are those of its captures, and what was generated or does not count is said first.
+    connections = [
+        {"connections": 50, "served_detail": "refused"},
+        {"connections": 9, "served_detail": "withheld"},
+        {"connections": 141, "served_detail": "0"},
+    ]
+    several = [outcome, outcome | {"format": "capture_pair"}, outcome | {"format": "synthetic_connections"}]
+    finding, context = found(several, none(*run))
+    assert finding == (
+        "All 3 sources were read to their end. 10 of 20 records are synthetic, generated and never measured. Of 200 "
+        "connections, 50 have too few RTT samples or none and do not count, and 9 count but are withheld."
+    )
+    assert "20 records read" in context
+    connections = none("connections", "served_detail")
     finding, _ = found([outcome], none(*run))
     assert finding == "All 1 sources were read to their end."
 

@@ -41,6 +41,8 @@ FLAGS = [
 FEWEST_COLOURS = 20
 """Of a painted card: smoothed text alone has more shades; one that is not painted has one."""
 NOT_DRAWN = "Not drawn, because this build has no data for it"
+NOTHING = "Nothing to report"
+"""Heading of charts of which it is good that they have no rows, such as sources that were refused."""
 OF_ANOTHER_STUDY = {"Picture quality against throughput harm"}
 """Charts of which the study that a page begins with has no rows: the bundled sample has no BRISQUE scores."""
 
@@ -235,7 +237,7 @@ def _draw_everything(opened: Dashboard) -> None:
         empty = {title for title, chart in answered.items() if chart.locator(EMPTY).count()}
         missing = sorted(f"“{title}” drawn" for title in opened.expected - drawn)
         missing += sorted(f"“{title}” without rows" for title in opened.empty - empty)
-        if opened.notes and NOT_DRAWN not in page.locator("body").inner_text():
+        if opened.notes and not any(heading in page.locator("body").inner_text() for heading in (NOT_DRAWN, NOTHING)):
             missing.append("the note of what is not drawn")
         return missing
 

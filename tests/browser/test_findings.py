@@ -102,7 +102,7 @@ def test_trust_says_what_was_read_and_lists_the_builds_that_are_kept(opened: Cal
     assert expected in text
     runs = page.api.records("run")
     disagree = sum(row["reconciliation_verdict"] == "disagree" for row in runs)
-    assert (f"The sources of {disagree} of {len(runs)} runs disagree." in text) == (disagree > 0)
+    assert (f"Queue log, captures and counters of {disagree} of {len(runs)} runs disagree." in text) == (disagree > 0)
     build = page.api.document("/v1/builds")
     assert f"Build {build['build_id']}, published " in text
     listed = page.answer("Builds: the one served, and those kept").rows
@@ -148,7 +148,7 @@ def test_ecn_and_l4s_are_filters_where_runs_differ_in_them(
 
 def test_one_run_says_what_its_chosen_run_met(opened: Callable[[str], Dashboard]) -> None:
     page = opened("one_run")
-    (name,) = page.answer("Wait of the packets, second by second").filters_on("run_id")
+    (name,) = page.answer("95th percentile of the packets' wait, second by second").filters_on("run_id")
     of_run = [("run_id", name), ("role", "app")]
     met = {row["metric"]: row["metric_value"] for row in page.api.records("run_metric", of_run)}
     text = said(page, "What the application's packets met")

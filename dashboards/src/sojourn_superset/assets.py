@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -25,6 +25,8 @@ from sojourn_superset.look import LOOK, SETTING, Look, read_look
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
 METADATA = "metadata.yaml"
+HEADINGS = (("Not drawn, because this build has no data for it", False), ("Nothing to report", True))
+"""Headings of the charts without rows: of what is missing, and of those that `sojourn.is_good` calls good news."""
 EMPTY_METADATA: dict[str, Any] = {
     "shared_label_colors": [],
     "color_scheme_domain": [],
@@ -40,6 +42,14 @@ EMPTY_METADATA: dict[str, Any] = {
 
 class AssetError(Exception):
     """An asset file is wrong, or does not fit what the API serves; the message names the file."""
+
+
+class Note(NamedTuple):
+    """What stands in the place of a chart without rows, and whether it is good that there are none."""
+
+    title: str
+    supply: str
+    is_good: bool = False
 
 
 @dataclass
@@ -103,7 +113,7 @@ def render(folder: Path, client: Client) -> Bundle:
     look = read_look(folder)
     catalogue = {entry.name: entry for entry in client.datasets()}
     tables: dict[str, str] = {}
-    notes: dict[str, tuple[str, str]] = {}
+    notes: dict[str, Note] = {}
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
@@ -139,7 +149,7 @@ def render(folder: Path, client: Client) -> Bundle:
         if not _is_enough(client, table, conditions, catalogue[table], ours.get("at_least", {})):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
-            notes[asset["uuid"]] = (asset["slice_name"], ours["supply"].strip())
+            notes[asset["uuid"]] = Note(asset["slice_name"], ours["supply"].strip(), bool(ours.get("is_good", False)))
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue))
@@ -166,7 +176,7 @@ def render(folder: Path, client: Client) -> Bundle:
     return bundle
 
 
-def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
+def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, Note]) -> list[dict[str, Any]]:
     """Return the filters without those that are `only` of charts that have no data."""
     kept = []
     for each in configured:
@@ -201,8 +211,10 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.figure(each, look))
             elif kind == "spans":
                 params.setdefault("metrics", []).append(cells.spans(**described))
+            elif kind == "halves":
+                params.setdefault("metrics", []).append(cells.halves(**described))
             elif kind == "effect":
-                params.setdefault("metrics", []).append(cells.effect(each["label"], look))
+                params.setdefault("metrics", []).append(cells.effect(each["label"], look, each["unit"]))
             elif kind == "country":
                 params.setdefault("groupby", []).insert(0, cells.country_column(**described))
             elif kind == "share":
@@ -218,8 +230,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
                 raise AssetError(
-                    f"{name}: column kind {kind!r}; expected queue, figure, spans, effect, country, share, link or "
-                    "expression"
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, halves, effect, country, share, "
+                    "link or expression"
                 )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
@@ -320,7 +332,7 @@ def _served_column(column: Column) -> dict[str, Any]:
     }
 
 
-def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]) -> dict[str, Any]:
+def _give_place_away(position: dict[str, Any], notes: dict[str, Note]) -> dict[str, Any]:
     """Remove the charts that have no data.
 
     Their neighbours take their place, texts about them go too, and one text at the end of the page says what to supply.
@@ -357,16 +369,21 @@ def _give_place_away(position: dict[str, Any], notes: dict[str, tuple[str, str]]
         del placed[name]
     if "GRID_ID" in placed:
         _remove_headers_without_rows(placed)
-        titles: dict[str, list[str]] = {}
-        for title, supply in missing.values():
-            titles.setdefault(supply, []).append(f"**{title}**")
-        lines = ["**Not drawn, because this build has no data for it**"]
-        lines += [f"{', '.join(names)}: {supply}" for supply, names in titles.items()]
-        # Two lines of text for each supply, and one more for each two titles beyond the first.
-        height = 7 + sum(6 + 3 * (len(names) // 2) + 3 * supply.count("\n") for supply, names in titles.items())
-        note = {"code": "\n\n".join(lines), "width": layout.COLUMNS, "height": height}
+        lines: list[str] = []
+        height = 1
+        for heading, is_good in HEADINGS:
+            titles: dict[str, list[str]] = {}
+            for note in missing.values():
+                if note.is_good == is_good:
+                    titles.setdefault(note.supply, []).append(f"**{note.title}**")
+            if not titles:
+                continue
+            lines += [f"**{heading}**", *(f"{' · '.join(names)}: {supply}" for supply, names in titles.items())]
+            # Two lines of text for each supply, and one more for each two titles beyond the first.
+            height += 6 + sum(6 + 3 * (len(names) // 2) + 3 * supply.count("\n") for supply, names in titles.items())
+        text = {"code": "\n\n".join(lines), "width": layout.COLUMNS, "height": height}
         placed["MARKDOWN-missing"] = {
-            "id": "MARKDOWN-missing", "type": "MARKDOWN", "children": [], "meta": note,
+            "id": "MARKDOWN-missing", "type": "MARKDOWN", "children": [], "meta": text,
             "parents": ["ROOT_ID", "GRID_ID", "ROW-missing"],
         }  # fmt: skip
         placed["ROW-missing"] = {

@@ -28,6 +28,9 @@ MIDDLE, FAR = 2.0, 5.0
 
 POINTS = 5.0
 
+BEST, NEAR = "best", "not told apart"
+"""Words of the best median of a column, and of a row whose interval overlaps so that it may be as good."""
+
 ALONE = "only one queue"
 """The word of a cell if no other queue of the rows shown has a value to compare it with."""
 
@@ -64,8 +67,9 @@ def queue_column(label: str, look: Look, queue_labels: list[str]) -> dict[str, A
 def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     """Return the metric of one column: median over runs, its interval, a word, and the shade that the word has.
 
-    `ratio` and `points` compare a row with the best of the rows shown that have a value of one configuration. The
-    word says how many they are. If all are of one queue, nothing is judged, because every value would be the best.
+    `ratio` and `points` compare a row with the best of the rows shown that have a value of one configuration: `best`
+    has the best median, `not told apart` an interval that reaches to those of all better rows, so that it may be as
+    good. If all are of one queue, nothing is judged, because every value would be the best.
 
     Parameters
     ----------
@@ -153,16 +157,51 @@ def spans(
     )
 
 
-def effect(label: str, look: Look) -> dict[str, Any]:
+def halves(
+    label: str, one: dict[str, str], other: dict[str, str], digits: int = 0, without: str = "no data"
+) -> dict[str, Any]:
+    """Return two shares of one whole as a bar of two parts, each with its own number, and a line at a half.
+
+    Parameters
+    ----------
+    one, other
+        `name`, `colour` and `text` (colour of the number), and the SQL expression `percent`.
+    digits
+        Digits behind the point.
+    without
+        Words of a row that has not both shares.
+    """
+
+    def part(side: dict[str, str], align: str) -> str:
+        width = f"100.0 * {side['percent']} / ({one['percent']} + {other['percent']})"
+        return (
+            f"'<div style=\"background:{side['colour']};color:{side['text']};padding:0 6px;white-space:nowrap;"
+            f"overflow:hidden;text-align:{align};width:' || printf('%.2f', {width}) || '%\">' || "
+            f"{_number(side['percent'], digits)} || ' % {side['name']}</div>'"
+        )
+
+    # The line lies on the bar.
+    style = "position:absolute;top:-3px;bottom:-3px;width:2px;background:#1b1b18;left:50%"
+    half = f'<div title="50 %" style="{style}"></div>'
+    bar = (
+        "'<div style=\"position:relative;display:flex;min-width:300px;margin:3px 0;"
+        "font-size:12px;line-height:20px\">' || "
+        f"{part(one, 'left')} || {part(other, 'right')} || '{half}</div>'"
+    )
+    return metric(label, f"CASE WHEN {one['percent']} + {other['percent']} > 0 THEN {bar} ELSE {_text(without)} END")
+
+
+def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
 
-    The axis ends at the largest end of an interval in the table. Of rows of `comparison`.
+    The axis reaches beyond the largest end of an interval in the table; its ends have their values. Of rows
+    of `comparison`.
     """
     end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
     end = f"NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0)"
 
     def place(value: str) -> str:
-        return f"COALESCE(50.0 + 48.0 * MAX({value}) / {end}, 50.0)"
+        return f"COALESCE(50.0 + 31.25 * MAX({value}) / {end}, 50.0)"
 
     zero = _line(50.0, look.cells["faint"], "0")
     line = (
@@ -177,10 +216,17 @@ def effect(label: str, look: Look) -> dict[str, Any]:
         "WHEN MAX(verdict) LIKE 'higher%' THEN '#b45309' ELSE '#8a867d' END || "
         f"';left:' || printf('%.2f', {place('effect')}) || '%\"></div>'"
     )
+    style = f"position:absolute;top:3px;font-size:10px;line-height:14px;color:{look.cells['faint']}"
+    ends = "".join(
+        f" || COALESCE('<div style=\"{style};{side}:0\">{sign}' || "
+        f"printf('%d', ROUND(1.6 * {end})) || ' {unit}</div>', '')"
+        for side, sign in (("left", "−"), ("right", "+"))
+    )
     return metric(
         label,
         f"CASE WHEN MAX(effect) IS NULL THEN 'no data' ELSE "
-        f"'<div style=\"position:relative;height:20px;min-width:200px\">{zero}' || {line} || {dot} || '</div>' END",
+        f"'<div style=\"position:relative;height:20px;min-width:240px\">{zero}'{ends} || {line} || {dot} "
+        "|| '</div>' END",
     )
 
 
@@ -286,7 +332,7 @@ def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, lo
         farther = f"{_number(f'ABS({median} - {best})', 1)} || ' points off'"
     word = (
         f"CASE WHEN {alone} THEN {_text(ALONE)} "
-        f"WHEN {is_best} THEN 'best of ' || {over_rows('COUNT', median)} ELSE {farther} END"
+        f"WHEN {median} = {best} THEN {_text(BEST)} WHEN {is_best} THEN {_text(NEAR)} ELSE {farther} END"
     )
     shade = (
         f"CASE WHEN {alone} THEN {colours['middle']} WHEN {is_best} THEN {colours['best']} "
