@@ -5,8 +5,11 @@ Run with the settings of `test_dashboard`, whose fixtures it uses.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
+from statistics import median
+from typing import Any
 
 import pytest
 
@@ -68,14 +71,35 @@ def test_a_recording_leads_to_its_flows_and_its_rates(browser: Browser, captures
 
 def test_what_the_captures_show_is_the_apis(captures: Dashboard) -> None:
     text = said(captures, "What do the captures show?")
-    delays = captures.api.records("capture_service_delay", [("delay_kind", "queuing_delay"), ("connections__ge", "20")])
-    worst = max(delays, key=lambda row: row["p95_ms"])
-    found = re.search(r"queues for ([\d.]+) ms or more on the way to the (\w+), and half of them for ([\d.]+) ms", text)
+    points = {row["source_hash"]: row for row in captures.api.records("capture_recording")}
+    # Captures before and after a bottleneck see the same packets: delays are of each point by itself.
+    delays: dict[tuple[Any, ...], list[float]] = {}
+    for flow in captures.api.records("capture_flow"):
+        point = points[flow["source_hash"]]["measurement"]
+        for leg in ("initiator", "responder"):
+            if flow[f"{leg}_queuing_delay_ms"] is not None:
+                place = (flow["dataset"], point, flow["service"], leg)
+                delays.setdefault(place, []).append(flow[f"{leg}_queuing_delay_ms"])
+    found = re.search(
+        r"queues for ([\d.]+) ms or more on the way to the (\w+), and half of them for ([\d.]+) ms or more "
+        r"\((\d+) connections captured (\w+) the bottleneck",
+        text,
+    )
     assert found, text
-    assert found[2] == worst["leg"]
-    assert float(found[1]) == pytest.approx(worst["p95_ms"], abs=0.51)
-    assert float(found[3]) == pytest.approx(worst["median_ms"], abs=0.51)
-    streams = [row["loss_ratio"] for row in captures.api.records("capture_rtp_stream", [("dataset", worst["dataset"])])]
+    # The nearest rank: the smallest delay that 95 % of the connections do not exceed.
+    ranked = {place: sorted(values) for place, values in delays.items() if len(values) >= 20}
+    p95_ms = {place: values[math.ceil(0.95 * len(values)) - 1] for place, values in ranked.items()}
+    worst = max(p95_ms, key=lambda place: p95_ms[place])
+    assert (found[2], int(found[4]), f"capture_{found[5]}") == (worst[3], len(ranked[worst]), worst[1])
+    assert float(found[1]) == pytest.approx(p95_ms[worst], abs=0.51)
+    assert float(found[3]) == pytest.approx(median(ranked[worst]), abs=0.51)
+    paired = {row["run_id"] for row in points.values() if row["measurement"] == "capture_after"}
+    streams = [
+        row["loss_ratio"]
+        for row in captures.api.records("capture_rtp_stream", [("dataset", worst[0])])
+        if points[row["source_hash"]]["measurement"] != "capture_before"
+        or points[row["source_hash"]]["run_id"] not in paired
+    ]
     lossy = sum(loss is not None and loss > 0.01 for loss in streams)
     assert f"{lossy} of {len(streams)} RTP streams lose more than 1 %" in text
 
