@@ -232,15 +232,7 @@ class Plan(BaseModel, extra="forbid", frozen=True):
             raise ValueError("expected either steps of every run (rate_steps, rtt_steps), or axes.programme")
         for programme in (self.steps(None), *self.programmes.values()):
             programme.check(self.timing.end_s)
-        known = {STEADY, *self.programmes}
-        for name in self.axes.programme:
-            if name not in known:
-                raise ValueError(
-                    f"programme {name!r} is not one of {', '.join(sorted(known))}; describe it under programmes"
-                )
-        unused = sorted(self.programmes.keys() - set(self.axes.programme))
-        if unused:
-            raise ValueError(f"programme {unused[0]!r} is described and in no cell; name it in axes.programme")
+        _check_names("programme", self.axes.programme, self.programmes, {STEADY})
         empty = sorted(name for name, one in self.programmes.items() if not (one.rate_steps or one.rtt_steps))
         if empty:
             raise ValueError(f"programme {empty[0]!r} has no step; a run without one is {STEADY}")
@@ -248,15 +240,7 @@ class Plan(BaseModel, extra="forbid", frozen=True):
             raise ValueError(f"{STEADY} is the name of runs without a step; call the programme otherwise")
 
     def _has_its_workloads(self) -> None:
-        known = {NO_BACKGROUND, *WORKLOADS, *self.workloads}
-        for name in self.axes.workload:
-            if name not in known:
-                raise ValueError(
-                    f"workload {name!r} is not one of {', '.join(sorted(known))}; describe it under workloads"
-                )
-        unused = sorted(self.workloads.keys() - set(self.axes.workload))
-        if unused:
-            raise ValueError(f"workload {unused[0]!r} is described and in no cell; name it in axes.workload")
+        _check_names("workload", self.axes.workload, self.workloads, {NO_BACKGROUND, *WORKLOADS})
         filling = [name for name in self.axes.workload if name != NO_BACKGROUND]
         if filling and self.links is None and any(one != "downstream" for one in self.axes.congested):
             raise ValueError("a workload that goes upstream needs the rate of both directions; give links")
@@ -294,6 +278,17 @@ class Plan(BaseModel, extra="forbid", frozen=True):
         if not steps.rate_steps and not steps.rtt_steps:
             return None
         return f"{programme or 'steps'}-{rate_mbps * 1000:g}k" + (f"-rtt{rtt_ms:g}" if steps.rtt_steps else "")
+
+
+def _check_names(kind: str, named: list[str], described: dict[str, Any], built_in: set[str]) -> None:
+    """Raise ValueError if an axis names what nobody describes, or a plan describes what no cell has."""
+    known = built_in | described.keys()
+    for name in named:
+        if name not in known:
+            raise ValueError(f"{kind} {name!r} is not one of {', '.join(sorted(known))}; describe it under {kind}s")
+    unused = sorted(described.keys() - set(named))
+    if unused:
+        raise ValueError(f"{kind} {unused[0]!r} is described and in no cell; name it in axes.{kind}")
 
 
 def load_plan(path: Path) -> Plan:
