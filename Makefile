@@ -321,6 +321,10 @@ bench-api: setup ## The API under load: 1,000 requests a second, new answers, RO
 		--vegeta $(SOJOURN_VAR)/tools/bin/vegeta --roapi $(SOJOURN_VAR)/tools/roapi/bin/roapi \
 		--datasette $(SOJOURN_VAR)/tools/datasette/bin/datasette
 
+.PHONY: bench-dashboards
+bench-dashboards: setup ## Every dashboard in a browser: first view and further views (VIEWS), with where the time goes (10 minutes)
+	@.venv/bin/python benchmarks/dashboard_speed.py --folder $(SOJOURN_VAR)/bench-dashboards $(if $(VIEWS),--views $(VIEWS))
+
 .PHONY: bench-spark
 bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)
 	@.venv/bin/python benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark

@@ -1,8 +1,9 @@
 """The same counting job on DuckDB, on Spark in one process, and on one and two workers of a standalone cluster.
 
 The job is what dominates a build over many connections: the log-linear histogram of queuing delay by data set, AS
-and day, over the lake table ``connection``, here made of synthetic rows. Every engine has two cores. Prints
-the table, what dominates, and Spark's plan, and keeps them::
+and day, over the lake table ``connection``, here made of synthetic rows, with the bins as the project's macros compute
+them for each engine. Every engine has two cores, and is run several times, in turn. In each run it does the job twice:
+cold, in a process that has just started, and warm. Prints medians, what dominates, and Spark's plan, and keeps them::
 
     python benchmarks/spark_speed.py --rows 50000000
 """
@@ -15,14 +16,18 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
+import jinja2
 from raw_results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +46,6 @@ SYNTHETIC = """
 """
 DUCKDB = "DuckDB, 2 threads"
 LOCAL = "Spark `local[2]`"
-#: Portable: integer arithmetic only; the bin is that of the macro log_linear_bin.
 JOB = """
     with delays as (
         select dataset, asn, {day} as day, srtt_max_us - srtt_min_us as delay_us
@@ -49,24 +53,39 @@ JOB = """
         where rtt_samples >= 10
     ),
     binned as (
-        select
-            dataset, asn, day,
-            case
-                when delay_us < 64 then delay_us
-                else 64 * (length(bin(delay_us)) - 6)
-                    + {shift} - 64
-            end as bin_index
+        select dataset, asn, day, {bin} as bin_index
         from delays
     )
     select dataset, asn, day, bin_index, count(*) as connections
     from binned
     group by dataset, asn, day, bin_index
 """
-DUCKDB_PARTS = {"day": "start_ns // 86400000000000", "shift": "(delay_us >> greatest(length(bin(delay_us)) - 7, 0))"}
-SPARK_PARTS = {
-    "day": "start_ns div 86400000000000",
-    "shift": "shiftright(delay_us, cast(greatest(length(bin(delay_us)) - 7, 0) as int))",
-}
+DAY_NS = 86_400_000_000_000
+MACROS = ("integer_arithmetic.sql", "log_linear_bin.sql")
+
+
+class Macros:
+    """The project's macros in the dialect of one engine."""
+
+    def __init__(self, engine: str) -> None:
+        text = "".join((ROOT / "models" / "macros" / name).read_text(encoding="utf-8") for name in MACROS)
+        # What is rendered is SQL.
+        template = jinja2.Environment(autoescape=False).from_string(text)
+        self._engine = engine
+        self._module: Any = template.make_module({"adapter": self})
+
+    def dispatch(self, name: str, package: str) -> Callable[..., str]:
+        """Return the engine's macro, or the default one."""
+        found: Callable[..., str] = getattr(
+            self._module, f"{self._engine}__{name}", getattr(self._module, f"default__{name}", None)
+        )
+        return found
+
+    def job(self) -> str:
+        """Return the job."""
+        return JOB.format(
+            day=self._module.integer_divide("start_ns", DAY_NS), bin=self._module.log_linear_bin("delay_us")
+        )
 
 
 def make_rows(folder: Path, rows: int) -> None:
@@ -82,15 +101,27 @@ def make_rows(folder: Path, rows: int) -> None:
 
 
 def run_duckdb(folder: Path, output: Path) -> dict[str, Any]:
-    """Run the job on two threads of DuckDB."""
+    """Run the job twice on two threads of DuckDB."""
     import duckdb
 
-    started = time.perf_counter()
     with duckdb.connect() as connection:
         connection.execute("set threads = 2")
         connection.execute(f"create view connections as select * from read_parquet('{folder}/*.parquet')")
-        connection.execute(f"copy ({JOB.format(**DUCKDB_PARTS)}) to '{output}' (format parquet, compression zstd)")
-    return {"job_s": time.perf_counter() - started}
+        statement = f"copy ({Macros('duckdb').job()}) to '{output}' (format parquet, compression zstd)"
+        cold, warm = (_timed(lambda: connection.execute(statement), os.getpid()) for _ in range(2))
+    return {"cold": cold, "warm": warm}
+
+
+def _timed(job: Callable[[], object], process: int) -> dict[str, float]:
+    """Return seconds, and the processor time that a process spent meanwhile."""
+    started, spent = time.perf_counter(), _cpu_s(process)
+    job()
+    return {"s": time.perf_counter() - started, "cpu_s": _cpu_s(process) - spent}
+
+
+def _cpu_s(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _metrics(session: Any) -> dict[str, Any]:
@@ -124,19 +155,21 @@ def run_spark(folder: Path, output: Path, master: str, plan: Path) -> dict[str, 
     from sojourn_transforms.spark.session import SparkSettings, spark_session
 
     conf = {
-        "spark.ui.enabled": "true", "spark.ui.port": "0", "spark.sql.shuffle.partitions": "4",
-        "spark.driver.memory": "2g", "spark.executor.memory": "1g",
+        "spark.ui.enabled": "true", "spark.ui.port": "0", "spark.driver.memory": "2g", "spark.executor.memory": "1g",
+        **({} if master.startswith("local") else {"spark.sql.shuffle.partitions": "4"}),
     }  # fmt: skip
     started = time.perf_counter()
     with spark_session(Paths(output.parent / "var"), SparkSettings(master, conf)) as session:
         session_s = time.perf_counter() - started
-        started = time.perf_counter()
         session.read.parquet(str(folder)).createOrReplaceTempView("connections")
-        counted = session.sql(JOB.format(**SPARK_PARTS))
-        counted.write.mode("overwrite").parquet(str(output))
-        job_s = time.perf_counter() - started
+        java = int(session._jvm.java.lang.ProcessHandle.current().pid())
+        job = Macros("spark").job()
+        cold = _timed(lambda: session.sql(job).write.mode("overwrite").parquet(str(output)), java)
+        metrics = _metrics(session)
+        warm = _timed(lambda: session.sql(job).write.mode("overwrite").parquet(str(output)), java)
+        counted = session.sql(job)
         plan.write_text(session._jvm.PythonSQLUtils.explainString(counted._jdf.queryExecution(), "simple"))
-        return {"session_s": session_s, "job_s": job_s, **_metrics(session)}
+        return {"session_s": session_s, "cold": cold, "warm": warm, **metrics}
 
 
 class ProcessWatch:
@@ -208,6 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000_000)
     parser.add_argument("--folder", type=Path, default=Path("var/bench-spark"))
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--without-cluster", action="store_true", help="leave the standalone cluster out")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     parser.add_argument("--master", help=argparse.SUPPRESS)
@@ -237,44 +271,70 @@ def main() -> None:
             raise RuntimeError(f"{name} ended with status {process.returncode}")
         return {**json.loads(printed.splitlines()[-1]), "memory_mib": watch.peak_mib, "cpu_s": watch.cpu_s}
 
-    results = {DUCKDB: child("duckdb"), LOCAL: child("local", "local[2]")}
-    counted = check_equal(folder / "duckdb.parquet", folder / "local")
-    for workers, cores in () if options.without_cluster else ((1, 2), (2, 1)):
-        shutil.rmtree(folder / "cluster", ignore_errors=True)
-        name = f"{workers} worker{'s' if workers > 1 else ''} of {cores} core{'s' if cores > 1 else ''}"
-        with _cluster(folder / "cluster", workers, cores) as cluster:
-            results[f"Spark, {name}"] = child(f"workers{workers}", cluster.master_url, cluster.process_ids)
-        check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
-    keep(options.rows, counted, results, (folder / "local.plan").read_text())
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for _ in range(options.repetitions):
+        found[DUCKDB].append(child("duckdb"))
+        found[LOCAL].append(child("local", "local[2]"))
+        counted = check_equal(folder / "duckdb.parquet", folder / "local")
+        for workers, cores in () if options.without_cluster else ((1, 2), (2, 1)):
+            shutil.rmtree(folder / "cluster", ignore_errors=True)
+            name = f"{workers} worker{'s' if workers > 1 else ''} of {cores} core{'s' if cores > 1 else ''}"
+            with _cluster(folder / "cluster", workers, cores) as cluster:
+                found[f"Spark, {name}"].append(child(f"workers{workers}", cluster.master_url, cluster.process_ids))
+            check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
+    keep(options.rows, counted, found, (folder / "local.plan").read_text())
     shutil.rmtree(rows)
 
 
-def keep(rows: int, counted: int, found_by_engine: dict[str, dict[str, Any]], plan: str) -> None:
+def keep(rows: int, counted: int, found_by_engine: dict[str, list[dict[str, Any]]], plan: str) -> None:
     """Print and keep the tables."""
     results = Results("spark")
+    runs = len(found_by_engine[DUCKDB])
     engines = results.table(
-        f"{rows:,} rows into {counted:,} bins, the same rows from every engine",
+        f"{rows:,} rows into {counted:,} bins, the same rows from every engine; medians of {runs} runs",
         {
-            "engine": "", "job s": ".1f", "CPU s with its start": ".1f", "job against DuckDB": ".1f",
-            "CPU against DuckDB": ".1f", "session start s": ".1f", "peak MiB": ",.0f", "shuffled MiB": ",.1f",
-            "spilled MiB": ",.1f",
+            "engine": "", "cold s": ".1f", "warm s": ".1f", "CPU s of all": ".1f", "cold against DuckDB": ".1f",
+            "warm against DuckDB": ".1f", "CPU against DuckDB": ".1f", "session start s": ".1f", "peak MiB": ",.0f",
+            "shuffled MiB": ",.1f", "spilled MiB": ",.1f",
         },
     )  # fmt: skip
-    base = found_by_engine[DUCKDB]
-    for name, found in found_by_engine.items():
+
+    def middle(name: str, value: Callable[[dict[str, Any]], float]) -> float:
+        return statistics.median(value(run) for run in found_by_engine[name])
+
+    def cold(run: dict[str, Any]) -> float:
+        return float(run["cold"]["s"])
+
+    def warm(run: dict[str, Any]) -> float:
+        return float(run["warm"]["s"])
+
+    def cpu(run: dict[str, Any]) -> float:
+        return float(run["cpu_s"])
+
+    for name in found_by_engine:
         engines.row(
-            name, found["job_s"], found["cpu_s"], found["job_s"] / base["job_s"], found["cpu_s"] / base["cpu_s"],
-            found.get("session_s", 0.0), found["memory_mib"], found.get("shuffle_bytes", 0) / 2**20,
-            found.get("spilled_bytes", 0) / 2**20,
+            name, middle(name, cold), middle(name, warm), middle(name, cpu), *(
+                middle(name, value) / middle(DUCKDB, value) for value in (cold, warm, cpu)
+            ),
+            middle(name, lambda run: run.get("session_s", 0.0)), middle(name, lambda run: run["memory_mib"]),
+            middle(name, lambda run: run.get("shuffle_bytes", 0) / 2**20),
+            middle(name, lambda run: run.get("spilled_bytes", 0) / 2**20),
         )  # fmt: skip
+    each = results.table(
+        "Each run",
+        {"engine": "", "run": "d", "cold s": ".1f", "warm s": ".1f", "cold CPU s": ".1f", "warm CPU s": ".1f"},
+    )
+    for name, found in found_by_engine.items():
+        for number, run in enumerate(found, start=1):
+            each.row(name, number, cold(run), warm(run), run["cold"]["cpu_s"], run["warm"]["cpu_s"])
     stages = results.table(
-        f"What dominates in {LOCAL}",
+        f"What dominates in {LOCAL}, cold, in the last run",
         {
             "stage": "", "tasks": ",", "running s": ".1f", "CPU s": ".1f", "garbage collection s": ".1f",
             "read MiB": ",.1f", "shuffled in MiB": ",.1f", "shuffled out MiB": ",.1f",
         },
     )  # fmt: skip
-    for stage in found_by_engine[LOCAL]["stages"]:
+    for stage in found_by_engine[LOCAL][-1]["stages"]:
         stages.row(*stage.values())
     final = plan.partition("== Initial Plan ==")[0].splitlines()
     operators = [re.sub(r"#\d+L?", "", line).rstrip()[:118] for line in final if line.strip(" +-:*()")]

@@ -73,6 +73,11 @@ class Servers:
         self._begin("superset", [superset, "serve", "--port", str(self._superset_port)])
         self._wait_for("superset", f"{self.superset_url}/health", SUPERSET_READY_S)
 
+    @property
+    def process_groups(self) -> list[int]:
+        """The process groups of the servers that run, the API's first."""
+        return [process.pid for _, process in self._processes]
+
     def _begin(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         log = (self._logs / f"{name}.log").open("wb")
         process = subprocess.Popen(

@@ -335,6 +335,24 @@ def test_a_chart_that_is_alone_has_its_own_height_and_a_text_goes_with_its_chart
     assert not [meta for meta in kept if {"alone", "about"} & set(meta)]
 
 
+def test_good_news_is_under_a_heading_of_its_own_below_what_is_missing(folder: Path, contract: Contract) -> None:
+    nothing, missing = "**Nothing to report**", "**Not drawn, because this build has no data for it**"
+    for path, is_good in (("charts/absent.yaml", True), ("charts/there.yaml", False)):
+        content = yaml.safe_load((folder / path).read_text())
+        content["params"]["adhoc_filters"][0]["comparator"] = "s9"
+        content["sojourn"] = {"supply": "No source was refused." if is_good else "Supply study s9.", "is_good": is_good}
+        (folder / path).write_text(yaml.safe_dump(content))
+    files, _ = rendered(folder, contract)
+    lines = files["dashboards/one.yaml"]["position"]["MARKDOWN-missing"]["meta"]["code"].split("\n\n")
+    assert lines == [missing, "**there**: Supply study s9.", nothing, "**absent**: No source was refused."]
+    content["sojourn"]["is_good"] = True
+    (folder / path).write_text(yaml.safe_dump(content))
+    files, _ = rendered(folder, contract)
+    text = files["dashboards/one.yaml"]["position"]["MARKDOWN-missing"]["meta"]["code"]
+    assert text.startswith(nothing)
+    assert missing not in text
+
+
 def test_a_chart_of_too_few_values_is_not_drawn(folder: Path, contract: Contract) -> None:
     path = folder / "charts/there.yaml"
     content = yaml.safe_load(path.read_text())

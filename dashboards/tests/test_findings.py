@@ -134,7 +134,7 @@ def test_a_run_that_was_captured_before_and_after_its_bottleneck_counts_once_and
         capture_rtp_stream=streams,
     )
     assert finding == (
-        "One connection in twenty queues for 108 ms or more on the way to the responder, and half of them for 100 ms "
+        "5 % of the connections queue for 108 ms or more on the way to the responder, and half for 100 ms "
         "or more (20 connections captured before the bottleneck, service “other”). 20 of 21 RTP streams lose more "
         "than 1 % of their packets."
     )
@@ -146,7 +146,7 @@ def test_a_percentile_needs_twenty_connections() -> None:
     many = DELAY | {"connections": 20, "median_ms": 17.02, "p95_ms": 395.3}
     few = DELAY | {"leg": "initiator", "connections": 19, "median_ms": 5.34, "p95_ms": 900.0}
     assert of_captures([few, many], []) == (
-        "One connection in twenty queues for 395 ms or more on the way to the responder, and half of them for 17 ms "
+        "5 % of the connections queue for 395 ms or more on the way to the responder, and half for 17 ms "
         "or more (20 connections, service “https”)."
     )
     assert of_captures([few], []) == (
@@ -239,9 +239,11 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
 
     finding, context = found([outcome, outcome], [run])
     assert finding == (
-        "All 2 sources were read to their end. Queue log, captures and counters of a run agree within their bounds "
-        "(1 of 1 runs)."
+        "All 2 sources were read to their end. Queue log, captures and counters agree within their bounds in "
+        "the one run that has two of them."
     )
+    finding, _ = found([outcome], [run, run, *[run | {"reconciliation_verdict": "single"}] * 3])
+    assert finding.endswith("in all 2 runs that have two of them; 3 have one and nothing to compare it with.")
     assert context == (
         "Build b, published 2026-01-02 03:04:05 UTC, 2 hours ago, after 9 tests of its tables passed · "
         "20 records read, those of capture pairs counted once, none refused "
@@ -330,3 +332,104 @@ def test_the_heat_maps_of_buffers_have_the_uplink_above_the_downlink_and_no_back
     assert cells[("uplink, long-many", 256)] == 2800.0
     assert cells[("uplink, short-few", 256)] is None
     assert ("uplink, long-many", 64) not in cells
+
+
+SHARE = {
+    "dataset": "ndt", "synthetic": 0, "rtt_basis": "tcp_info", "sample_basis": "rtt_samples", "period_kind": "all",
+    "access_technology": "all", "threshold_ms": 100.0, "connections": 1234, "hosts": 400, "connections_above": 56,
+}  # fmt: skip
+QUANTILE = {key: SHARE[key] for key in list(SHARE)[:6]} | {"quantile_ratio": 0.5, "queuing_delay_ms": 17.4}
+
+
+@pytest.mark.parametrize(
+    ("share", "quantile", "expected"),
+    [
+        ({}, {}, "Half of the 1,234 measured connections wait at most 17 ms. "
+            "56 of them (4.5 %) wait longer than 100 ms."),
+        ({"connections_above": 1}, {"queuing_delay_ms": 3.14},
+            "Half of the 1,234 measured connections wait at most 3.1 ms. 1 of them (0.1 %) waits longer than 100 ms."),
+        ({"connections_above": None}, {}, "Half of the 1,234 measured connections wait at most 17 ms."),
+        ({}, {"quantile_ratio": 0.95}, "No median to tell of. 56 of them (4.5 %) wait longer than 100 ms."),
+    ],
+)  # fmt: skip
+def test_half_of_the_connections_in_the_wild_wait_at_most_their_median(
+    share: dict[str, Any], quantile: dict[str, Any], expected: str
+) -> None:
+    # Shares of a part, and above another threshold, are of no use here.
+    others = [SHARE | {"access_technology": "adsl", "connections": 9999, "connections_above": 9999}]
+    others += [SHARE | {"threshold_ms": 500.0, "connections_above": 2}]
+    ((finding, context),) = findings(
+        "wild_finding",
+        queuing_delay_share=[SHARE | share, *others],
+        connection_queuing_delay_quantile=[QUANTILE | quantile],
+    )
+    assert finding == expected
+    assert context.startswith("ndt · 1,234 connections of 400 hosts · 1,234 of 1,234 measured connections remain")
+
+
+def test_data_sets_and_bases_in_the_wild_are_not_pooled_and_each_says_what_part_of_all_it_is() -> None:
+    polls = {"sample_basis": "polls", "connections": 10}
+    found = findings(
+        "wild_finding",
+        queuing_delay_share=[SHARE, SHARE | polls, SHARE | {"dataset": "other", "connections": 20}],
+        connection_queuing_delay_quantile=[QUANTILE, QUANTILE | {"sample_basis": "polls", "queuing_delay_ms": 900.0}],
+    )
+    assert [finding.partition(" measured")[0] for finding, _ in found] == [
+        "Half of the 10", "Half of the 1,234", "No median to tell of. 56 of them (280.0 %) wait longer than 100 ms.",
+    ]  # fmt: skip
+    remain = [re.search(r"([\d,]+) of ([\d,]+) measured connections remain", context) for _, context in found]
+    assert [each.groups() for each in remain if each] == [("10", "1,264"), ("1,234", "1,264"), ("20", "1,264")]
+
+
+CAPTURE_FLOW = {
+    "dataset": "study:s", "source_hash": "h", "service": "https", "protocol": "tcp", "fwd_packets": 30,
+    "rev_packets": 10, "fwd_bytes": 3000, "rev_bytes": 1000, "fwd_retransmitted_ratio": 0.1,
+    "rev_retransmitted_ratio": 0.0, "fwd_out_of_order_ratio": None, "rev_out_of_order_ratio": 0.2,
+    "fwd_ecn_ce_packets": 2, "rev_ecn_ce_packets": 1,
+}  # fmt: skip
+SERVICE = {
+    "dataset": "captures:a", "service": "dns", "protocol": "udp", "recordings": 1, "flows": 5, "packets": 10,
+    "bytes": 900, "retransmitted_ratio": None, "out_of_order_ratio": None, "ecn_ce_packets": 0,
+}  # fmt: skip
+
+
+def test_services_of_a_study_are_counted_by_capture_point_and_others_as_they_are() -> None:
+    sql = next(asset["sql"] for path, asset in FILES.items() if path.endswith("/capture_point_service.yaml"))
+    points = [
+        RECORDING | {"dataset": "study:s", "source_hash": point, "run_id": "r", "measurement": f"capture_{point}"}
+        for point in ("before", "after")
+    ]
+    udp = {"protocol": "udp", "fwd_retransmitted_ratio": None, "rev_retransmitted_ratio": None}
+    tables = {
+        "capture_recording": points,
+        "capture_flow": [
+            *(CAPTURE_FLOW | {"source_hash": point} for point in ("before", "after")),
+            CAPTURE_FLOW
+            | {"source_hash": "after", "fwd_packets": 60, "rev_packets": 0, "fwd_retransmitted_ratio": 0.2},
+            CAPTURE_FLOW | {"source_hash": "after"} | udp,
+        ],
+        # What the mart pools over both points is of no study.
+        "capture_service": [SERVICE, SERVICE | {"dataset": "study:s", "packets": 9999}],
+    }
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    for table, rows in tables.items():
+        connection.execute(f"CREATE TABLE {table} ({', '.join(rows[0])})")
+        connection.executemany(
+            f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", [list(row.values()) for row in rows]
+        )
+    found = {(row["captured"], row["protocol"]): dict(row) for row in connection.execute(sql)}
+    connection.close()
+    assert set(found) == {
+        ("before the bottleneck", "tcp"), ("after the bottleneck", "tcp"), ("after the bottleneck", "udp"), ("", "udp"),
+    }  # fmt: skip
+    before, after = found["before the bottleneck", "tcp"], found["after the bottleneck", "tcp"]
+    assert (before["flows"], before["packets"], before["bytes"], before["recordings"]) == (1, 40, 4000, 1)
+    assert (after["flows"], after["packets"], after["recordings"]) == (2, 100, 1)
+    # Weighted by packets: 3 of 40, and 3 + 12 of 100.
+    assert before["retransmitted_ratio"] == pytest.approx(3 / 40)
+    assert after["retransmitted_ratio"] == pytest.approx(15 / 100)
+    assert before["out_of_order_ratio"] == pytest.approx(2 / 40)
+    assert before["ecn_ce_packets"] == 3
+    assert found["after the bottleneck", "udp"]["retransmitted_ratio"] is None
+    assert found["", "udp"] == {**SERVICE, "captured": ""}

@@ -51,6 +51,10 @@ def test_a_filter_of_one_value_starts_with_the_first() -> None:
     assert study["controlValues"]["defaultToFirstItem"]
     assert not study["controlValues"]["multiSelect"]
     assert run["controlValues"]["multiSelect"]
+    # Superset would ask for every chart again for each filter that it is to fill in before all others.
+    assert not study["requiredFirst"]
+    (following,) = native_filters("one", [{**filters[0], "follows": True}], DATASETS, CHARTS)
+    assert following["requiredFirst"]
     assert run["cascadeParentIds"] == [study["id"]]
     assert run["scope"]["excluded"] == [
         position("One", "one", [{"row": [{"chart": "left", "width": 12, "height": 9}]}], CHARTS)["CHART-left"]["meta"][

@@ -149,7 +149,8 @@ def test_every_chart_of_connections_has_one_data_set_and_basis_at_a_time() -> No
     dashboard = files["dashboards/buffering_in_the_wild.yaml"]
     numbers = {node["meta"]["sliceName"]: node["meta"]["chartId"] for node in charts_of(dashboard)}
     filters = dashboard["metadata"]["native_filter_configuration"]
-    assert all(each["requiredFirst"] and not each["controlValues"]["multiSelect"] for each in filters)
+    values = [each["controlValues"] for each in filters]
+    assert all(each["enableEmptyFilter"] and not each["multiSelect"] for each in values)
     reached = [set(numbers.values()) - set(each["scope"]["excluded"]) for each in filters]
     # Each chart but the one that counts is reached by exactly one filter: measured and synthetic ones are apart.
     assert sum(map(len, reached)) == len(set().union(*reached))

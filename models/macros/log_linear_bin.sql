@@ -26,8 +26,9 @@
     {{ octave_between(value_us, 0, 56) }}
 {%- endmacro %}
 
+{#- Comparisons become a few machine instructions there, but a search up to the largest value a method too long to be compiled: 134 s and more are rare. -#}
 {% macro spark__octave_of(value_us) -%}
-    (length(bin({{ value_us }})) - 7)
+    case when {{ value_us }} < {{ 2 ** 27 }} then {{ octave_between(value_us, 0, 20) }} else length(bin({{ value_us }})) - 7 end
 {%- endmacro %}
 
 {% macro octave_between(value_us, least, most) -%}

@@ -81,7 +81,7 @@ def test_what_the_captures_show_is_the_apis(captures: Dashboard) -> None:
                 place = (flow["dataset"], point, flow["service"], leg)
                 delays.setdefault(place, []).append(flow[f"{leg}_queuing_delay_ms"])
     found = re.search(
-        r"queues for ([\d.]+) ms or more on the way to the (\w+), and half of them for ([\d.]+) ms or more "
+        r"queue for ([\d.]+) ms or more on the way to the (\w+), and half for ([\d.]+) ms or more "
         r"\((\d+) connections captured (\w+) the bottleneck",
         text,
     )
@@ -144,7 +144,7 @@ def test_a_cell_leads_to_the_runs_of_its_own_setting(browser: Browser, dashboard
     here = dashboard.answer(title)
     address = dashboard.chart(title).locator("table tbody tr").last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    there = runs.answer("Runs that the filters leave, the longest wait first")
+    there = runs.answer("Runs that the filters leave, the longest 95th percentile first")
     for column in ("study_id", "bandwidth_mbit", "rtt_ms", "application", "start_order"):
         assert there.filters_on(column) == here.filters_on(column), column
     assert there.filters_on("queue_label") == [list(grid(dashboard))[-1][0]]
@@ -168,6 +168,78 @@ def test_ecn_and_l4s_are_filters_where_runs_differ_in_them(
         asked = [("group", column), ("aggregate", "count"), *conditions]
         values = page.api.document(f"/v1/datasets/{dataset}/rows", asked)["rows"]
         assert (title in shown) == (len(values) > 1), title
+
+
+def competing(row: dict[str, Any]) -> bool:
+    return row["start_order"] not in (None, "solo") and row["exclusion_reason"] is None
+
+
+REMAINING: dict[str, tuple[str, str, Callable[[dict[str, Any]], bool], tuple[str, ...]]] = {
+    "aqm_comparison": ("Compared runs shown", "run", competing, ("run_id",)),
+    "one_run": ("Runs shown", "run", competing, ("run_id",)),
+    "studies": ("Study runs shown", "run", competing, ("run_id",)),
+    "marks": (
+        "ECN runs shown",
+        "run_mark",
+        lambda row: row["mark_direction"] == "data" and row["exclusion_reason"] is None,
+        ("run_id",),
+    ),
+    "tool_results": (
+        "Results shown",
+        "run_series",
+        lambda row: row["exclusion_reason"] is None,
+        ("run_id",),
+    ),
+    "captures": ("Flows shown", "capture_flow", lambda row: True, ("source_hash", "flow_id")),
+    "access_network": (
+        "Groups shown",
+        "access_delay",
+        lambda row: (row["period_kind"], row["metric"]) == ("day", "rtt_increase") and row["group_kind"] != "all",
+        ("dataset", "day", "group_kind", "group_name"),
+    ),
+    "trust": ("Sources shown", "ingest_outcome", lambda row: True, ("source_path", "content_hash")),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REMAINING))
+def test_a_page_says_how_many_its_filters_leave(opened: Callable[[str], Dashboard], name: str) -> None:
+    title, dataset, counts, key = REMAINING[name]
+    page = opened(name)
+    rows = [
+        {
+            **row,
+            "bandwidth_mbit": row["bandwidth_bps"] and row["bandwidth_bps"] / 1e6 if "bandwidth_bps" in row else None,
+        }
+        for row in page.api.records(dataset)
+        if counts(row)
+    ]
+    # A card without rows gives its place away to a note.
+    assert (title in page.notes) == (not rows)
+    if not rows:
+        return
+    chosen: dict[str, list[Any]] = {}
+    for query in page.answer(title).queries:
+        for condition in query["filters"]:
+            chosen.setdefault(condition["col"], []).extend(condition["val"])
+    left = [row for row in rows if all(row.get(column) in values for column, values in chosen.items())]
+    whole, remain = (len({tuple(row[column] for column in key) for row in each}) for each in (rows, left))
+    assert f"{remain:,} of {whole:,}" in said(page, title)
+
+
+def test_the_line_below_the_finding_in_the_wild_says_what_part_of_all_it_is(
+    opened: Callable[[str], Dashboard],
+) -> None:
+    page = opened("buffering_in_the_wild")
+    rows = page.api.records(
+        "queuing_delay_share", [("period_kind", "all"), ("access_technology", "all"), ("synthetic", "false")]
+    )
+    basis = ("dataset", "rtt_basis", "sample_basis")
+    counts = {tuple(row[column] for column in basis): row["connections"] for row in rows}
+    text = said(page, "How long does a connection in the wild wait?")
+    found = re.search(r"([\d,]+) of ([\d,]+) measured connections remain", text)
+    assert found, text
+    assert int(found[2].replace(",", "")) == sum(counts.values())
+    assert int(found[1].replace(",", "")) in counts.values()
 
 
 def test_one_run_says_what_its_chosen_run_met(opened: Callable[[str], Dashboard]) -> None:

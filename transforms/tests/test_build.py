@@ -15,7 +15,8 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.build import BuildError, build, find_project, inputs_fingerprint
-from sojourn_transforms.dbt.invocation import DbtError, run_dbt
+from sojourn_transforms.dbt.invocation import run_dbt
+from sojourn_transforms.dbt.results import DbtError
 from sojourn_transforms.engine_options import engine_of
 
 SOJOURN = Path(sys.executable).parent / "sojourn"

@@ -24,12 +24,14 @@ from sojourn_ingest.schema import table
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
+from sojourn_transforms.dbt.compilation import compiled_statements
 from sojourn_transforms.dbt.invocation import run_dbt
 from sojourn_transforms.spark import ingest_runner
 from sojourn_transforms.spark.compaction import write_groups_on
 from sojourn_transforms.spark.ingest_runner import SparkRunner
 from sojourn_transforms.spark.lake_views import lake_frame, register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
+from sojourn_transforms.spark.statements import run_statements
 from sojourn_transforms.warehouse import register_lake as register_lake_in_duckdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
@@ -301,7 +303,8 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
     select = " ".join(f"+{name}" for name in marts)
     with lake.reading():
         register_lake(session, lake)
-        run_dbt(project, tmp_path / "dbt-spark", lambda _: None, engine="spark", select=select)
+        statements = compiled_statements(project, tmp_path / "dbt-spark", "spark", select=select)
+        run_statements(session, lake, statements, lambda _: None)
         warehouse = tmp_path / "warehouse" / "warehouse.duckdb"
         register_lake_in_duckdb(warehouse, lake)
         run_dbt(project, tmp_path / "dbt-duckdb", lambda _: None, warehouse=warehouse, select=select)

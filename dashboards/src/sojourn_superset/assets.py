@@ -155,7 +155,7 @@ def render(folder: Path, client: Client) -> Bundle:
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue))
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     for name, asset in _of_kind(files, "dashboards"):
-        asset["css"] = look.css + (asset.get("css") or "")
+        asset["css"] = look.page_css() + (asset.get("css") or "")
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
@@ -213,6 +213,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.spans(**described))
             elif kind == "halves":
                 params.setdefault("metrics", []).append(cells.halves(**described))
+            elif kind == "remaining":
+                params.setdefault("metrics", []).append(cells.remaining(**described, look=look))
             elif kind == "effect":
                 params.setdefault("metrics", []).append(cells.effect(each["label"], look, each["unit"]))
             elif kind == "country":
@@ -230,8 +232,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
                 raise AssetError(
-                    f"{name}: column kind {kind!r}; expected queue, figure, spans, halves, effect, country, share, "
-                    "link or expression"
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, halves, remaining, effect, country, "
+                    "share, link or expression"
                 )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error

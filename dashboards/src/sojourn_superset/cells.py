@@ -191,17 +191,40 @@ def halves(
     return metric(label, f"CASE WHEN {one['percent']} + {other['percent']} > 0 THEN {bar} ELSE {_text(without)} END")
 
 
+def remaining(label: str, what: str, look: Look) -> dict[str, Any]:
+    """Return how many the filters leave of how many there are, of rows with `number` and the same `whole` in each.
+
+    Parameters
+    ----------
+    what
+        What is counted, in the plural.
+    """
+    # Superset asks for no group here, so that an answer without rows is one row of nulls.
+    left = "CASE WHEN SUM(number) IS NULL THEN 'none' ELSE printf('%,d', SUM(number)) END"
+    whole = "COALESCE(' of ' || CASE WHEN MAX(whole) IS NOT NULL THEN printf('%,d', MAX(whole)) END, '')"
+    text, faint = look.cells["text"], look.cells["faint"]
+    return metric(
+        label,
+        f"'<div style=\"font-size:17px;line-height:1.35;color:{text}\"><b>' || {left} || '</b>' || {whole} || '</div>"
+        f'<div style="font-size:13px;line-height:1.3;color:{faint}">{what}</div>\'',
+    )
+
+
 def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
 
-    The axis reaches beyond the largest end of an interval in the table; its ends have their values. Of rows
-    of `comparison`.
+    The axis reaches beyond the largest end of an interval in the table, to 1, 2 or 5 times a power of ten; its ends
+    have their values. Of rows of `comparison`.
     """
     end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
-    end = f"NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0)"
+    # So much more that no mark lies on a label.
+    least = f"(1.6 * NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0))"
+    power = f"pow(10.0, floor(log10({least})))"
+    steps = " ".join(f"WHEN {least} <= {step} * {power} THEN {step}" for step in (1, 2, 5))
+    end = f"({power} * CASE {steps} ELSE 10 END)"
 
     def place(value: str) -> str:
-        return f"COALESCE(50.0 + 31.25 * MAX({value}) / {end}, 50.0)"
+        return f"COALESCE(50.0 + 50.0 * MAX({value}) / {end}, 50.0)"
 
     zero = _line(50.0, look.cells["faint"], "0")
     line = (
@@ -218,8 +241,7 @@ def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     )
     style = f"position:absolute;top:3px;font-size:10px;line-height:14px;color:{look.cells['faint']}"
     ends = "".join(
-        f" || COALESCE('<div style=\"{style};{side}:0\">{sign}' || "
-        f"printf('%d', ROUND(1.6 * {end})) || ' {unit}</div>', '')"
+        f" || COALESCE('<div style=\"{style};{side}:0\">{sign}' || printf('%g', {end}) || ' {unit}</div>', '')"
         for side, sign in (("left", "−"), ("right", "+"))
     )
     return metric(

@@ -70,6 +70,7 @@ def native_filters(
 ) -> list[dict[str, Any]]:
     """Return Superset's configuration of filters; `choose: one` starts with the first value and always has one.
 
+    With `follows: true` it takes the first value that is left, also where an address sets those that it is within.
     With `most: COLUMN` it starts with the value whose rows have the largest value of that column instead.
     A filter applies to every chart whose dataset has its column, `except` those that it names, or `only` to those.
 
@@ -117,7 +118,11 @@ def native_filters(
                 "adhoc_filters": [
                     {"clause": "WHERE", "expressionType": "SIMPLE", **condition} for condition in each.get("where", ())
                 ],
-                "requiredFirst": one,
+                # A filter that Superset is to fill in “first” hands its value over twice when it appears, first without
+                # its condition, and each time every chart in its scope and every filter within it is asked for again.
+                # So only a filter does that an address leaves to those it is within; the import writes the value of
+                # the others (filter_start).
+                "requiredFirst": each.get("follows", False),
                 **({"startsWithMost": each["most"]} if "most" in each else {}),
                 **({"onlyOf": [chart["uuid"] for chart in only]} if only else {}),
             }

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import re
 import sqlite3
@@ -40,6 +41,7 @@ class Look:
     cells: dict[str, str]
     shares: list[str]
     delay_classes: dict[int, str]
+    value_words: dict[str, str]
     css: str
     charts: dict[str, dict[str, Any]]
     filters: dict[str, list[dict[str, Any]]]
@@ -73,6 +75,25 @@ class Look:
             for name, white in whites.items():
                 colours[f"{label}, {name}"] = mixed(colour, "#ffffff", white)
         return colours
+
+    def page_css(self) -> str:
+        """Return the style of every page, with the words of values in the lists of filters.
+
+        A filter lists values as the API has them, because links and conditions are written with them; the page shows
+        what the field calls them. A congestion control has its name of `congestion_control`.
+        """
+        names = {key: each["name"] for key, each in self.congestion_control.items()}
+        words = {key: word for key, word in (names | self.value_words).items() if key != word}
+        return self.css + "".join(
+            f":is(.ant-select-item-option, .ant-select-selection-item)[title={json.dumps(key)}]"
+            " :is(.ant-select-item-option-content, .ant-select-selection-item-content),"
+            f" .ant-select-single .ant-select-selection-item[title={json.dumps(key)}] {{ font-size: 0; }}\n"
+            f":is(.ant-select-item-option, .ant-select-selection-item)[title={json.dumps(key)}]"
+            " :is(.ant-select-item-option-content, .ant-select-selection-item-content)::before,"
+            f" .ant-select-single .ant-select-selection-item[title={json.dumps(key)}]::before"
+            f" {{ content: {json.dumps(word, ensure_ascii=False)}; font-size: 14px; visibility: visible; }}\n"
+            for key, word in words.items()
+        )
 
     def competitor(self, setting: Mapping[str, str | None]) -> str:
         """Return what charts call the competitor of runs with this setting: the same SQL says it there."""
@@ -151,6 +172,7 @@ def read_look(folder: Path) -> Look:
         cells=content.get("cells", {}),
         shares=content.get("shares", ["#ffffff", "#000000"]),
         delay_classes=content.get("delay_classes", {}),
+        value_words=content.get("value_words", {}),
         css=content.get("css", ""),
         charts=content.get("charts", {}),
         filters=content.get("filters", {}),

@@ -5,8 +5,7 @@
 
     Most cells have far more hosts than that, and counting hosts is expensive. So each host sets one of 62 bits, chosen by the hash of its
     key: a cell with n bits set has at least n hosts. Hosts are counted only in cells whose bits do not prove enough of them
-    (`doubtful_cells`). Spark counts the hosts of every cell: it repeats a CTE wherever it is selected from, and one more CTE below all levels
-    makes planning take eight minutes.
+    (`doubtful_cells`).
 -#}
 
 {#- Fewest hosts of a served cell: the variable `minimum_hosts`, by default 10. With 1 nothing is suppressed, and a cell needs no host. -#}
@@ -39,6 +38,14 @@ doubtful_cells as (
     levels: the columns that each level gives up, in addition to those that the levels before it gave up.
 -#}
 {% macro cell_details(hosts, kept, levels) -%}
+{%- if target is defined and target.type == 'spark' -%}
+{{ cell_details_by_windows(hosts, kept, levels) }}
+{%- else -%}
+{{ cell_details_by_joins(hosts, kept, levels) }}
+{%- endif -%}
+{%- endmacro %}
+
+{% macro cell_details_by_joins(hosts, kept, levels) -%}
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
 observed as (
@@ -48,13 +55,11 @@ observed as (
         {%- endfor %}
         hosts_of_cells.host_hash
     from {{ hosts }} as hosts_of_cells
-    {%- if not (target is defined and target.type == 'spark') %}
     inner join doubtful_cells
         on
         {%- for column in cell %}
             {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = doubtful_cells.{{ column }}
         {%- endfor %}
-    {%- endif %}
 ),
 
 level_0 as (
@@ -128,6 +133,82 @@ details as (
 {%- endmacro %}
 
 {#-
+    Spark writes out a CTE wherever it is selected from, so that each level, which the next three CTEs read, would read
+    the connections anew. Here each CTE is read by one other, and hosts are counted by windows. In a group a host
+    counts once, in the first of its rows. Rows that stay at a level are a group of their own.
+-#}
+{% macro cell_details_by_windows(hosts, kept, levels) -%}
+{%- set given_up = levels | sum(start=[]) -%}
+{%- set cell = kept + given_up -%}
+cells_of_few as (
+    select {{ cell | join(', ') }}
+    from {{ hosts }}
+    group by {{ cell | join(', ') }}
+    having coalesce(bit_count({{ host_bits('host_hash') }}), 0) < {{ minimum_hosts() }}
+),
+
+observed as (
+    select distinct
+        {%- for column in cell %}
+        hosts_of_cells.{{ column }},
+        {%- endfor %}
+        hosts_of_cells.host_hash
+    from {{ hosts }} as hosts_of_cells
+    inner join cells_of_few
+        on
+        {%- for column in cell %}
+            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = cells_of_few.{{ column }}
+        {%- endfor %}
+),
+
+counted_0 as (
+    select
+        *,
+        count(host_hash) over (partition by {{ cell | join(', ') }}) as hosts
+    from observed
+),
+
+rest_1 as (
+    select
+        {{ cell | join(',\n        ') }},
+        host_hash,
+        case when hosts < {{ minimum_hosts() }} then 1 else 0 end as detail_level
+    from counted_0
+),
+{% for level in range(1, levels | length + 1) %}
+{%- set left = kept + (levels[level:] | sum(start=[])) + ['detail_level'] %}
+numbered_{{ level }} as (
+    select
+        *,
+        row_number() over (partition by {{ left | join(', ') }}, host_hash order by {{ cell[0] }}) as number_of_host
+    from rest_{{ level }}
+),
+
+counted_{{ level }} as (
+    select
+        *,
+        count(case when number_of_host = 1 then host_hash end) over (partition by {{ left | join(', ') }}) as hosts
+    from numbered_{{ level }}
+),
+
+rest_{{ level + 1 }} as (
+    select
+        {{ cell | join(',\n        ') }},
+        host_hash,
+        case when detail_level = {{ level }} and hosts < {{ minimum_hosts() }} then {{ level + 1 }} else detail_level end as detail_level
+    from counted_{{ level }}
+),
+{% endfor %}
+details as (
+    select
+        {{ cell | join(',\n        ') }},
+        max(detail_level) as detail_level
+    from rest_{{ levels | length + 1 }}
+    group by {{ cell | join(', ') }}
+)
+{%- endmacro %}
+
+{#-
     CTE `served`: the bins of cells as they are served. A cell with enough hosts stays as it is. Cells with too few hosts are
     added up, and the columns that their level gives up contain the text `withheld`. Connections of a cell that is not served have no bin:
     they are counted, but their delays are not shown.
@@ -138,8 +219,10 @@ details as (
 {% macro served_cells(binned, kept, levels, withheld={}, carried=[]) -%}
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
+{%- set on_spark = target is defined and target.type == 'spark' -%}
+{%- set detail_level = 'coalesce(details.detail_level, 0)' if on_spark else 'details.detail_level' -%}
 served as (
-    {%- if not (target is defined and target.type == 'spark') %}
+    {%- if not on_spark %}
     select
         {%- for column in kept + carried %}
         binned.{{ column }},
@@ -176,22 +259,24 @@ served as (
             {%- for column in kept + carried %}
             binned.{{ column }},
             {%- endfor %}
-            details.detail_level,
+            {{ detail_level }} as detail_level,
             {%- for columns in levels %}
             {%- set level = loop.index %}
             {%- for column in columns %}
-            case when details.detail_level >= {{ level }} then {{ withheld.get(column, "'withheld'") }} else binned.{{ column }} end as {{ column }},
+            case when {{ detail_level }} >= {{ level }} then {{ withheld.get(column, "'withheld'") }} else binned.{{ column }} end as {{ column }},
             {%- endfor %}
             {%- endfor %}
-            case when details.detail_level <= {{ levels | length }} then binned.bin_index end as bin_index,
+            case when {{ detail_level }} <= {{ levels | length }} then binned.bin_index end as bin_index,
             binned.connections
         from {{ binned }} as binned
-        inner join details
+        {{ 'left' if on_spark else 'inner' }} join details
             on
-                details.detail_level >= {{ 0 if target is defined and target.type == 'spark' else 1 }}
                 {%- for column in cell %}
-                and binned.{{ column }} = details.{{ column }}
+                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
                 {%- endfor %}
+        {%- if not on_spark %}
+        where details.detail_level >= 1
+        {%- endif %}
     ) as reduced
     group by {{ (cell + carried) | join(', ') }}, detail_level, bin_index
 )

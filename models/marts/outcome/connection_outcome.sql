@@ -163,24 +163,47 @@ cumulated as (
     from bins
 ),
 
-of_replicates as (
-{%- for percentile in percentiles %}
-        {%- if not loop.first %}
-
+percentiles as (
+    {%- for percentile in percentiles %}
+        select {{ percentile }} as percentile
+        {%- if not loop.last %}
             union all
-        {% endif %}
-        select
-            quantity,
-            {{ group | join(',\n        ') }},
-            replicate,
-            {{ percentile }} as percentile,
-            cast(max(connections_of_replicate) as bigint) as connections,
+        {%- endif %}
+    {%- endfor %}
+),
+
+of_replicates as (
+    select
+        quantity,
+        {{ group | join(',\n        ') }},
+        replicate,
+        cast(max(connections_of_replicate) as bigint) as connections,
+        {%- for percentile in percentiles %}
             min(
                 case when connections_up_to_bin >= {{ quantile_rank(percentile * 10, 'connections_of_replicate') }} then bin_index end
-            ) as bin_index
-        from cumulated
-        group by quantity, {{ group | join(', ') }}, replicate
-    {%- endfor %}
+            ) as bin_index_{{ percentile }}
+            {%- if not loop.last %},{% endif %}
+        {%- endfor %}
+    from cumulated
+    group by quantity, {{ group | join(', ') }}, replicate
+),
+
+of_percentiles as (
+    select
+        of_replicates.quantity,
+        {%- for column in group %}
+            of_replicates.{{ column }},
+        {%- endfor %}
+        of_replicates.replicate,
+        percentiles.percentile,
+        of_replicates.connections,
+        case percentiles.percentile
+            {%- for percentile in percentiles %}
+                when {{ percentile }} then of_replicates.bin_index_{{ percentile }}
+            {%- endfor %}
+        end as bin_index
+    from of_replicates
+    cross join percentiles
 ),
 
 replicate_values as (
@@ -191,7 +214,7 @@ replicate_values as (
         percentile,
         connections,
         cast({{ bin_lower_us('bin_index') }} + {{ bin_upper_us('bin_index') }} - 1 as double) / 2000 as replicate_ms
-    from of_replicates
+    from of_percentiles
 ),
 
 ordered as (

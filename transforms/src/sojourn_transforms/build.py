@@ -168,7 +168,8 @@ def _build_and_publish(
     paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str], None]
 ) -> BuildReport:
     # Importing dbt, SciPy and statsmodels takes seconds, which a build without work should not spend.
-    from sojourn_transforms.dbt.invocation import DbtError, manifest_path
+    from sojourn_transforms.dbt.invocation import manifest_path
+    from sojourn_transforms.dbt.results import DbtError
     from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
     from sojourn_transforms.rating_marts import write_rating_marts
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS

@@ -25,7 +25,7 @@ from sojourn_transforms.warehouse import (
 )
 
 if TYPE_CHECKING:
-    from sojourn_transforms.dbt.invocation import DbtReport
+    from sojourn_transforms.dbt.results import DbtReport
 
 EngineName = Literal["duckdb", "spark"]
 OnStep = Callable[[str], None]

@@ -14,6 +14,7 @@ from sojourn_ingest.cli import application
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key
 from sojourn_transforms.dbt import invocation
+from sojourn_transforms.dbt.results import DbtReport
 from sojourn_transforms.engine import DuckDbEngine
 
 pytestmark = pytest.mark.integration
@@ -56,7 +57,7 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
     installation = Installation(paths, repository / "models")
     run_dbt = invocation.run_dbt
 
-    def run_connections(*arguments: Any, **options: Any) -> invocation.DbtReport:
+    def run_connections(*arguments: Any, **options: Any) -> DbtReport:
         full_refreshes.append(options["full_refresh"])
         return run_dbt(*arguments, **options, select=SELECTION)
 

@@ -10,7 +10,7 @@ from transforms.tests.connection_marts.worlds import Installation, day_file, day
 
 from sojourn_ingest.synthetic.connection_files import dataset_of
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
-from sojourn_transforms.dbt.invocation import DbtError
+from sojourn_transforms.dbt.results import DbtError
 
 pytestmark = pytest.mark.integration
 DAYS, ROWS = 34, 40_000

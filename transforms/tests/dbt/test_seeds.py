@@ -24,8 +24,3 @@ def test_delay_classes_leave_no_delay_without_a_class(repository: Path) -> None:
         rows = list(csv.DictReader(handle))
     assert [row["at_most_ms"] for row in rows[:-1]] == [row["above_ms"] for row in rows[1:]] == ["150", "400"]
     assert rows[0]["above_ms"] == rows[-1]["at_most_ms"] == ""
-
-
-def test_no_seed_holds_an_apostrophe_which_spark_would_take_for_the_end_of_a_text(repository: Path) -> None:
-    for path in (repository / "models" / "seeds").glob("*.csv"):
-        assert "'" not in path.read_text(encoding="utf-8"), path.name

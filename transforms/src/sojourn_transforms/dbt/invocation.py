@@ -7,7 +7,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_ingest import named_points
 from sojourn_transforms.dbt.fingerprint import minimum_hosts
+from sojourn_transforms.dbt.results import DbtError, DbtReport, NodeOutcome, one_line, report_of
 from sojourn_transforms.engine_variables import MEMORY_VARIABLE
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
@@ -25,27 +25,14 @@ HISTORY = "tag:history"
 FAILURES = frozenset(("error", "fail", "runtime error"))
 
 
-class DbtError(RuntimeError):
-    """A model or a test failed, or dbt could not start; the message names it."""
-
-
-@dataclass
-class DbtReport:
-    """What a run of dbt did."""
-
-    models: int = 0
-    tests_passed: int = 0
-    warnings: list[str] = field(default_factory=list)
-
-
 def manifest_path(folder: Path) -> Path:
     """Return where dbt's manifest is after a run."""
     return folder / "target" / "manifest.json"
 
 
 @contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    # dbt reads its profile's settings from the environment and nowhere else.
+def environment(**values: str) -> Iterator[None]:
+    """Set variables: dbt reads its profile's settings from the environment and nowhere else."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -63,22 +50,20 @@ def run_dbt(
     folder: Path,
     on_step: Callable[[str], None],
     *,
-    engine: str = "duckdb",
-    warehouse: Path | None = None,
+    warehouse: Path,
     full_refresh: bool = False,
     select: str | None = None,
     tests: bool = True,
     memory: str | None = None,
 ) -> DbtReport:
-    """Build and test everything; ``folder`` then holds dbt's manifest and log.
+    """Build and test everything on DuckDB; ``folder`` then holds dbt's manifest and log.
 
     ``select`` narrows it to a selection in dbt's words; without ``tests`` nothing is tested. ``full_refresh``:
     incremental models are built from scratch. Tests tagged ``history`` are omitted unless selected, because they read
     everything ever ingested: what they check holds by construction, and the project's own tests run them.
 
-    ``engine`` is a target of the project's profile. DuckDB builds in the file ``warehouse`` with at most
-    ``memory``, such as 8GB, by default four fifths of the machine's; Spark builds in the
-    session that this process holds.
+    What is built is in the file ``warehouse``. DuckDB takes at most ``memory``, such as 8GB, by default four fifths of
+    the machine's.
 
     Raises
     ------
@@ -95,34 +80,54 @@ def run_dbt(
             if event.data.node_info.node_path.startswith("marts/"):
                 named_points.reach("mart.built")
 
-    target, logs = manifest_path(folder).parent, folder / "logs"
     arguments = [
-        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs),
         # Unit tests try the models on rows of their own: they belong to the project's tests, not to every build.
         "build", "--exclude-resource-type", "unit_test", *([] if tests else ["--exclude-resource-type", "test"]),
+        *(["--full-refresh"] if full_refresh else []),
+    ]  # fmt: skip
+    settings = {
+        ENGINE_VARIABLE: "duckdb",
+        WAREHOUSE_VARIABLE: str(warehouse),
+        **({} if memory is None else {MEMORY_VARIABLE: memory}),
+    }
+    with environment(**settings):
+        try:
+            results = results_of(project, folder, arguments, select, [note])
+        finally:
+            # dbt keeps its connection open in this process, with a configuration of its own.
+            DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+    return _judge(results)
+
+
+def results_of(
+    project: Path,
+    folder: Path,
+    command: list[str],
+    select: str | None = None,
+    callbacks: list[Callable[[Any], None]] | None = None,
+) -> list[Any]:
+    """Return the results of one command of dbt over a selection of the project; its manifest is then in ``folder``.
+
+    Raises
+    ------
+    DbtError
+        If dbt could not start or stopped.
+    """
+    target, logs = manifest_path(folder).parent, folder / "logs"
+    arguments = [
+        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(logs), *command,
         "--vars", f"{{minimum_hosts: {minimum_hosts()}}}",
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
-        *(["--full-refresh"] if full_refresh else []),
         # A test that also looks at models that are not selected would find them as they were, or not at all.
         *(["--select", select, "--indirect-selection", "cautious"] if select else []),
         *([] if select and HISTORY in select else ["--exclude", HISTORY]),
     ]  # fmt: skip
-    settings = {
-        ENGINE_VARIABLE: engine,
-        **({} if warehouse is None else {WAREHOUSE_VARIABLE: str(warehouse)}),
-        **({} if memory is None else {MEMORY_VARIABLE: memory}),
-    }
-    with _environment(**settings):
-        try:
-            result: dbtRunnerResult = dbtRunner(callbacks=[note]).invoke(arguments)
-        finally:
-            # dbt keeps its connection open in this process, with a configuration of its own.
-            DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+    result: dbtRunnerResult = dbtRunner(callbacks=callbacks).invoke(arguments)
     if result.exception is not None:
-        raise DbtError(f"dbt stopped: {_one_line(str(result.exception))}") from result.exception
+        raise DbtError(f"dbt stopped: {one_line(str(result.exception))}") from result.exception
     if not isinstance(result.result, RunExecutionResult):
         raise DbtError(f"dbt gave no results; its log is in {logs}")
-    return _judge(result.result.results)
+    return list(result.result.results)
 
 
 def parsed_manifest(project: Path) -> dict[str, Any]:
@@ -142,35 +147,26 @@ def parsed_manifest(project: Path) -> dict[str, Any]:
             "parse", "--no-partial-parse",
             "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
         ]  # fmt: skip
-        with _environment(**{ENGINE_VARIABLE: "duckdb", WAREHOUSE_VARIABLE: str(Path(folder) / "none.duckdb")}):
+        with environment(**{ENGINE_VARIABLE: "duckdb", WAREHOUSE_VARIABLE: str(Path(folder) / "none.duckdb")}):
             result: dbtRunnerResult = dbtRunner().invoke(arguments)
         if not result.success:
-            raise DbtError(f"dbt cannot read {project}: {_one_line(str(result.exception))}")
+            raise DbtError(f"dbt cannot read {project}: {one_line(str(result.exception))}")
         manifest: dict[str, Any] = json.loads(manifest_path(Path(folder)).read_text(encoding="utf-8"))
     return manifest
 
 
-def _judge(results: Any) -> DbtReport:
-    report = DbtReport()
-    failures = []
+def _judge(results: list[Any]) -> DbtReport:
+    outcomes = []
     for result in results:
         name, status = result.node.name, str(result.status)
-        if status in FAILURES:
-            failures.append(f"{name}: {_one_line(result.message or status)}")
-        elif status == "warn":
-            # A test that only warns says in its configuration what it counts and what to do.
-            meta = result.node.config.meta
-            report.warnings.append(f"{meta['warning']}: {result.failures}; {meta['advice']}")
-        if result.node.resource_type == "model":
-            report.models += 1
-        elif status == "pass":
-            report.tests_passed += 1
-    if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise DbtError(f"{failures[0]}{more}")
-    return report
-
-
-def _one_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " ".join(lines[:3])
+        outcomes.append(
+            NodeOutcome(
+                name=name,
+                kind=str(result.node.resource_type),
+                error=one_line(result.message or status) if status in FAILURES else None,
+                warnings=result.failures if status == "warn" else 0,
+                meta=result.node.config.meta,
+                passed=status == "pass",
+            )
+        )
+    return report_of(outcomes)

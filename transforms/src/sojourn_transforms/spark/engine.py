@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,24 @@ import duckdb
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import EngineName, OnStep
 from sojourn_transforms.mart_files import DateFingerprints
 from sojourn_transforms.spark.lake_views import register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
+from sojourn_transforms.spark.sized_sessions import lake_bytes
+from sojourn_transforms.spark.statements import run_statements
+
+#: Lakes of less are built in minutes, in which Java's second compiler and its concurrent collector gain nothing.
+SMALL_LAKE_BYTES = 256 * 2**20
+DRIVER_JAVA = "spark.driver.defaultJavaOptions"
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sojourn_transforms.dbt.invocation import DbtReport
+    from sojourn_transforms.dbt.results import DbtReport
 
 
 class SparkEngine:
@@ -49,22 +58,29 @@ class SparkEngine:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Hold a Spark session."""
-        with spark_session(self._paths, self._settings) as session:
+        """Hold a Spark session; over a small lake, whose build ends soon, with a Java that compiles quickly."""
+        settings = self._settings
+        if sum(lake_bytes(self._paths.open_lake(), TABLES).values()) <= SMALL_LAKE_BYTES:
+            settings = replace(settings, conf={DRIVER_JAVA: SHORT_LIVED_JAVA, **settings.conf})
+        with spark_session(self._paths, settings, keeps_classes=True) as session:
             self._session = session
             try:
                 yield
             finally:
                 self._session = None
+                # Rows of the lake, which a host that is forgotten must not outlive.
+                shutil.rmtree(self._paths.spark / "little", ignore_errors=True)
 
     def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run dbt over views of the lake's live files, and make what it built readable for DuckDB."""
-        from sojourn_transforms.dbt.invocation import run_dbt
+        """Run the compiled project over views of the lake's live files, and make its tables readable for DuckDB."""
+        from sojourn_transforms.dbt.compilation import compiled_statements
 
         on_step("registering the lake's files")
-        register_lake(self.session, lake)
+        register_lake(self.session, lake, self._paths.spark / "little")
         self._empty_warehouse()
-        report = run_dbt(project, self._paths.dbt, on_step, engine=self.name)
+        on_step("compiling the models")
+        statements = compiled_statements(project, self._paths.dbt, self.name)
+        report = run_statements(self.session, lake, statements, on_step)
         self._expose_marts()
         return report
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest.lake import Lake, open_storage
-from sojourn_ingest.lake.live_rows_sql import hidden_rows_sql
+from sojourn_ingest.lake.live_rows_sql import hidden_rows_sql, live_rows_sql
 from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.schema import TABLES, Table
+from sojourn_transforms.spark.sized_sessions import LITTLE_BYTES, lake_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,7 +103,27 @@ def lake_frame(session: SparkSession, lake: Lake, table: Table) -> DataFrame:
     return reduce(lambda left, right: left.unionByName(right), frames)
 
 
-def register_lake(session: SparkSession, lake: Lake) -> None:
-    """Make every lake table the view ``global_temp.<table>``, over what is live now."""
+def register_lake(session: SparkSession, lake: Lake, folder: Path | None = None) -> None:
+    """Make every lake table the view ``global_temp.<table>``, over what is live now.
+
+    Little tables of a lake in a folder are copied into one file each, below ``folder``, which every worker sees: a
+    build reads them hundreds of times, and to open a file takes longer than to read a few rows.
+    """
+    sizes = lake_bytes(lake, TABLES)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
     for table in TABLES.values():
-        lake_frame(session, lake, table).createOrReplaceGlobalTempView(table.name)
+        if folder is not None and isinstance(lake.storage, FolderStorage) and sizes[table.name] <= LITTLE_BYTES:
+            frame = _read_copy(session, lake, table, folder / f"{table.name}.parquet")
+        else:
+            frame = lake_frame(session, lake, table)
+        frame.createOrReplaceGlobalTempView(table.name)
+
+
+def _read_copy(session: SparkSession, lake: Lake, table: Table, copy: Path) -> DataFrame:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    with duckdb.connect() as connection:
+        connection.sql(live_rows_sql(table, lake)).write_parquet(str(copy))
+    return session.read.schema(from_arrow_schema(table.arrow_schema())).parquet(str(copy))

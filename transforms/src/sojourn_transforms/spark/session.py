@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
+from sojourn_transforms.spark.class_archive import archives_folder, class_archive
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ CONF_VARIABLE = "SOJOURN_SPARK_CONF"
 LOCAL_MASTER = "local[*]"
 #: Most that the driver of one machine takes, in MiB; half of a smaller machine's memory.
 LOCAL_DRIVER_MIB = 4096
+#: Most that Java takes to end; it may write an archive of its classes then.
+END_S = 600
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -75,6 +79,8 @@ def _defaults(paths: Paths) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.parquet.compression.codec": "zstd",
+        # Bins by network and day are a tenth of the connections: a first map of few groups is soon full and in the way.
+        "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
         # Parquet without the marker files of a job's success: a folder then contains only facts.
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
@@ -97,6 +103,8 @@ def _local_defaults() -> dict[str, str]:
         "spark.sql.files.maxPartitionBytes": "32m",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+        # A job that lists files is for stores in which listing takes time.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     }
 
 
@@ -128,15 +136,16 @@ def _end(session: SparkSession) -> None:
         # Stopping leaves the Java process and the threads that talk with it until this process ends.
         gateway.shutdown()
         gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=60)
+        gateway.proc.wait(timeout=END_S)
         SparkContext._gateway = SparkContext._jvm = None
 
 
 @contextmanager
-def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSession]:
+def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = False) -> Iterator[SparkSession]:
     """Hold a Spark session, and end it.
 
-    Where this process already has one (a notebook, a test) it is used and left as it is.
+    Where this process already has one (a notebook, a test) it is used and left as it is. ``keeps_classes``: what Java
+    loads is kept for later sessions, if nothing is kept yet.
 
     Raises
     ------
@@ -148,15 +157,20 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise SparkError("PySpark is not installed: run `make setup-spark`") from error
+    # What a statement failed of is in its exception.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
+    archive: AbstractContextManager[str] = nullcontext("")
     if not _is_submitted():
         try:
-            os.environ["JAVA_HOME"] = str(java_home(paths.spark / "java"))
+            java = java_home(paths.spark / "java")
         except JavaMissingError as error:
             raise SparkError(str(error)) from error
+        os.environ["JAVA_HOME"] = str(java)
+        archive = class_archive(java, archives_folder(), is_written=keeps_classes)
     # Tasks run the Python of this command, with the decoder in it.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf()
@@ -175,10 +189,12 @@ def spark_session(paths: Paths, settings: SparkSettings) -> Iterator[SparkSessio
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _remove_abandoned_scratch(paths)
     _scratch(paths).mkdir(parents=True, exist_ok=True)
-    session = SparkSession.builder.config(conf=conf).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        _end(session)
-        shutil.rmtree(_scratch(paths), ignore_errors=True)
+    with archive as options:
+        conf.set("spark.driver.extraJavaOptions", f"{conf.get('spark.driver.extraJavaOptions', '')} {options}".strip())
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        try:
+            yield session
+        finally:
+            _end(session)
+            shutil.rmtree(_scratch(paths), ignore_errors=True)

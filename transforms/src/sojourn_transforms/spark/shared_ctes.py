@@ -1,0 +1,157 @@
+"""CTEs that a statement selects from more than once, computed once.
+
+Spark writes a CTE out wherever it is selected from, and computes it as often; a chain of such CTEs grows with a power
+of its length. DuckDB computes each once, and the models are written for that. Here such a CTE becomes a cached frame
+as long as its statement runs, and the rest of the statement selects from that.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: What makes rows fewer, or costs a sort: worth keeping however many rows are read.
+REDUCES = re.compile(r"\bgroup\s+by\b|\bselect\s+distinct\b|\bover\s*\(", re.IGNORECASE)
+#: What makes rows of other rows: worth keeping where few are read.
+COMBINES = re.compile(r"\bjoin\b|\bunion\b", re.IGNORECASE)
+#: Texts, quoted names, comments and parentheses, between which a statement is looked at.
+TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*(?!\+).*?\*/|[()]""", re.DOTALL)
+HEAD = re.compile(r"\s*with\s", re.IGNORECASE)
+NAME = re.compile(r"\s*(\w+)\s+as\s*\(", re.IGNORECASE)
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Cte:
+    """One CTE of a statement: its name, and the query in its parentheses."""
+
+    name: str
+    query: str
+
+
+def without_comments(sql: str) -> str:
+    """Return a statement without its comments; hints to Spark stay."""
+    return TOKEN.sub(lambda found: " " if found[0].startswith(("--", "/*")) else found[0], sql)
+
+
+def split(sql: str) -> tuple[list[Cte], str]:
+    """Return the outermost CTEs of a statement without comments, in order, and the query that follows them.
+
+    A statement that does not begin with CTEs, or is not understood, is returned whole.
+    """
+    head = HEAD.match(sql)
+    if head is None:
+        return [], sql
+    ctes: list[Cte] = []
+    position = head.end()
+    while (named := NAME.match(sql, position)) is not None:
+        end = _closing(sql, named.end())
+        if end is None:
+            return [], sql
+        ctes.append(Cte(named[1], sql[named.end() : end]))
+        rest = sql[end + 1 :].lstrip()
+        position = len(sql) - len(rest)
+        if not rest.startswith(","):
+            return ctes, rest
+        position += 1
+    return [], sql
+
+
+def _closing(sql: str, start: int) -> int | None:
+    """Return where the parenthesis that is open at ``start`` closes."""
+    depth = 1
+    for token in TOKEN.finditer(sql, start):
+        if token[0] == "(":
+            depth += 1
+        elif token[0] == ")":
+            depth -= 1
+            if depth == 0:
+                return token.start()
+    return None
+
+
+def times_selected(name: str, queries: list[str]) -> int:
+    """Return how often queries select from a CTE."""
+    selected = re.compile(rf"\b(?:from|join)\s+{re.escape(name)}\b(?!\s*[.(])", re.IGNORECASE)
+    return sum(len(selected.findall(query)) for query in queries)
+
+
+def shared(ctes: list[Cte], query: str, *, reads_little: bool) -> set[str]:
+    """Return the names of the CTEs that are selected from more than once and worth keeping.
+
+    Of a statement that reads much, those that only combine rows are left as they are: reading a few
+    columns of a table twice is cheaper than keeping all of them.
+    """
+    found = set()
+    for place, cte in enumerate(ctes):
+        # A name that is given twice, in a query within another too, is left to Spark.
+        named = sum(len(re.findall(rf"\b{re.escape(cte.name)}\s+as\s*\(", part.query)) for part in ctes)
+        later = [part.query for part in ctes[place + 1 :]] + [query]
+        is_worth_it = REDUCES.search(cte.query) or (reads_little and COMBINES.search(cte.query))
+        if is_worth_it and not named and times_selected(cte.name, later) > 1:
+            found.add(cte.name)
+    return found
+
+
+def _needed(query: str, ctes: list[Cte]) -> list[Cte]:
+    """Return the CTEs that a query reads, by way of others too, in their order."""
+    queries, kept = [query], []
+    for cte in reversed(ctes):
+        if times_selected(cte.name, queries):
+            kept.append(cte)
+            queries.append(cte.query)
+    return kept[::-1]
+
+
+def _joined(ctes: list[Cte], query: str) -> str:
+    listed = ",\n".join(f"{cte.name} as ({cte.query})" for cte in ctes)
+    return f"with {listed}\n{query}" if listed else query
+
+
+def _kept_rows(session: SparkSession, frame: DataFrame) -> DataFrame:
+    """Return a frame that reads what another keeps.
+
+    Spark finds kept rows by comparing plans, before it writes CTEs out; a plan with CTEs in a statement with CTEs is
+    never found equal. So the kept rows are named here.
+    """
+    from pyspark.sql import DataFrame as Frame
+
+    dataset = getattr(session._jvm, "org.apache.spark.sql.classic.Dataset")
+    return Frame(dataset.ofRows(session._jsparkSession, frame._jdf.queryExecution().withCachedData()), session)
+
+
+@contextmanager
+def frame_of(session: SparkSession, sql: str, *, reads_little: bool) -> Iterator[DataFrame]:
+    """Yield what a statement selects; what it shares is kept until the context ends.
+
+    Raises
+    ------
+    pyspark.errors.PySparkException
+        If Spark refuses the statement.
+    """
+    ctes, query = split(without_comments(sql))
+    names = shared(ctes, query, reads_little=reads_little)
+    known: list[Cte] = []
+    kept: dict[str, DataFrame] = {}
+    try:
+        for cte in ctes:
+            if cte.name not in names:
+                known.append(cte)
+                continue
+            view = f"shared_{next(_numbers)}_{cte.name}"
+            frame = session.sql(_joined(_needed(cte.query, known), cte.query)).persist()
+            kept[view] = frame
+            _kept_rows(session, frame).createOrReplaceTempView(view)
+            known.append(Cte(cte.name, f"select * from {view}"))
+        yield session.sql(_joined(_needed(query, known), query) if kept else sql)
+    finally:
+        for view, frame in kept.items():
+            session.catalog.dropTempView(view)
+            frame.unpersist()
