@@ -28,14 +28,18 @@ fi
 [ "$(id -u)" = 0 ] || { echo "debootstrap needs root: run this once as root; running the testbed does not" >&2; exit 1; }
 
 root=$folder/rootfs
+# debootstrap mounts /proc and /sys in what it makes, and where it is killed they stay: it runs in mounts of its own, which end
+# with it.
+own_mounts=()
+if unshare --mount --propagation private true 2>/dev/null; then own_mounts=(unshare --mount --propagation private); fi
 # What the file system is made of; the number goes up when the steps below change.
 recipe="$suite $packages 1"
 if [ "$(cat "$folder/rootfs-made-by" 2>/dev/null)" != "$recipe" ]; then
   echo "==> Debian $suite ($packages)"
-  rm -rf "$root"
+  ./remove-root.sh "$root"
   # The machine's own source of packages, whatever it is.
   mirror=$(apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | grep -v security | head -n 1)
-  debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror" >"$folder/debootstrap.log" 2>&1 ||
+  "${own_mounts[@]}" debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror" >"$folder/debootstrap.log" 2>&1 ||
     { tail -n 5 "$folder/debootstrap.log" >&2
       echo "debootstrap could not make the file system from $mirror; see $folder/debootstrap.log" >&2; exit 1; }
   dpkg-query --admindir="$root/var/lib/dpkg" -W >"$folder/packages.txt"
