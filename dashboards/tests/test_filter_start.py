@@ -138,11 +138,30 @@ def test_a_filter_begins_with_the_value_that_has_most() -> None:
 
 def test_a_filter_of_rows_that_all_have_one_value_goes_and_nothing_is_within_it() -> None:
     # Without solo runs every run is app_first.
-    assert left(ROWS, filters()) == {"Study": [], "Rate": ["Study"], "Queue": ["Study", "Rate"]}
-    one_study = [row for row in ROWS if row[0] == "b's"]
+    rows = [*ROWS, ("b's", "app_first", 1_000_000, "CAKE")]
+    assert left(rows, filters()) == {"Study": [], "Rate": ["Study"], "Queue": ["Study", "Rate"]}
+    one_study = [row for row in rows if row[0] == "b's"]
     assert left(one_study, filters()) == {"Rate": [], "Queue": ["Rate"]}
     assert left(one_study[:2], filters()) == {}
     assert left([], filters()) == {}
+
+
+def test_a_filter_goes_that_has_one_value_in_each_study() -> None:
+    # Each rate of the study b's has one queue, and the study c has one rate.
+    assert left(ROWS, filters()) == {"Study": [], "Rate": ["Study"]}
+    one_rate_each = [row for row in ROWS if row[2] != 2_500_000]
+    assert left(one_rate_each, filters()) == {"Study": []}
+    # What may have several values at a time, or none, keeps nothing apart.
+    several = [each | ({"choose": "many"} if each["id"] == "rate" else {}) for each in filters()]
+    assert left(ROWS, several) == {"Study": [], "Rate": ["Study"], "Queue": ["Study", "Rate"]}
+
+
+def test_a_filter_stays_for_charts_to_which_its_study_does_not_apply() -> None:
+    configured = native_filters("one", filters(), DATASETS, {})
+    configured[0]["scope"]["excluded"] = [7]
+    with api_of([row for row in ROWS if row[2] != 2_500_000]) as client:
+        kept = with_a_choice(configured, {UUID: DATASETS["one"]}, client)
+    assert [each["name"] for each in kept] == ["Study", "Rate"]
 
 
 def test_a_filter_whose_rows_have_a_value_or_none_stays() -> None:
@@ -154,4 +173,4 @@ def test_the_condition_of_a_filter_decides_what_it_chooses_among() -> None:
     where = [{"subject": "queue_label", "operator": "IS NOT NULL"}]
     rows = [("a", "app_first", 1_000_000, None), ("a", "app_first", 2_000_000, "CoDel")]
     assert left(rows, filters(where=where)) == {"Queue": []}
-    assert left(rows, filters()) == {"Rate": [], "Queue": ["Rate"]}
+    assert left(rows, filters()) == {"Rate": []}

@@ -4,7 +4,8 @@ Superset can begin with the first value of each filter, but it asks for the valu
 with two studies, each filter begins with its first value in any study, and together they name a setting that no
 run has. Here each filter's first value is sought among the rows that the filters it is `within` leave.
 
-A filter whose rows all have one value does nothing: it would stand above those that do something.
+A filter whose rows all have one value does nothing: it would stand above those that do something, and Superset asks for
+its values each time the page opens. The same holds where it is within one study and each study has one value.
 """
 
 from __future__ import annotations
@@ -72,10 +73,12 @@ def with_a_choice(
 ) -> list[dict[str, Any]]:
     """Return the filters whose rows have two values or more, of which none may be one; nothing is within the others.
 
+    A filter within others that always have one value, such as the study, needs a choice for one of their values.
+
     Parameters
     ----------
     filters
-        Superset's configuration of a dashboard's filters.
+        Superset's configuration of a dashboard's filters; a filter follows those that it is within.
     datasets
         UUID to dataset asset, with all its columns.
 
@@ -87,11 +90,12 @@ def with_a_choice(
         If the client asks another API than the adapter does.
     """
     with _adapter(client) as connection:
-        kept = [each for each in filters if _has_two(connection, each, datasets)]
-    names = {each["id"] for each in kept}
-    for each in kept:
-        each["cascadeParentIds"] = [parent for parent in each["cascadeParentIds"] if parent in names]
-    return kept
+        kept: dict[str, dict[str, Any]] = {}
+        for each in filters:
+            each["cascadeParentIds"] = [parent for parent in each["cascadeParentIds"] if parent in kept]
+            if _has_two(connection, each, datasets, [kept[parent] for parent in each["cascadeParentIds"]]):
+                kept[each["id"]] = each
+    return list(kept.values())
 
 
 @contextmanager
@@ -106,21 +110,44 @@ def _adapter(client: Client) -> Iterator[Connection]:
         engine.dispose()
 
 
-def _has_two(connection: Connection, configured: dict[str, Any], datasets: dict[str, dict[str, Any]]) -> bool:
+def _has_two(
+    connection: Connection,
+    configured: dict[str, Any],
+    datasets: dict[str, dict[str, Any]],
+    parents: list[dict[str, Any]],
+) -> bool:
     target = configured["targets"][0]
     dataset = datasets[target["datasetUuid"]]
     expressions = _expressions(dataset)
     value = expressions[target["column"]["name"]]
     conditions = _conditions(configured, expressions)
-    query = (
-        f"SELECT {value} AS value FROM {dataset['table_name']} "
-        f"{'WHERE ' + ' AND '.join(conditions) if conditions else ''} GROUP BY {value} LIMIT 2"
-    )
-    return len(_asked(connection, query)) > 1
+    rows = f"FROM {dataset['table_name']} {'WHERE ' + ' AND '.join(conditions) if conditions else ''}"
+    if len(_asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
+        return False
+    of_parents = [each["targets"][0]["column"]["name"] for each in parents if _always_one(each, configured)]
+    fixed = [expressions[column] for column in of_parents if column in expressions]
+    if not fixed:
+        return True
+    each = ", ".join([*fixed, value])
+    query = f"SELECT {', '.join(f'{one} AS of_{number}' for number, one in enumerate(fixed))}, {value} AS value {rows}"
+    groups = _rows_asked(connection, f"{query} GROUP BY {each}")
+    settings = [group[:-1] for group in groups]
+    return len(set(settings)) < len(settings)
+
+
+def _always_one(parent: dict[str, Any], configured: dict[str, Any]) -> bool:
+    """Return whether a filter has one value at any time, on all charts of another."""
+    controls = parent["controlValues"]
+    everywhere = set(parent["scope"]["excluded"]) <= set(configured["scope"]["excluded"])
+    return controls["enableEmptyFilter"] and not controls["multiSelect"] and everywhere
+
+
+def _rows_asked(connection: Connection, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in connection.execute(text(rewrite(query).replace(":", "\\:")))]
 
 
 def _asked(connection: Connection, query: str) -> list[Any]:
-    return list(connection.execute(text(rewrite(query).replace(":", "\\:"))).scalars())
+    return [row[0] for row in _rows_asked(connection, query)]
 
 
 def _expressions(dataset: dict[str, Any]) -> dict[str, str]:
