@@ -177,7 +177,7 @@ def test_queues_are_in_one_order_from_those_with_a_queue_for_each_flow_to_the_la
     assert len(set(found)) == len(wanted)
 
 
-@pytest.mark.parametrize(("largest", "end"), [(61.0, "100"), (70.0, "200"), (310.0, "500"), (0.06, "0.1"), (3.2, "10")])
+@pytest.mark.parametrize(("largest", "end"), [(61.0, "100"), (70.0, "120"), (310.0, "500"), (0.06, "0.1"), (3.2, "6")])
 def test_the_axis_of_effects_ends_at_a_round_number_beyond_all_intervals(largest: float, end: str) -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE comparison (queue, effect, effect_lower, effect_upper, verdict)")

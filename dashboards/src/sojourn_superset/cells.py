@@ -213,14 +213,13 @@ def remaining(label: str, what: str, look: Look) -> dict[str, Any]:
 def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
 
-    The axis reaches beyond the largest end of an interval in the table, to 1, 2 or 5 times a power of ten; its ends
-    have their values. Of rows of `comparison`.
+    The axis reaches beyond the largest end of an interval in the table, to a round number; its ends have their values. Of rows of `comparison`.
     """
     end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
     # So much more that no mark lies on a label.
     least = f"(1.6 * NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0))"
     power = f"pow(10.0, floor(log10({least})))"
-    steps = " ".join(f"WHEN {least} <= {step} * {power} THEN {step}" for step in (1, 2, 5))
+    steps = " ".join(f"WHEN {least} <= {step} * {power} THEN {step}" for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
     end = f"({power} * CASE {steps} ELSE 10 END)"
 
     def place(value: str) -> str:
