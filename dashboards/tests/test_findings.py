@@ -433,3 +433,45 @@ def test_services_of_a_study_are_counted_by_capture_point_and_others_as_they_are
     assert before["ecn_ce_packets"] == 3
     assert found["after the bottleneck", "udp"]["retransmitted_ratio"] is None
     assert found["", "udp"] == {**SERVICE, "captured": ""}
+
+
+LOADED = {"delay_basis": "iperf3_srtt_ms_polls", "queue_label": "CoDel", "run_id": "r", "idle_median_ms": None}
+LOADED |= {"loaded_median_ms": 40.0, "median_increase_ms": None}
+
+
+def loaded(*rows: dict[str, Any]) -> str:
+    """Return what the page of results of tools begins with, of runs with one kind of delay, without marks of HTML."""
+    chart = FILES["charts/tool_results/finding.yaml"]
+    (column,) = chart["sojourn"]["columns"]
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE run_load_delay ({', '.join(LOADED)})")
+    marks = ", ".join("?" * len(LOADED))
+    connection.executemany(
+        f"INSERT INTO run_load_delay VALUES ({marks})", [list((LOADED | row).values()) for row in rows]
+    )
+    ((finding,),) = connection.execute(f"SELECT {column['sql']} FROM run_load_delay GROUP BY delay_basis")
+    connection.close()
+    return re.sub(r"<[^>]*>", "", finding.replace("</div>", " ")).strip()
+
+
+def test_results_of_tools_begin_with_the_shortest_and_the_longest_delay_under_load() -> None:
+    long = {"queue_label": "tail-drop", "loaded_median_ms": 505.4}
+    unknown = "No run has a value from before the load, so what the load adds is not known."
+    assert loaded({}, long, {"loaded_median_ms": 9.84}) == (
+        "The median under load is 9.8 to 505 ms, over 3 runs: the shortest with CoDel, the longest with tail-drop. "
+        + unknown
+    )
+    before = {"idle_median_ms": 10.0, "median_increase_ms": 30.0}
+    assert loaded(before, long) == (
+        "The median under load is 40 to 505 ms, over 2 runs: the shortest with CoDel, the longest with tail-drop. "
+        "Before the load it is up to 30 ms shorter."
+    )
+    assert loaded({"idle_median_ms": 50.0, "median_increase_ms": -10.0}, {}).endswith(
+        "It is not shorter before the load."
+    )
+    assert "the shortest and the longest with CoDel." in loaded({}, {"loaded_median_ms": 70.0})
+
+
+def test_one_result_is_told_by_its_name_where_no_queue_is_named() -> None:
+    one = loaded({"queue_label": None, "run_id": "a<b>&c.json", "loaded_median_ms": 1234.5})
+    assert one.startswith("Half of the values under load are at least 1235 ms (a&lt;b>&amp;c.json).")

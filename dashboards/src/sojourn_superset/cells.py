@@ -213,7 +213,8 @@ def remaining(label: str, what: str, look: Look) -> dict[str, Any]:
 def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
 
-    The axis reaches beyond the largest end of an interval in the table, to a round number; its ends have their values. Of rows of `comparison`.
+    The axis reaches beyond the largest end of an interval in the table, to a round number; its ends have their values.
+    Of rows of `comparison`.
     """
     end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
     # So much more that no mark lies on a label.
