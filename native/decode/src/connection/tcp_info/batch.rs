@@ -34,7 +34,10 @@ pub(crate) fn connections(rows: &[ConnectionRow]) -> Result<RecordBatch, Fault> 
     let mut columns = Columns::over(rows);
     columns.int64("connection_number", |row| row.number);
     columns.int64("start_ns", |row| row.start_ns);
-    columns.float64("duration_ms", |row| (row.last_ns - row.start_ns) as f64 / 1e6);
+    // Two times that 64 bits hold may lie further apart than 64 bits do.
+    columns.float64("duration_ms", |row| {
+        (i128::from(row.last_ns) - i128::from(row.start_ns)) as f64 / 1e6
+    });
     columns.string("client_address", |row| row.client_address.as_str());
     columns.int64("rtt_samples", |row| row.rtt_polls);
     columns.optional_int64("rtt_min_us", |row| row.rtt_min_us.map(i64::from));
