@@ -49,9 +49,11 @@ WORKERS ?= 2
 SAMPLE := ingest/sample/runs
 # What M-Lab measured: 56 connections, beside which a synthetic data set shows what a page does with many, and speed tests by country.
 MEASURED := ingest/sample/connections ingest/sample/percentiles
-# Every row of it carries the flag synthetic.
+# Every row of both carries the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
+SYNTHETIC_ACCESS := $(abspath $(VAR))/generated/access-network
+SYNTHETIC_ACCESS_NETWORK := --samples 60000 --circuits 600 --sites 12 --seed 1
 UV = $(shell infra/setup/uv.sh path)
 SOJOURN := .venv/bin/sojourn
 # uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
@@ -93,7 +95,11 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 build: setup ## The same without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
+	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
 	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(MEASURED) $(SYNTHETIC) $(DATA)
+	@# Circuits and prefixes are of this network alone.
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SYNTHETIC_ACCESS)/pping --circuits $(SYNTHETIC_ACCESS)/ShapedDevices.csv \
+		--prefix-table $(SYNTHETIC_ACCESS)/prefixes.csv
 	@echo "==> build"
 	@$(SOJOURN) build --engine $(ENGINE)
 

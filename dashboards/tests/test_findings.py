@@ -232,10 +232,12 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
             run=runs,
             service_build=[build, earlier],
             connection_count=connections,
+            access_delay=passive,
         )
         return row[0], re.sub(r"\d+ days ago", "some days ago", row[1])
 
     connections = none("connections", "served_detail")
+    passive = none("synthetic", "period_kind", "group_kind", "metric", "rtt_samples")
 
     finding, context = found([outcome, outcome], [run])
     assert finding == (
@@ -269,6 +271,13 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
         "connections, 50 have too few RTT samples or none and do not count, and 9 count but are withheld."
     )
     assert "20 records read" in context
+    # Passive RTT says by sample that it is synthetic; each sample is in both metrics, in every group and hour.
+    whole = {"synthetic": 1, "period_kind": "day", "group_kind": "all", "metric": "rtt", "rtt_samples": 7}
+    others = [{"metric": "rtt_increase"}, {"period_kind": "hour"}, {"group_kind": "site"}, {"synthetic": 0}]
+    passive = [whole, *(whole | other for other in others)]
+    finding, _ = found(several, none(*run))
+    assert " 17 of 20 records are synthetic" in finding
+    passive = none(*whole)
     connections = none("connections", "served_detail")
     finding, _ = found([outcome], none(*run))
     assert finding == "All 1 sources were read to their end."
