@@ -66,15 +66,15 @@ def test_a_site_is_the_worst_only_if_its_interval_is_above_those_of_all_others()
     hour = site("a", 20, 50, 52, 60, period_kind="hour", hour_of_day=20)
     ((finding, context),) = findings("access_finding", access_delay=[ALL, *near, hour])
     assert finding == (
-        "Site a is the worst: the RTT of half of its 20 lines rises by 45 ms or more on average [41–49], "
-        "against 12 ms at b, the next. Its worst hour begins at 20:00 UTC."
+        "Site a is the worst: the RTT of half of its 20 lines rises by 45 ms or more [41–49], "
+        "against 12 ms at b, the next. Its worst hour begins at 20:00 UTC: 52 ms [50–60]."
     )
     assert "SYNTHETIC" not in context
     # The third's interval reaches above that of the first, though the second's does not.
     ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 1, 300, 420)])
     assert finding == (
-        "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more on "
-        "average [41–49]. c may be worse, which its 7 lines cannot tell [1.0–420]."
+        "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more "
+        "[41–49]. c may be worse: its 7 lines leave [1.0–420]."
     )
     ((finding, _),) = findings("access_finding", access_delay=[ALL, *near[:2], site("c", 7, 9, 11, 42)])
     assert finding.startswith("No site is the worst for certain: the interval of a [41–49 ms, 20 lines] overlaps that")
@@ -354,11 +354,12 @@ QUANTILE = {key: SHARE[key] for key in list(SHARE)[:6]} | {"quantile_ratio": 0.5
     ("share", "quantile", "expected"),
     [
         ({}, {}, "Half of the 1,234 measured connections wait at most 17 ms. "
-            "56 of them (4.5 %) wait longer than 100 ms."),
+            "At most 56 of them (4.5 %) wait longer than 100 ms."),
         ({"connections_above": 1}, {"queuing_delay_ms": 3.14},
-            "Half of the 1,234 measured connections wait at most 3.1 ms. 1 of them (0.1 %) waits longer than 100 ms."),
+            "Half of the 1,234 measured connections wait at most 3.1 ms. At most 1 of them (0.1 %) waits "
+            "longer than 100 ms."),
         ({"connections_above": None}, {}, "Half of the 1,234 measured connections wait at most 17 ms."),
-        ({}, {"quantile_ratio": 0.95}, "No median to tell of. 56 of them (4.5 %) wait longer than 100 ms."),
+        ({}, {"quantile_ratio": 0.95}, "No median to tell of. At most 56 of them (4.5 %) wait longer than 100 ms."),
     ],
 )  # fmt: skip
 def test_half_of_the_connections_in_the_wild_wait_at_most_their_median(
@@ -384,7 +385,8 @@ def test_data_sets_and_bases_in_the_wild_are_not_pooled_and_each_says_what_part_
         connection_queuing_delay_quantile=[QUANTILE, QUANTILE | {"sample_basis": "polls", "queuing_delay_ms": 900.0}],
     )
     assert [finding.partition(" measured")[0] for finding, _ in found] == [
-        "Half of the 10", "Half of the 1,234", "No median to tell of. 56 of them (280.0 %) wait longer than 100 ms.",
+        "Half of the 10", "Half of the 1,234",
+        "No median to tell of. At most 56 of them (280.0 %) wait longer than 100 ms.",
     ]  # fmt: skip
     remain = [re.search(r"([\d,]+) of ([\d,]+) measured connections remain", context) for _, context in found]
     assert [each.groups() for each in remain if each] == [("10", "1,264"), ("1,234", "1,264"), ("20", "1,264")]
@@ -465,18 +467,21 @@ def loaded(*rows: dict[str, Any]) -> str:
 
 def test_results_of_tools_begin_with_the_shortest_and_the_longest_delay_under_load() -> None:
     long = {"queue_label": "tail-drop", "loaded_median_ms": 505.4}
-    unknown = "No run has a value from before the load, so what the load adds is not known."
+    basis = (
+        " As the tool measures its own packets, the path without a queue included: not the wait of another application."
+    )
+    unknown = " No run has a value from before the load, so what the load adds is not known."
     assert loaded({}, long, {"loaded_median_ms": 9.84}) == (
-        "The median under load is 9.8 to 505 ms, over 3 runs: the shortest with CoDel, the longest with tail-drop. "
-        + unknown
+        "The runs' medians under load are 9.8 to 505 ms, over 3 runs: the shortest with CoDel, the longest with "
+        "tail-drop." + basis + unknown
     )
     before = {"idle_median_ms": 10.0, "median_increase_ms": 30.0}
     assert loaded(before, long) == (
-        "The median under load is 40 to 505 ms, over 2 runs: the shortest with CoDel, the longest with tail-drop. "
-        "Before the load it is up to 30 ms shorter."
+        "The runs' medians under load are 40 to 505 ms, over 2 runs: the shortest with CoDel, the longest with "
+        "tail-drop. Before the load it is up to 30 ms shorter." + basis
     )
     assert loaded({"idle_median_ms": 50.0, "median_increase_ms": -10.0}, {}).endswith(
-        "It is not shorter before the load."
+        "It is not shorter before the load." + basis
     )
     assert "the shortest and the longest with CoDel." in loaded({}, {"loaded_median_ms": 70.0})
 

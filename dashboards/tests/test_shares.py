@@ -52,6 +52,7 @@ def test_the_smallest_share_is_light_the_largest_dark_and_the_rest_between() -> 
         "withheld": "none",
         "unknown": "none",
     }
+    assert ["<span" in found[name] for name in ("JP", "withheld", "unknown")] == [True, False, False]
     assert {country: text(cell) for country, cell in found.items()} == {
         "JP": "0.0 %", "BR": "25.0 %", "DE": "50.0 %", "withheld": "100.0 %", "unknown": "100.0 %",
     }  # fmt: skip

@@ -367,8 +367,8 @@ def test_series_have_the_names_of_the_field_and_the_hue_of_their_queue(dashboard
     metadata = assets.render(ASSETS, dashboard.api).contents["dashboards/aqm_comparison.yaml"]
     colours = yaml.safe_load(metadata)["metadata"]["label_colors"]
     for title in (
-        "How many of the application's packets wait at most this long",
-        "How many of TCP's packets wait at most this long",
+        "How many of the application's packets wait at most this long, median over runs",
+        "How many of TCP's packets wait at most this long, median over runs",
     ):
         series = {name for row in dashboard.answer(title).rows for name in row} - {"quantile_percent"}
         assert {name.rpartition(", ")[2] for name in series} <= shown, title

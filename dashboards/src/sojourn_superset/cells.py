@@ -69,7 +69,8 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
 
     `ratio` and `points` compare a row with the best of the rows shown that have a value of one configuration: `best`
     has the best median, `not told apart` an interval that reaches to those of all better rows, so that it may be as
-    good. If all are of one queue, nothing is judged, because every value would be the best.
+    good; it is green only if its number is the best one too. If all are of one queue, nothing is judged, because every
+    value would be the best.
 
     Parameters
     ----------
@@ -235,7 +236,7 @@ def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
     )
     dot = (
         "'<div style=\"position:absolute;top:6px;width:9px;height:9px;margin-left:-4px;border-radius:5px;"
-        "background:' || CASE WHEN MAX(verdict) LIKE 'lower%' THEN '#1f6fb2' "
+        "background:' || CASE WHEN MAX(verdict) LIKE 'lower%' THEN '#33312c' "
         "WHEN MAX(verdict) LIKE 'higher%' THEN '#b45309' ELSE '#8a867d' END || "
         f"';left:' || printf('%.2f', {place('effect')}) || '%\"></div>'"
     )
@@ -280,8 +281,8 @@ def share(
     """Return a percentage behind a square of the shade that its row has on a map of the same rows.
 
     The map's shades go in equal steps of red, green and blue from its smallest share to its largest, as d3's linear
-    scale does: of all countries that it knows, also of those that are too small for a shape. A row that the map does
-    not draw has an empty square with a broken border.
+    scale does: of all countries that it knows, also of those that are too small for a shape. A country that the map
+    does not draw has an empty square with a broken border; what has no code of two letters has none.
 
     Parameters
     ----------
@@ -309,8 +310,9 @@ def share(
     shade = f"'solid #8a867d;background:' || printf('#%02x%02x%02x', {mixed})"
     style = f"CASE WHEN {is_drawn} THEN {shade} ELSE 'dashed #8a867d' END"
     square = (
+        f"CASE WHEN LENGTH({code}) <> 2 THEN '' ELSE "
         "'<span style=\"display:inline-block;width:12px;height:12px;margin-right:6px;border:1px ' "
-        f"|| {style} || '\"></span>'"
+        f"|| {style} || '\"></span>' END"
     )
     shown = f"{square} || {_number(percent, digits)} || ' %'"
     return metric(label, shown if without is None else f"COALESCE({shown}, {_text(without)})")
@@ -356,8 +358,12 @@ def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, lo
         f"CASE WHEN {alone} THEN {_text(ALONE)} "
         f"WHEN {median} = {best} THEN {_text(BEST)} WHEN {is_best} THEN {_text(NEAR)} ELSE {farther} END"
     )
+    # Green says best: a worse number has another shade, also where chance may explain it.
+    digits = int(cell.get("digits", 1))
+    is_same = f"{_number(median, digits)} = {_number(best, digits)}"
     shade = (
-        f"CASE WHEN {alone} THEN {colours['middle']} WHEN {is_best} THEN {colours['best']} "
+        f"CASE WHEN {alone} THEN {colours['middle']} WHEN {is_best} AND {is_same} THEN {colours['best']} "
+        f"WHEN {is_best} THEN {colours['near']} "
         f"WHEN {times} <= {first} THEN {colours['middle']} "
         f"WHEN {times} <= {last} THEN {colours['far']} ELSE {colours['farther']} END"
     )
