@@ -47,6 +47,8 @@ TARGETS ?= x86_64-unknown-linux-gnu
 WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
+# What ECN changes: for the dashboard "Marks". Tests of the figures count the runs of SAMPLE alone.
+MARKED := ingest/sample/marks
 # What M-Lab measured: 56 connections, beside which a synthetic data set shows what a page does with many, and speed tests by country.
 MEASURED := ingest/sample/connections ingest/sample/percentiles
 # Every row of both carries the flag synthetic.
@@ -96,7 +98,7 @@ build: setup ## The same without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
 	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
-	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(MEASURED) $(SYNTHETIC) $(DATA)
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(MARKED) $(MEASURED) $(SYNTHETIC) $(DATA)
 	@# Circuits and prefixes are of this network alone.
 	@$(SOJOURN) ingest --engine $(ENGINE) $(SYNTHETIC_ACCESS)/pping --circuits $(SYNTHETIC_ACCESS)/ShapedDevices.csv \
 		--prefix-table $(SYNTHETIC_ACCESS)/prefixes.csv

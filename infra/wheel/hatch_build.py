@@ -41,6 +41,7 @@ EXTRAS = {
 DATA = {
     "models": "sojourn_transforms/project",
     "ingest/sample/runs": "sojourn_ingest/sample/runs",
+    "ingest/sample/marks": "sojourn_ingest/sample/marks",
     "ingest/sample/connections": "sojourn_ingest/sample/connections",
     "ingest/sample/percentiles": "sojourn_ingest/sample/percentiles",
 }

@@ -23,6 +23,7 @@ READY_S = 1800
 DATA = {
     "models": "sojourn_transforms/project",
     "ingest/sample/runs": "sojourn_ingest/sample/runs",
+    "ingest/sample/marks": "sojourn_ingest/sample/marks",
     "ingest/sample/connections": "sojourn_ingest/sample/connections",
     "ingest/sample/percentiles": "sojourn_ingest/sample/percentiles",
 }

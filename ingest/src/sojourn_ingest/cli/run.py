@@ -15,7 +15,7 @@ import typer
 
 #: A wheel has the sample beside this package; a checkout has it in the folder of the project.
 _PLACES_OF_SAMPLE = (Path(__file__).parents[1] / "sample", Path(__file__).parents[3] / "sample")
-_PARTS_OF_SAMPLE = ("runs", "connections", "percentiles")
+_PARTS_OF_SAMPLE = ("runs", "marks", "connections", "percentiles")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sample() -> list[Path]:
-    """Return the folders of the bundled sample: runs, measured connections, percentiles of speed tests.
+    """Return the folders of the bundled sample: runs, runs with ECN, measured connections, percentiles of speed tests.
 
     Raises
     ------
@@ -83,8 +83,8 @@ def run(
 ) -> None:
     """Ingest, build and serve: the same as the three commands one after another.
 
-    Without a path the bundled sample is read: runs of real Linux queue disciplines, a few connections that M-Lab
-    measured, and M-Lab's percentiles of speed tests by country. What was ingested or built before is not done again.
+    Without a path the bundled sample is read: runs of real Linux queue disciplines, with and without ECN, a few
+    connections that M-Lab measured, and M-Lab's percentiles of speed tests by country. What was ingested or built before is not done again.
 
     For example:
 
