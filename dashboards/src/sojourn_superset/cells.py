@@ -103,7 +103,9 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     number = _number(median, digits)
     interval = (
         f"COALESCE({_number(lower, digits)} || '–' || {_number(upper, digits)}, "
-        f"MAX(CASE WHEN {one} THEN interval_null_reason END), 'no interval')"
+        # A cell has no room for what follows a colon.
+        f"MAX(CASE WHEN {one} THEN SUBSTR(interval_null_reason, 1, INSTR(interval_null_reason || ':', ':') - 1) END), "
+        "'no interval')"
     )
     unit = f" {cell['unit']}" if cell.get("unit") else ""
     text, faint = look.cells["text"], look.cells["faint"]
