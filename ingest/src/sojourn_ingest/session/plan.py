@@ -8,19 +8,23 @@ file in its list is a recording of its own, and parts in its list are one record
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn_ingest.formats.capture.rtp_hint import RtpHint
-from sojourn_ingest.formats.interface import Format, InputError, Recording, Source
+from sojourn_ingest.formats.interface import DeclaredFiles, Format, InputError, Recording, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, Lake
+from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import open_file
 
 #: How much of a plain file is read to see whether it declares anything.
 HEAD_BYTES = 4096
+#: Remote files that are looked into at a time.
+REQUESTS_AT_A_TIME = 16
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,9 @@ def plan(files: Iterable[Path], lake: Lake, registry: Registry) -> Plan:
         result.frozen |= {path_of(part.source_path) for part in commit.parts}
     overruled: set[Path] = set()
     for chosen in describing:
-        for path in sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing):
-            overruled |= _declare(chosen, path, of_folder[path.parent], path in given, result)
+        paths = sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing)
+        for path, declared in zip(paths, _declared_by(chosen, paths), strict=True):
+            overruled |= _declare(declared, of_folder[path.parent], path in given, result)
     by_name = {
         path for folder in of_folder.values() for path in folder if path not in overruled and path not in result.frozen
     }
@@ -139,13 +144,26 @@ def _source(path: Path) -> Source:
     return open_file(path).source
 
 
-def _declare(chosen: Format, path: Path, neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
+def _declared_by(chosen: Format, paths: list[Path]) -> Iterator[list[DeclaredFiles]]:
+    """Yield what each file declares about those next to it."""
+
+    def declared(path: Path) -> list[DeclaredFiles]:
+        try:
+            source = _source(path)
+            return chosen.declared_files(source) if chosen.recognises(source) else []
+        except (InputError, OSError):
+            return []  # the file's own attempt reports what is wrong
+
+    if not any(map(is_remote, paths)):
+        yield from map(declared, paths)
+        return
+    # A store takes its time to answer, and answers many at a time.
+    with ThreadPoolExecutor(REQUESTS_AT_A_TIME, thread_name_prefix="manifests") as pool:
+        yield from pool.map(declared, paths)
+
+
+def _declare(declared: list[DeclaredFiles], neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
     """Add to the plan what a file declares about those next to it; return those that it lists."""
-    try:
-        source = _source(path)
-        declared = chosen.declared_files(source) if chosen.recognises(source) else []
-    except (InputError, OSError):
-        return set()  # the file's own attempt reports what is wrong
     overruled: set[Path] = set()
     for found in declared:
         if found.hints:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn_ingest import _native
+from sojourn_ingest.input_error import InputError
+from sojourn_ingest.remote import local_file
 
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".xz")
 _EXTENSION = r"\.(?:pcap|pcapng|cap|dmp)"
@@ -94,8 +96,11 @@ def capture_span(path: Path) -> _native.CaptureSpan:
     ------
     _native.DecodeError
         If it cannot be read.
+    InputError
+        If it is elsewhere and cannot be fetched.
     """
-    return _native.capture_span(str(path))
+    with local_file(path) as (local,):
+        return _native.capture_span(local)
 
 
 def why_not_continued(one: _native.CaptureSpan, other: _native.CaptureSpan, silence_ns: int | None) -> str | None:
@@ -143,7 +148,7 @@ def _chains(ordered: list[Path], names: dict[Path, Name], span: Span) -> list[tu
     for path in ordered:
         try:
             this = span(path)
-        except _native.DecodeError:
+        except (_native.DecodeError, InputError):
             last = None  # its own attempt says what is wrong with it
             continue
         name = names[path]
