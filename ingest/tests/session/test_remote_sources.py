@@ -327,7 +327,12 @@ def test_what_cannot_be_used_is_said_in_one_line(
     assert "goes with files of this machine" in refused(bucket.uri, "--root", tmp_path, *var)
     bucket.client.put_object(Bucket=bucket.bucket, Key="odd//name", Body=b"x")
     assert "rename the object" in refused(f"s3://{bucket.bucket}/odd", *var)
-    assert "NameNode" in refused("hdfs:///captures", *var)
+    assert "lacks the bucket" in refused("hdfs:///captures", *var)
+    assert "give hdfs://host:port, or the folder of the Hadoop configuration" in refused("hdfs://cluster/x", *var)
+    # A name node that does not answer is tried for minutes, in case that another one takes its place.
+    attempts = "<property><name>dfs.client.failover.max.attempts</name><value>1</value></property>"
+    (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{attempts}</configuration>")
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     assert "refused" in refused("hdfs://127.0.0.1:9/captures", *var)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from sojourn_ingest.remote.clients import OBJECT_STORES
+from sojourn_ingest.storage_error import StorageError
 
 SCHEMES = (*OBJECT_STORES, "hdfs")
 #: Hadoop's name for a store whose own is another one: objects have one path, whichever was given.
@@ -98,9 +99,17 @@ def is_remote(path: Path) -> bool:
 
 
 def as_path(text: str) -> Path:
-    """Return the path that a command line or a lake names: a URI of a store, ``file://``, or a file."""
-    scheme = text.partition("://")[0]
+    """Return the path that a command line or a lake names: a URI of a store, ``file://``, or a file.
+
+    Raises
+    ------
+    StorageError
+        If a URI names no bucket and no cluster.
+    """
+    scheme, _, rest = text.partition("://")
     if scheme in SCHEMES and "://" in text:
+        if not rest.partition("/")[0]:
+            raise StorageError(f"{text}: lacks the bucket or the cluster; give s3://bucket/folder or hdfs://host:port/folder")
         return RemotePath(SAME_SCHEME.get(scheme, scheme) + text.removeprefix(scheme))
     if scheme == "file" and "://" in text:
         return Path(unquote(urlsplit(text).path))
