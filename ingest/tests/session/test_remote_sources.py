@@ -61,8 +61,7 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield folder
     assert list(folder.iterdir()) == []
-    opened = (Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd"))
-    assert [link for link in map(_target, opened) if str(folder) in link] == []
+    assert [link for link in map(_target, list(Path("/proc/self/fd").iterdir())) if str(folder) in link] == []
 
 
 def _target(link: Path) -> str:

@@ -109,7 +109,9 @@ def as_path(text: str) -> Path:
     scheme, _, rest = text.partition("://")
     if scheme in SCHEMES and "://" in text:
         if not rest.partition("/")[0]:
-            raise StorageError(f"{text}: lacks the bucket or the cluster; give s3://bucket/folder or hdfs://host:port/folder")
+            raise StorageError(
+                f"{text}: lacks the bucket or the cluster; give s3://bucket/folder or hdfs://host:port/folder"
+            )
         return RemotePath(SAME_SCHEME.get(scheme, scheme) + text.removeprefix(scheme))
     if scheme == "file" and "://" in text:
         return Path(unquote(urlsplit(text).path))

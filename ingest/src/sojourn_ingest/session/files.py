@@ -52,6 +52,16 @@ class FileAttempts:
         with self._state.lake.deciding(draft.content_hash):
             return self._contents.read(draft, source, chosen)
 
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether the lake has a file as it is now."""
+        draft = Draft(path)
+        try:
+            state = path.stat()
+        except OSError:
+            return False
+        draft.size_bytes, draft.modified_ns = state.st_size, state.st_mtime_ns
+        return self._unchanged(draft) is not None
+
     def _unchanged(self, draft: Draft) -> Commit | None:
         lake, plan = self._state.lake, self._state.plan
         recording = lake.recording_with(draft.source_path)

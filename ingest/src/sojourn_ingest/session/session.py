@@ -129,7 +129,7 @@ class IngestSession:
         further = [path for path in self._further_descriptions if path not in set(files)]
         self.descriptions = tuple(_valid_descriptions([*further, *files]))
         registry = self._registry()
-        self._state.begin(registry, plan(files, self.lake, registry))
+        self._state.begin(registry, plan(files, self.lake, registry, lambda paths: self._runner.look_into(self, paths)))
 
     def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
         """Take the descriptions and the plan of an ingest that another session prepared."""
@@ -196,6 +196,15 @@ class IngestSession:
         except (OSError, InputError):
             return False
         return chosen.splittable() is not None
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether the lake has a file as it is now, so that it is not read again."""
+        return self._files.is_unchanged(path)
+
+    def parts_of(self, source: Source, part_bytes: int) -> list[FilePart]:
+        """Return the parts of a file that is read in parts; raises InputError if no format recognises it."""
+        splittable = self._state.registry.recognise(source).splittable()
+        return [] if splittable is None else splittable.parts(source, part_bytes)
 
     def rows_in_part(self, source: Source, format_name: str, part: FilePart) -> int:
         """Return how many rows a part of a file of text has."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from sojourn_ingest import _native
 from sojourn_ingest.formats.capture.rotation import (
     capture_span,
+    families_among,
     recordings_among,
     why_not_continued,
 )
@@ -102,6 +103,10 @@ class Capture(Format):
         names = re.search(r"\+names-([a-z]+)", version)
         has_names = (names[1] if names else "registrable") == self.server_names
         return version.startswith(self.base_version()) and has_packets and has_hints and has_names
+
+    def families_among(self, paths: Iterable[Path]) -> list[list[Path]]:
+        """Return the captures whose names are those of one tool's files."""
+        return families_among(paths)
 
     def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
         """Return the captures that one tool wrote one after the other."""
