@@ -48,7 +48,7 @@ def hdfs_cluster(folder: Path, heap: str = "512m") -> Iterator[str]:
     details, log = folder / "details.json", folder / "log"
     command = [
         _java(), f"-Xmx{heap}", "-cp", f"{JARS}/*", MAIN, "-nomr", "-format",
-        "-D", f"hadoop.tmp.dir={folder}/tmp", "-D", "dfs.replication=1", "-writeDetails", str(details),
+        "-D", f"hadoop.tmp.dir={folder / 'data'}", "-D", "dfs.replication=1", "-writeDetails", str(details),
     ]  # fmt: skip
     with log.open("wb") as told:
         process = subprocess.Popen(command, cwd=folder, stdout=told, stderr=subprocess.STDOUT)

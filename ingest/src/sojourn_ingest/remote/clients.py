@@ -68,7 +68,8 @@ def hdfs_at(uri: str) -> Client:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of a client's message, cut where it is long."""
-    lines = str(error).splitlines() or [type(error).__name__]
+    # HDFS tells a stack of Java as one text with escaped ends of lines.
+    lines = str(error).replace("\\n", "\n").splitlines() or [type(error).__name__]
     return lines[0][:MOST_OF_A_MESSAGE].strip()
 
 
@@ -113,7 +114,7 @@ def told(uri: str) -> Iterator[None]:
     except StorageError:
         raise
     except Exception as error:
-        if type(error).__name__ == "PermissionDeniedError":
+        if type(error).__name__ == "PermissionDeniedError" or "AccessControlException" in str(error):
             raise PermissionError(13, "access is denied", uri) from error
         if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
             # Of this machine: the disk of a copy is full.
