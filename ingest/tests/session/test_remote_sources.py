@@ -168,6 +168,37 @@ def test_a_store_gives_the_facts_and_outcomes_of_the_same_files(
     assert later["notes.txt"].status == "rejected"
 
 
+def test_what_is_unchanged_is_not_fetched_and_joins_what_comes_later(
+    remote: RemoteFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, var = tmp_path / "in", tmp_path / "var"
+    for number in range(3):
+        capture(folder / f"t.pcap{number or ''}", number)
+    # Names that continue one another, and times that do not.
+    capture(folder / "u.pcap", 10)
+    capture(folder / "u.pcap1", 900_000)
+    put_folder(remote, folder)
+    fetched: list[str] = []
+    fetch = copies.fetch
+
+    def noted(path: RemotePath, *rest: Any) -> Any:
+        fetched.append(path.name)
+        return fetch(path, *rest)
+
+    monkeypatch.setattr(copies, "fetch", noted)
+    ingest(var, remote.uri)
+    # Once to see what continues what, once to read it.
+    assert sorted(fetched) == sorted(2 * ["t.pcap", "t.pcap1", "t.pcap2", "u.pcap", "u.pcap1"])
+    fetched.clear()
+    assert "unchanged" in ingest(var, remote.uri).output
+    assert fetched == []
+    capture(folder / "t.pcap3", 3)
+    remote.put("t.pcap3", (folder / "t.pcap3").read_bytes())
+    ingest(var, f"{remote.uri}/t.pcap3")
+    assert len(live(var)["t.pcap+continued"].parts) == 4
+    assert not {name for name in fetched if name.startswith("u.")}
+
+
 def test_one_object_and_one_folder_are_paths_too_and_schemes_of_a_store_are_one(bucket: Bucket, tmp_path: Path) -> None:
     capture(tmp_path / "a.pcap", 1)
     for name in ("one/a.pcap", "one-more/a.pcap"):

@@ -36,11 +36,11 @@ class RecordingAttempts:
         fault = planned.fault(self._state.registry)
         if fault is not None:
             return RecordingAttempt([self._contents.reject(draft, fault)], planned.parts)
-        try:
-            parts = [self._draft_of_part(part, planned, draft) for part in planned.parts]
-        except (OSError, InputError):
-            return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
         with keeping(planned.parts):
+            try:
+                parts = [self._draft_of_part(part, planned, draft) for part in planned.parts]
+            except (OSError, InputError):
+                return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
             return self._attempt(planned, reader, draft, parts)
 
     def _attempt(
