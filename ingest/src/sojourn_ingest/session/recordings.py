@@ -74,6 +74,7 @@ class RecordingAttempts:
             path, file_state.st_size, file_state.st_mtime_ns, whole.started_ns, whole.started_s, format=planned.format
         )
         draft.content_hash = self._state.hashes.of(path)
+        draft.take_state_of_copy()
         return draft
 
     def _recordings_with(self, paths: Iterable[Path]) -> dict[str, Commit]:
