@@ -364,6 +364,9 @@ def test_what_cannot_be_used_is_said_in_one_line(
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{attempts}</configuration>")
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     assert "refused" in refused("hdfs://127.0.0.1:9/captures", *var)
+    with monkeypatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", "")
+        assert "is not a URL" in refused(bucket.uri, *var)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     assert "no credentials; set those of the store" in refused(bucket.uri, *var)

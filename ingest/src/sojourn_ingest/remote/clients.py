@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,10 @@ def object_store_at(uri: str) -> ObjectStore:
         from obstore.store import from_url
     except ImportError as error:
         raise StorageError(f"{uri}: the client of object stores is not installed; {INSTALL} object-store") from error
+    # The client ends in a panic where this is not a URL.
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "http://")
+    if uri.startswith("s3") and not endpoint.startswith(("http://", "https://")):
+        raise StorageError(f"{uri}: AWS_ENDPOINT_URL={endpoint} is not a URL; give http://host:port, or unset it")
     parts = urlsplit(uri)
     # s3a and abfs are what Hadoop calls the same stores.
     scheme = {"s3a": "s3"}.get(parts.scheme, parts.scheme)
