@@ -211,8 +211,13 @@ test-browser: ## The dashboards in a real browser, over the build of test-integr
 	@echo "==> browser tests"
 	@.venv/bin/python tests/browser/with_servers.py
 
+.PHONY: hdfs-jars
+hdfs-jars: ## Fetch Hadoop's jars from Maven Central (infra/hdfs/pom.xml): a real HDFS of one node, for tests
+	@infra/setup/debian-packages.sh maven:mvn
+	@mvn -q -B -f infra/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/var/tools/hdfs
+
 .PHONY: test-long
-test-long: setup-tests testbed-image ## What make test leaves out: random faults, 10,000 captures, a million requests, a Spark worker killed in a build, 10 million connections
+test-long: setup-tests hdfs-jars testbed-image ## What make test leaves out: random faults, 10,000 captures, a million requests, a Spark worker killed in a build, 10 million connections
 	@infra/setup/debian-packages.sh bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"

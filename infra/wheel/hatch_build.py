@@ -31,6 +31,7 @@ PROJECTS = {
 }
 #: Extras of the packages, and what they are called here.
 EXTRAS = {
+    ("ingest", "hdfs"): "hdfs",
     ("ingest", "object-store"): "object-store",
     ("transforms", "spark"): "spark",
     ("api/client", "arrow"): "client-arrow",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import uuid
 from collections.abc import Iterator
@@ -26,10 +27,25 @@ def endpoint() -> Iterator[str]:
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URI of a real HDFS of one node."""
+    place = Path(__file__).resolve().parents[2] / "infra" / "hdfs" / "cluster.py"
+    described = importlib.util.spec_from_file_location("hdfs_of_tests", place)
+    assert described is not None
+    assert described.loader is not None
+    module = importlib.util.module_from_spec(described)
+    described.loader.exec_module(module)
+    with module.hdfs_cluster(tmp_path_factory.mktemp("hdfs")) as started:
+        yield started
+
+
 @pytest.fixture
-def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Return the URI of a lake in a bucket of its own, with an environment that leads there."""
     import boto3
+
+    from sojourn_ingest.remote.store import store_of
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
@@ -37,4 +53,7 @@ def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setenv(name, "test")
     bucket = f"b{uuid.uuid4().hex[:12]}"
     boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
-    return f"s3a://{bucket}/lake"
+    # Clients keep the environment that they began with.
+    store_of.cache_clear()
+    yield f"s3a://{bucket}/lake"
+    store_of.cache_clear()

@@ -20,8 +20,10 @@ from sojourn_ingest.lake import FactWriter, Lake, Outcome, open_storage
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.remote import RemotePath, as_path, copies
 from sojourn_ingest.schema import table
 from sojourn_ingest.session import Attempt, IngestSession, files_below
+from sojourn_ingest.session.survey import survey
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
 from sojourn_transforms.dbt.compilation import compiled_statements
@@ -38,6 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests")
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
 from earlier_versions import written_otherwise
+from remote_folders import Bucket, put_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -281,6 +284,54 @@ def test_a_large_table_is_shared_by_tasks_and_gives_the_same_rows(
     assert one == other == {"status": "partial", "reason": "corrupt_record", "read": True}
     names = {tasks.place_of(file) for commit in tasks.live() for file in commit.files}
     assert {str(path.relative_to(tasks.root)) for path in (tasks.root / "data").rglob("*.parquet")} == names
+
+
+def test_sources_in_an_object_store_are_read_in_tasks(
+    session: SparkSession, bucket: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "inputs"
+    for number in range(3):
+        part(folder / f"t.pcap{number or ''}", number)
+    (folder / "tables").mkdir()
+    for path in write_tables(folder / "tables", 4_000):
+        if path.name == "damaged.csv":
+            path.unlink()  # it is parted at another place than where one process stops
+    run = next(path for path in sorted(sample.iterdir()) if path.is_dir())
+    shutil.copytree(run, folder / run.name)
+    captures = bucket.replace("/lake", "/captures")
+    put_folder(Bucket(captures), folder)
+    source = as_path(captures)
+    assert isinstance(source, RemotePath)
+    monkeypatch.setattr(ingest_runner, "PART_BYTES", 20_000)
+    fetched: list[str] = []
+    fetch = copies.fetch
+
+    def noted(path: RemotePath, *rest: Any) -> Any:
+        fetched.append(path.name)
+        return fetch(path, *rest)
+
+    def ingest_there(lake: Lake, engine: SparkSession | None) -> list[Attempt]:
+        runner = None if engine is None else SparkRunner(engine)
+        found = survey(lake, [source], packets=False, largest=1)
+        made = IngestSession(lake, Pseudonymiser(b"key"), runner=runner, descriptions=found.descriptions)
+        with lake.writing():
+            attempts = [attempt for batch in found.batches() for attempt in made.run(batch, lambda _: None)]
+            lake.remove_leftovers()
+        return attempts
+
+    threads, tasks = Lake(tmp_path / "threads"), Lake(bucket, tmp_path / "cache")
+    ingest_there(threads, None)
+    monkeypatch.setattr(copies, "fetch", noted)
+    ingest_there(tasks, session)
+    # The driver itself looks into what describes a study or a run, by parts of files, and copies none.
+    assert fetched == []
+    monkeypatch.setattr(copies, "fetch", fetch)
+    assert differences(threads, tasks) == []
+    (one,) = as_rows(tasks, "select count(*) as rows", "connection")
+    assert one["rows"] > 10_000
+    table = "connection_table:in-parts/connections"
+    assert min(len(commit.files) for commit in tasks.live() if commit.format == table) > 4
+    assert {attempt.disposition for attempt in ingest_there(tasks, session)} == {"unchanged"}
 
 
 def as_rows(lake: Lake, select: str, name: str, condition: str = "true") -> list[dict[str, Any]]:

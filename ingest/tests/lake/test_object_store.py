@@ -1,31 +1,33 @@
-"""A lake in an object store: commits are atomic by conditional puts, and one writer holds it by a lease."""
+"""A lake in an object store: commits are atomic by conditional puts, and one writer holds it by a lease.
 
+The same in HDFS, a real one, where a rename refuses a name that is taken.
+"""
+
+import hashlib
 import json
 import threading
+import uuid
 from pathlib import Path
 
 import obstore
 import pyarrow as pa
-import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.lake import FactWriter, Lake, LakeBusyError, Outcome, Storage, StorageError, open_storage
-from sojourn_ingest.lake.storage.hdfs import HdfsStorage
 from sojourn_ingest.lake.storage.object_store import LEASE, ObjectStorage
 from sojourn_ingest.schema import table
 
 PROVENANCE = ("source_hash", "decoder_version")
 
 
-@pytest.fixture(params=["folder", "object store", "hdfs"])
-def storage(request: pytest.FixtureRequest, tmp_path: Path, uri: str) -> Storage:
+@pytest.fixture(params=["folder", "object store", pytest.param("hdfs", marks=pytest.mark.long)])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     if request.param == "folder":
         return open_storage(tmp_path / "lake")
     if request.param == "object store":
-        return open_storage(uri, tmp_path / "cache")
-    # The plumbing only: no HDFS runs here, a local file system stands for it.
-    return HdfsStorage("hdfs://cluster/lake", pa_fs.LocalFileSystem(), str(tmp_path / "lake"), tmp_path / "cache")
+        return open_storage(request.getfixturevalue("uri"), tmp_path / "cache")
+    return open_storage(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}/lake", tmp_path / "cache")
 
 
 def put(lake: Lake, path: str, content: str, score: float) -> None:
@@ -63,8 +65,6 @@ def test_a_lake_is_the_same_in_every_storage(storage: Storage) -> None:
     assert again.fingerprint() == lake.fingerprint()
 
 
-# Not on the local file system that stands for HDFS: it overwrites when it renames, as HDFS does not.
-@pytest.mark.parametrize("storage", ["folder", "object store"], indirect=True)
 def test_of_many_that_create_one_name_one_succeeds_and_its_content_stands(storage: Storage) -> None:
     made: list[int] = []
     start = threading.Barrier(8)
@@ -117,6 +117,26 @@ def test_a_killed_writers_lease_is_taken_over_once_it_has_ended(uri: str) -> Non
         pass
     with pytest.raises(FileNotFoundError):
         storage.read(LEASE)
+
+
+@pytest.mark.long
+def test_a_lake_of_hdfs_that_cannot_be_used_says_so_in_one_line(hdfs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = open_storage(f"{hdfs}/{uuid.uuid4().hex}/lake")
+    storage.create("commits/one.json", b"1")
+    assert storage.sha256("commits/one.json") == hashlib.sha256(b"1").hexdigest()
+    assert storage.size("commits/one.json") == 1
+    assert storage.size("commits/two.json") is None
+    assert storage.names("nothing") == []
+    with pytest.raises(FileNotFoundError, match="not there"):
+        storage.read("commits/two.json")
+    storage.delete("commits/one.json")
+    storage.delete("commits/one.json")
+    assert storage.names("commits") == []
+    # Another user may not write below what this one made.
+    monkeypatch.setenv("HADOOP_USER_NAME", "somebody")
+    other = open_storage(storage.uri)
+    with pytest.raises(PermissionError, match="access is denied"):
+        other.create("commits/one.json", b"1")
 
 
 def test_a_scheme_that_is_none_is_refused() -> None:

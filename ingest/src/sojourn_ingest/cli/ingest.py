@@ -37,7 +37,11 @@ def secrets(
 
 def ingest(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="Files, or folders that are read to the bottom.")
+        list[str],
+        typer.Argument(
+            metavar="PATH…",
+            help="Files, or folders that are read to the bottom, here or at s3://, s3a://, gs://, az:// or hdfs://.",
+        ),
     ],
     var: Annotated[
         Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
@@ -113,7 +117,7 @@ def ingest(
     engine: Annotated[
         str,
         typer.Option(
-            help="threads: of this machine; spark: tasks of this machine or of a cluster that sees the files."
+            help="threads: of this machine; spark: tasks of this machine or of a cluster that sees the sources."
         ),
     ] = "threads",
     master: Annotated[
@@ -163,13 +167,19 @@ def ingest(
     Results of tools: flent, iperf3, iperf 2, irtt, crusader, ping, fping, qlog, ePPing and pping, networkQuality and
     other speed tests, and the log of a player of adaptive streaming; docs/inputs.md has the table.
 
-      sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
+      sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures s3a://bucket/captures
+
+    Objects of a store are read as files are; its environment variables, such as AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID,
+    lead there. An object is copied into $TMPDIR while it is read, with --engine spark on the worker.
     """
     if addresses not in ("pseudonymise", "keep"):
         raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
     if site_names not in ("hashed", "keep"):
         raise typer.BadParameter("give hashed or keep", param_hint="--site-names")
-    missing = next((path for path in sources if not path.exists()), None)
+    from sojourn_ingest.remote.path import as_path, is_remote
+
+    given = [as_path(source) for source in sources]
+    missing = next((path for path in given if not is_remote(path) and not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
     if root is not None and not root.is_dir():
@@ -178,6 +188,8 @@ def ingest(
         raise typer.BadParameter(f"{crate}: no such file", param_hint="--crate")
     if root is not None and crate is not None:
         raise typer.BadParameter("the crate says what is recorded; give one of the two", param_hint="--root or --crate")
+    if any(map(is_remote, given)) and (root is not None or crate is not None):
+        raise typer.BadParameter("goes with files of this machine, not with URIs", param_hint="--root or --crate")
     if engine == "spark" and (root is not None or crate is not None):
         raise typer.BadParameter(
             "does not go with --engine spark, whose tasks record paths as they are", param_hint="--root or --crate"
@@ -186,7 +198,7 @@ def ingest(
 
     run_ingest(
         IngestOptions(
-            sources=sources,
+            sources=given,
             var=var,
             addresses="keep" if addresses == "keep" else "pseudonymise",
             workers=workers,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 
 import typer
@@ -27,10 +28,13 @@ from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.remote import RemotePath, is_remote
+from sojourn_ingest.remote.copies import folder_of_copies
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner, files_below
 from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.recorded_paths import recorded_below
+from sojourn_ingest.session.survey import Survey, survey
 
 MESSAGES_SHOWN = 12
 REASONS_SHOWN = 6
@@ -99,13 +103,14 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--server-names") from error
     paths = Paths.from_environment(options.var)
+    remote = [path for path in options.sources if isinstance(path, RemotePath)]
     try:
-        files = files_below(options.sources) if staged is None else staged
+        files = files_below(path for path in options.sources if not is_remote(path)) if staged is None else staged
     except FileNotFoundError as error:
         raise typer.BadParameter(str(error), param_hint="PATH") from error
     # What Sojourn itself generated is not input, even when the folder around it is given.
     files = [path for path in files if paths.var not in path.parents or paths.generated in path.parents]
-    if not files:
+    if not files and not remote:
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
     # A dry run writes no address, and no key either.
     key = b"dry run" if options.dry_run else address_key(paths.secrets)
@@ -126,20 +131,30 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
         count = enrichment.circuits.claimed_twice
         console.print(f"{options.circuits}: {count} subnets are of several circuits; they count as of none")
     lake = paths.open_lake()
+    try:
+        found = survey(lake, remote, packets=options.packets, largest=options.workers)
+    except FileNotFoundError as error:
+        raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="PATH") from error
+    batches = chain([files] if files else [], found.batches())
     if options.dry_run:
-        session = IngestSession(lake, pseudonymiser, packets=options.packets, server_names=names, enrichment=enrichment)
-        session.prepare(files)
-        _print_formats(console, session, files)
+        session = IngestSession(
+            lake, pseudonymiser, packets=options.packets, server_names=names, enrichment=enrichment,
+            descriptions=found.descriptions,
+        )  # fmt: skip
+        for batch in batches:
+            session.prepare(batch)
+            _print_formats(console, session, batch)
         return
     if not options.ignore_disk:
-        _refuse_too_small_a_disk(console, options, lake, files)
+        _refuse_too_small_a_disk(console, options, lake, files, found)
     holding = _runner(options, paths, lake)
     try:
         with lake.writing(), holding as runner:
             session = IngestSession(
-                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=names, enrichment=enrichment
-            )
-            attempts = _run(console, session, files)
+                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=names, enrichment=enrichment,
+                descriptions=found.descriptions,
+            )  # fmt: skip
+            attempts = _run(console, session, batches, len(files) + found.objects)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {error}")
         raise typer.Exit(1) from error
@@ -152,16 +167,35 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
         raise typer.Exit(1)
 
 
-def _refuse_too_small_a_disk(console: Console, options: IngestOptions, lake: Lake, files: list[Path]) -> None:
-    # Facts of a lake elsewhere, and those that tasks of a cluster write, are not on this disk.
-    if not isinstance(lake.storage, FolderStorage) or options.engine == "spark":
+def _refuse_too_small_a_disk(
+    console: Console, options: IngestOptions, lake: Lake, files: list[Path], found: Survey
+) -> None:
+    # Facts of a lake elsewhere, and those that tasks of a cluster write, are not on this disk. Nor are the copies of a
+    # task: it says when it has no room for one.
+    if options.engine == "spark":
         return
-    need = disk_need(lake, files, packets=options.packets)
-    if need.files:
-        what = f"ingest of {need.files:,} new or changed files of {size_text(need.stored_bytes)}"
-        refuse_too_small_a_disk(
-            what, need.needed_bytes, lake.storage.root, lambda text: console.print(escape(text), soft_wrap=True)
-        )
+
+    def say(text: str) -> None:
+        console.print(escape(text), soft_wrap=True)
+
+    need = disk_need(lake, files, packets=options.packets) + found.need
+    copied = sum(found.largest_bytes) if found.need.files else 0
+    folder = folder_of_copies()
+    what = f"ingest of {need.files:,} new or changed files of {size_text(need.stored_bytes)}"
+    if isinstance(lake.storage, FolderStorage) and need.files:
+        # On one disk they are there together.
+        shared = copied if copied and _on_one_disk(lake.storage.root, folder) else 0
+        refuse_too_small_a_disk(what, need.needed_bytes + shared, lake.storage.root, say)
+        copied -= shared
+    if copied:
+        refuse_too_small_a_disk(f"copies of the {len(found.largest_bytes)} largest objects", copied, folder, say)
+
+
+def _on_one_disk(one: Path, other: Path) -> bool:
+    def disk(folder: Path) -> int:
+        return next(path for path in (folder, *folder.parents) if path.exists()).stat().st_dev
+
+    return disk(one) == disk(other)
 
 
 def _runner(options: IngestOptions, paths: Paths, lake: Lake) -> AbstractContextManager[Runner]:
@@ -183,18 +217,23 @@ def _any_facts(attempts: Iterable[Attempt]) -> bool:
     return any(attempt.commit.status != "rejected" for attempt in attempts)
 
 
-def _run(console: Console, session: IngestSession, files: list[Path]) -> list[Attempt]:
+def _run(console: Console, session: IngestSession, batches: Iterable[list[Path]], total: int) -> list[Attempt]:
     columns = (
         TextColumn("ingest"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(files))
+        task = progress.add_task("", total=total)
+        attempts: dict[Path, Attempt] = {}
 
         def show(attempt: Attempt) -> None:
             progress.update(task, advance=1, description=escape(f"{attempt.path.parent.name}/{attempt.path.name}"))
 
-        return session.run(files, show)
+        for batch in batches:
+            for attempt in session.run(batch, show):
+                # A description counts once, in the batch that needed it first.
+                attempts.setdefault(attempt.path, attempt)
+        return list(attempts.values())
 
 
 def _print_formats(console: Console, session: IngestSession, files: list[Path]) -> None:

@@ -72,8 +72,8 @@ def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 def run(
     sources: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="PATH…", help="Files, or folders that are read to the bottom. Default: the sample."),
+        list[str] | None,
+        typer.Argument(metavar="PATH…", help="Files, folders or URIs, as of sojourn ingest. Default: the sample."),
     ] = None,
     var: Annotated[
         Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
@@ -92,7 +92,10 @@ def run(
 
       sojourn run ~/captures --var ~/sojourn
     """
-    missing = next((path for path in sources or () if not path.exists()), None)
+    from sojourn_ingest.remote.path import as_path, is_remote
+
+    given = map(as_path, sources or ())
+    missing = next((path for path in given if not is_remote(path) and not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
     chosen = var or Path(os.environ.get("SOJOURN_VAR") or "var")

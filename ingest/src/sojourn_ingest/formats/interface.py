@@ -186,6 +186,10 @@ class Format(ABC):
         """
         return None
 
+    def families_among(self, paths: Iterable[Path]) -> list[list[Path]]:
+        """Return the files of this format that may continue one another, by their names alone."""
+        return []
+
     def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
         """Return the files of this format that continue one another, by name and by content."""
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile
+from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.state import IngestState
@@ -49,11 +50,15 @@ class ContentAttempts:
 
     def _refuse_change(self, draft: Draft, files: tuple[DataFile, ...]) -> None:
         """Go on if a file is as it was before it was hashed: otherwise its facts may be of another content."""
-        if not draft.path.is_file():
+        if is_remote(draft.path):
+            changed = draft.read_another_version()
+        elif draft.path.is_file():
+            state = draft.path.stat()
+            changed = (state.st_size, state.st_mtime_ns) != (draft.size_bytes, draft.modified_ns)
+        else:
             # A recording or a pair, whose name is not a file; or one that was removed, whose facts are whole.
-            return
-        state = draft.path.stat()
-        if (state.st_size, state.st_mtime_ns) != (draft.size_bytes, draft.modified_ns):
+            changed = False
+        if changed:
             for file in files:
                 self._state.lake.storage.delete(file.path)
             text = "the file changed while it was read; ingest it again when it is complete"

@@ -11,6 +11,7 @@ from sojourn_ingest.formats.content.file_parts import PartOfFile
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.lake import DataFile, FactWriter, Lake
+from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.session.draft import Draft
 
 logger = logging.getLogger(__name__)
@@ -50,7 +51,8 @@ def decode(
             with whole_characters():
                 for name, batch in chosen.read(source, context, reading):
                     _write(writer, name, batch)
-        except (InputError, MemoryError):
+        except (InputError, OperatorError, MemoryError):
+            # The last two are not the source's: a store that cannot be reached, a machine that is too small.
             raise
         except _LakeFault as fault:
             # The disk of the lake, not the reader: the ingest ends, and the same command completes it.

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.recorded_paths import path_text
 
 #: First bytes of gzip, zstd, xz and bzip2.
 COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")
+#: What the names of such files end with.
+COMPRESSED_SUFFIXES = (".gz", ".tgz", ".zst", ".xz", ".bz2", ".zip")
 OF_COMPRESSED_RATIO = 3.0
 OF_PLAIN_RATIO = 1.5
 #: The table packet has one row for each packet of a capture: as much again.
@@ -32,6 +35,14 @@ class DiskNeed:
     stored_bytes: int
     needed_bytes: int
 
+    def __add__(self, other: DiskNeed) -> DiskNeed:
+        """Return what both take."""
+        return DiskNeed(
+            self.files + other.files,
+            self.stored_bytes + other.stored_bytes,
+            self.needed_bytes + other.needed_bytes,
+        )
+
 
 def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
     """Return what an ingest of files will write into a lake; files that it holds as they are now take nothing."""
@@ -39,8 +50,12 @@ def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
     for path in files:
         try:
             state = path.stat()
-            with path.open("rb") as handle:
-                head = handle.read(6)
+            if is_remote(path):
+                # A request for each object would take longer than it is worth: its name must do.
+                compressed = path.name.endswith(COMPRESSED_SUFFIXES)
+            else:
+                with path.open("rb") as handle:
+                    compressed = handle.read(6).startswith(COMPRESSED)
         except OSError:
             continue  # the attempt to read it says why
         text = path_text(path)
@@ -53,7 +68,7 @@ def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
             continue
         # Holes of a sparse file hold nothing.
         size = min(state.st_size, state.st_blocks * STAT_BLOCK_BYTES)
-        ratio = OF_COMPRESSED_RATIO if head.startswith(COMPRESSED) else OF_PLAIN_RATIO
+        ratio = OF_COMPRESSED_RATIO if compressed else OF_PLAIN_RATIO
         count += 1
         stored += size
         needed += size * ratio * (OF_PACKETS_RATIO if packets else 1) + OF_A_SOURCE_BYTES

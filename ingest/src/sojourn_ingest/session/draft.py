@@ -9,6 +9,8 @@ from typing import Literal
 
 from sojourn_ingest.formats.interface import InputError, Reading
 from sojourn_ingest.lake import Commit, Outcome
+from sojourn_ingest.remote import RemotePath
+from sojourn_ingest.remote.copies import state_of_copy
 from sojourn_ingest.session.recorded_paths import path_text
 
 #: The decoder version of what no format recognised.
@@ -30,11 +32,28 @@ class Draft:
     compression: str = "none"
     format: str | None = None
     version: str = UNRECOGNISED_VERSION
+    #: The files of a recording or a pair with size and time of modification, as they were hashed.
+    seen: tuple[tuple[Path, int, int], ...] = ()
 
     @property
     def source_path(self) -> str:
         """The path as text, even if its bytes are not UTF-8."""
         return path_text(self.path)
+
+    def read_another_version(self) -> bool:
+        """Return whether a remote file, or a part, was another one when it was copied to be read than was hashed."""
+        seen = self.seen or ((self.path, self.size_bytes, self.modified_ns),)
+        for path, size_bytes, modified_ns in seen:
+            copied = state_of_copy(path) if isinstance(path, RemotePath) else None
+            if copied is not None and (copied.size_bytes, copied.modified_ns) != (size_bytes, modified_ns):
+                return True
+        return False
+
+    def take_state_of_copy(self) -> None:
+        """Take size and time of the version of a remote file that was copied: it may be newer than that listed."""
+        state = state_of_copy(self.path) if isinstance(self.path, RemotePath) else None
+        if state is not None:
+            self.size_bytes, self.modified_ns = state.size_bytes, state.modified_ns
 
     def _outcome(
         self, status: Literal["ok", "partial", "rejected"], reading: Reading, **more: str | int | None

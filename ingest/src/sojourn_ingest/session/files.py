@@ -6,10 +6,11 @@ from pathlib import Path
 
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Commit
+from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.draft import Draft
-from sojourn_ingest.session.sources import open_file
+from sojourn_ingest.session.sources import OpenedFile, open_file
 from sojourn_ingest.session.state import IngestState
 
 
@@ -20,8 +21,15 @@ class FileAttempts:
         self._state = state
         self._contents = contents
 
-    def attempt(self, path: Path) -> Attempt:
-        """Try one file. Any error becomes the outcome's message; only faults of the lake are raised."""
+    def attempt(self, path: Path, opened: OpenedFile | None = None) -> Attempt:
+        """Try one file, of which ``opened`` is known where it was read for its hash elsewhere.
+
+        Any error of the file becomes the outcome's message; only faults of the lake, and of a store, are raised.
+        """
+        with keeping([path]):
+            return self._attempt(path, opened)
+
+    def _attempt(self, path: Path, opened: OpenedFile | None) -> Attempt:
         draft = Draft(path)
         try:
             file_state = path.stat()
@@ -32,7 +40,8 @@ class FileAttempts:
         if found is not None:
             return Attempt(path, found, "unchanged")
         try:
-            opened = open_file(path)
+            opened = opened or open_file(path)
+            draft.take_state_of_copy()
             source, draft.content_hash = opened.source, opened.content_hash
             draft.compression = source.compression
             if opened.fault is not None and source.plain_bytes == 0:
@@ -42,6 +51,16 @@ class FileAttempts:
             return self._contents.reject(draft, error)
         with self._state.lake.deciding(draft.content_hash):
             return self._contents.read(draft, source, chosen)
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether the lake has a file as it is now."""
+        draft = Draft(path)
+        try:
+            state = path.stat()
+        except OSError:
+            return False
+        draft.size_bytes, draft.modified_ns = state.st_size, state.st_mtime_ns
+        return self._unchanged(draft) is not None
 
     def _unchanged(self, draft: Draft) -> Commit | None:
         lake, plan = self._state.lake, self._state.plan

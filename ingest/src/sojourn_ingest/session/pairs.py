@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.formats.interface import InputError, Pair, Source
+from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.draft import Draft
@@ -32,11 +33,16 @@ class PairAttempts:
             pair = known.pair(open_file(declaring.path).source, self._state.hashes.of)
             if pair is None:
                 return None
-            sizes = [path.stat() for path in pair.files]
+            with keeping(pair.files):
+                return self._read(draft, pair)
         except InputError as error:
             return self._contents.reject(draft, error)
         except OSError as error:
             return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+
+    def _read(self, draft: Draft, pair: Pair) -> Attempt:
+        sizes = [path.stat() for path in pair.files]
+        draft.seen = tuple((path, s.st_size, s.st_mtime_ns) for path, s in zip(pair.files, sizes, strict=True))
         draft.path, draft.content_hash = pair.path, pair.content_hash
         draft.size_bytes = sum(state.st_size for state in sizes)
         draft.modified_ns = max(state.st_mtime_ns for state in sizes)

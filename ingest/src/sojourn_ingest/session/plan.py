@@ -8,19 +8,23 @@ file in its list is a recording of its own, and parts in its list are one record
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn_ingest.formats.capture.rtp_hint import RtpHint
-from sojourn_ingest.formats.interface import Format, InputError, Recording, Source
+from sojourn_ingest.formats.interface import DeclaredFiles, Format, InputError, Recording, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, Lake
-from sojourn_ingest.session.recorded_paths import path_of
+from sojourn_ingest.remote import is_remote
+from sojourn_ingest.session.recorded_paths import path_of, path_text
 from sojourn_ingest.session.sources import open_file
 
 #: How much of a plain file is read to see whether it declares anything.
 HEAD_BYTES = 4096
+#: Remote files that are looked into at a time.
+REQUESTS_AT_A_TIME = 16
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,14 @@ class Plan:
         return {path for recording in self.recordings for path in recording.parts}
 
 
-def plan(files: Iterable[Path], lake: Lake, registry: Registry) -> Plan:
-    """Return the plan of an ingest of ``files``, which are absolute paths."""
+def plan(
+    files: Iterable[Path], lake: Lake, registry: Registry, look_into: Callable[[list[Path]], None] = lambda _: None
+) -> Plan:
+    """Return the plan of an ingest of ``files``, which are absolute paths.
+
+    ``look_into`` is told of remote files whose times this will ask for, before it does, so that they are found
+    elsewhere and many at a time.
+    """
     given = set(files)
     joined = [known for known in registry.formats if known.is_joined]
     describing = [known for known in registry.formats if known.describes_neighbours]
@@ -80,15 +90,29 @@ def plan(files: Iterable[Path], lake: Lake, registry: Registry) -> Plan:
     ]
     for commit in frozen_recordings:
         result.frozen |= {path_of(part.source_path) for part in commit.parts}
+    settled: set[Path] = set()
+    for chosen in joined:
+        families = [family for family in chosen.families_among(given | known.joined) if any(map(is_remote, family))]
+        unsettled: list[Path] = []
+        for family in families:
+            if all(_is_as_recorded(lake, path) for path in family):
+                settled |= set(family)
+            else:
+                unsettled += family
+        look_into(unsettled)
     overruled: set[Path] = set()
     for chosen in describing:
-        for path in sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing):
-            overruled |= _declare(chosen, path, of_folder[path.parent], path in given, result)
+        paths = sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing)
+        for path, declared in zip(paths, _declared_by(chosen, paths), strict=True):
+            overruled |= _declare(declared, of_folder[path.parent], path in given, result)
     by_name = {
         path for folder in of_folder.values() for path in folder if path not in overruled and path not in result.frozen
     }
     for chosen in joined:
-        result.recordings += [PlannedRecording(parts, chosen.name) for parts in chosen.recordings_among(by_name)]
+        result.recordings += [
+            PlannedRecording(parts, chosen.name) for parts in chosen.recordings_among(by_name - settled)
+        ]
+        result.recordings += _as_they_were(known.recordings, chosen, by_name & settled)
     result.recordings.sort(key=lambda recording: recording.parts)
     for commit in known.recordings:
         if commit not in frozen_recordings:
@@ -102,6 +126,32 @@ class _KnownFiles:
     joined: set[Path] = field(default_factory=set)
     describing: set[Path] = field(default_factory=set)
     recordings: list[Commit] = field(default_factory=list)
+
+
+def _is_as_recorded(lake: Lake, path: Path) -> bool:
+    """Return whether the lake knows a remote file as it is now, alone or as a part."""
+    text = path_text(path)
+    recording = lake.recording_with(text)
+    part = None if recording is None else recording.of_part(text)
+    known = [*lake.at_path(text), *([] if part is None else [part])]
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return False
+    return any((one.size_bytes, one.modified_ns) == (state.st_size, state.st_mtime_ns) for one in known)
+
+
+def _as_they_were(recordings: list[Commit], chosen: Format, settled: set[Path]) -> list[PlannedRecording]:
+    """Return the recordings among files that may continue one another and all are as they were when that was found.
+
+    To see it again would take the whole content of each.
+    """
+    found = []
+    for commit in recordings:
+        parts = tuple(path_of(part.source_path) for part in commit.parts)
+        if settled.issuperset(parts):
+            found.append(PlannedRecording(parts, chosen.name))
+    return found
 
 
 def _exists(path: str) -> bool:
@@ -139,13 +189,26 @@ def _source(path: Path) -> Source:
     return open_file(path).source
 
 
-def _declare(chosen: Format, path: Path, neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
+def _declared_by(chosen: Format, paths: list[Path]) -> Iterator[list[DeclaredFiles]]:
+    """Yield what each file declares about those next to it."""
+
+    def declared(path: Path) -> list[DeclaredFiles]:
+        try:
+            source = _source(path)
+            return chosen.declared_files(source) if chosen.recognises(source) else []
+        except (InputError, OSError):
+            return []  # the file's own attempt reports what is wrong
+
+    if not any(map(is_remote, paths)):
+        yield from map(declared, paths)
+        return
+    # A store takes its time to answer, and answers many at a time.
+    with ThreadPoolExecutor(REQUESTS_AT_A_TIME, thread_name_prefix="manifests") as pool:
+        yield from pool.map(declared, paths)
+
+
+def _declare(declared: list[DeclaredFiles], neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
     """Add to the plan what a file declares about those next to it; return those that it lists."""
-    try:
-        source = _source(path)
-        declared = chosen.declared_files(source) if chosen.recognises(source) else []
-    except (InputError, OSError):
-        return set()  # the file's own attempt reports what is wrong
     overruled: set[Path] = set()
     for found in declared:
         if found.hints:

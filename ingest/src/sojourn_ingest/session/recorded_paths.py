@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sojourn_ingest.remote.path import as_path
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 # One ingest runs in a process, in several threads, and all of them record alike.
 _root: Path | None = None
@@ -44,4 +46,4 @@ def path_of(text: str) -> Path:
         for folder in (_root, _PACKAGE.parent):
             if (folder / text.lstrip("/")).exists():
                 return folder / text.lstrip("/")
-    return Path(text)
+    return as_path(text)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sojourn_ingest.formats.interface import InputError, Reading, Recording, Source, recording_hash
 from sojourn_ingest.lake import Commit
+from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt, attempts_of
 from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.draft import Draft
@@ -35,10 +36,16 @@ class RecordingAttempts:
         fault = planned.fault(self._state.registry)
         if fault is not None:
             return RecordingAttempt([self._contents.reject(draft, fault)], planned.parts)
-        try:
-            parts = [self._draft_of_part(part, planned, draft) for part in planned.parts]
-        except (OSError, InputError):
-            return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
+        with keeping(planned.parts):
+            try:
+                parts = [self._draft_of_part(part, planned, draft) for part in planned.parts]
+            except (OSError, InputError):
+                return RecordingAttempt([], planned.parts)  # each file's own attempt says what is wrong with it
+            return self._attempt(planned, reader, draft, parts)
+
+    def _attempt(
+        self, planned: PlannedRecording, reader: Recording, draft: Draft, parts: list[Draft]
+    ) -> RecordingAttempt:
         attempts: list[Attempt] = []
         # Of two equal recordings that are tried at the same time the first is decoded.
         with self._state.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
@@ -67,6 +74,7 @@ class RecordingAttempts:
             path, file_state.st_size, file_state.st_mtime_ns, whole.started_ns, whole.started_s, format=planned.format
         )
         draft.content_hash = self._state.hashes.of(path)
+        draft.take_state_of_copy()
         return draft
 
     def _recordings_with(self, paths: Iterable[Path]) -> dict[str, Commit]:
@@ -102,6 +110,7 @@ class RecordingAttempts:
         draft.content_hash = recording_hash([part.content_hash for part in parts])
         draft.size_bytes = sum(part.size_bytes for part in parts)
         draft.modified_ns = max(part.modified_ns for part in parts)
+        draft.seen = tuple((part.path, part.size_bytes, part.modified_ns) for part in parts)
         draft.version = state.versions.of(reader)
         with lake.deciding(draft.content_hash):
             for commit in lake.at_path(draft.source_path):
@@ -121,6 +130,10 @@ class RecordingAttempts:
             try:
                 files = state.decode(draft, Source(draft.path, "none", b"", draft.size_bytes), reader, reading)
             except InputError:
+                return []
+            if draft.read_another_version():
+                for file in files:
+                    lake.storage.delete(file.path)
                 return []
             outcomes = []
             for part, seen in zip(parts, reader.part_readings, strict=True):

@@ -20,6 +20,7 @@ from sojourn_ingest.lake import Commit, Lake, Outcome
 from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.lake.stored_commits import unreadable_objects
 from sojourn_ingest.lake.verification import Verification, stored_files, verify
+from sojourn_ingest.remote import as_path
 from sojourn_ingest.session.sources import content_hash
 
 REASON = "damaged_in_lake"
@@ -74,9 +75,9 @@ def _worst(states: Sequence[SourceState]) -> SourceState:
 
 
 def _source_of(lake: Lake, commit: Commit) -> DamagedSource:
-    path = Path(commit.source_path)
+    path = as_path(commit.source_path)
     if commit.parts:
-        state = _worst([_state_of(Path(part.source_path), part.content_hash) for part in commit.parts])
+        state = _worst([_state_of(as_path(part.source_path), part.content_hash) for part in commit.parts])
         if state == "same" and commit.content_hash != recording_hash([part.content_hash for part in commit.parts]):
             state = "changed"
         return DamagedSource(commit.source_path, state, path.parent, commit)
@@ -91,7 +92,7 @@ def _source_of(lake: Lake, commit: Commit) -> DamagedSource:
     if state != "same":
         for copy in lake.live():
             if copy.content_hash == commit.content_hash and copy.source_path != commit.source_path:
-                other = Path(copy.source_path)
+                other = as_path(copy.source_path)
                 if _state_of(other, commit.content_hash) == "same":
                     return DamagedSource(commit.source_path, "same", other, commit)
     return DamagedSource(commit.source_path, state, path, commit)
@@ -129,7 +130,8 @@ def _without_commit(lake: Lake) -> list[DamagedSource]:
             for row in rows:
                 path, expected = row["source_path"], row["content_hash"]
                 if (path, expected) not in live and "+" not in Path(path).name:
-                    found[path] = DamagedSource(path, _state_of(Path(path), expected), Path(path), None)
+                    source = as_path(path)
+                    found[path] = DamagedSource(path, _state_of(source, expected), source, None)
     return list(found.values())
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from sojourn_ingest import _native
+from sojourn_ingest.formats.capture.rotation import capture_span
 from sojourn_ingest.formats.capture.server_names import ServerNames
-from sojourn_ingest.formats.interface import Context, Format, Reading, Source
+from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan, PlannedRecording
+from sojourn_ingest.session.sources import OpenedFile
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,8 +41,8 @@ class Ingest(Protocol):
     def descriptions(self) -> tuple[Path, ...]:
         """Descriptions among the files that were given."""
 
-    def attempt(self, path: Path) -> Attempt:
-        """Try one file, here."""
+    def attempt(self, path: Path, opened: OpenedFile | None = None) -> Attempt:
+        """Try one file, here; ``opened`` if it was read for its hash elsewhere."""
 
     def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
         """Try the files of a recording as one, here."""
@@ -48,6 +52,9 @@ class Ingest(Protocol):
 
     def decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
         """Read a source into files of facts, here; raises InputError if nothing can be read."""
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether the lake has a file as it is now."""
 
     def is_splittable(self, path: Path) -> bool:
         """Return whether a file can be read in parts."""
@@ -65,6 +72,9 @@ class Ingest(Protocol):
 
 class Runner(Protocol):
     """What runs the attempts of an ingest. Each iterator yields an attempt as it ends, in any order."""
+
+    def look_into(self, ingest: Ingest, captures: Sequence[Path]) -> None:
+        """Find the times of remote captures before they are asked for, where that is better done elsewhere."""
 
     def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
         """Try files, each on its own."""
@@ -87,6 +97,12 @@ class Runner(Protocol):
         """
 
 
+def _look_into(path: Path) -> None:
+    # Its own attempt says why it cannot be read.
+    with suppress(_native.DecodeError, InputError):
+        capture_span(path)
+
+
 class _NotStartedError(Exception):
     """An item was not tried, because another one had failed."""
 
@@ -96,6 +112,11 @@ class ThreadRunner:
 
     def __init__(self, workers: int = 2) -> None:
         self._workers = workers
+
+    def look_into(self, ingest: Ingest, captures: Sequence[Path]) -> None:
+        """Find the times of several remote captures at a time."""
+        for _ in self._in_parallel(_look_into, captures):
+            pass
 
     def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
         """Try several files at a time."""

@@ -30,17 +30,17 @@ from sojourn_ingest.session.plan import Plan, PlannedRecording, plan
 from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.recordings import RecordingAttempts
 from sojourn_ingest.session.runner import Runner, ThreadRunner
-from sojourn_ingest.session.sources import content_hash, open_file
+from sojourn_ingest.session.sources import HEAD_BYTES, OpenedFile, content_hash, open_head
 from sojourn_ingest.session.state import IngestState
 
 logger = logging.getLogger(__name__)
 
-#: First bytes by which a format is recognised, at most; the same limit as the native recogniser's.
-HEAD_BYTES = 65_536
-
 
 class IngestSession:
-    """Reads files into a lake. Use :meth:`run` within ``lake.writing()``; ``runner`` says where attempts run."""
+    """Reads files into a lake. Use :meth:`run` within ``lake.writing()``; ``runner`` says where attempts run.
+
+    ``descriptions`` are those that files of later runs have, and those of this one need.
+    """
 
     def __init__(
         self,
@@ -51,8 +51,10 @@ class IngestSession:
         packets: bool = False,
         server_names: ServerNames = "registrable",
         enrichment: Enrichment | None = None,
+        descriptions: Sequence[Path] = (),
     ) -> None:
         self.lake = lake
+        self._further_descriptions = tuple(descriptions)
         self.packets = packets
         self.server_names: ServerNames = server_names
         self.context = Context(pseudonymiser, content_hash, enrichment or Enrichment())
@@ -124,9 +126,10 @@ class IngestSession:
 
     def prepare(self, files: list[Path]) -> None:
         """Take note of what the files say of one another: study descriptions, recordings, manifests."""
-        self.descriptions = tuple(_valid_descriptions(files))
+        further = [path for path in self._further_descriptions if path not in set(files)]
+        self.descriptions = tuple(_valid_descriptions([*further, *files]))
         registry = self._registry()
-        self._state.begin(registry, plan(files, self.lake, registry))
+        self._state.begin(registry, plan(files, self.lake, registry, lambda paths: self._runner.look_into(self, paths)))
 
     def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
         """Take the descriptions and the plan of an ingest that another session prepared."""
@@ -148,14 +151,15 @@ class IngestSession:
         InputError
             If no format recognises it, or it cannot be read.
         """
-        opened = open_file(path)
-        if opened.fault is not None and opened.source.plain_bytes == 0:
-            raise opened.fault
-        return self._state.registry.recognise(opened.source), opened.source
+        source = open_head(path)
+        return self._state.registry.recognise(source), source
 
-    def attempt(self, path: Path) -> Attempt:
-        """Try one file. Any error becomes the outcome's message; only faults of the lake are raised."""
-        return self._files.attempt(path)
+    def attempt(self, path: Path, opened: OpenedFile | None = None) -> Attempt:
+        """Try one file, which may have been read for its hash elsewhere.
+
+        Any error of the file becomes the outcome's message; only faults of the lake, and of a store, are raised.
+        """
+        return self._files.attempt(path, opened)
 
     def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
         """Try the files of a recording as one; return those that cannot be part of it, to be tried one by one."""
@@ -192,6 +196,15 @@ class IngestSession:
         except (OSError, InputError):
             return False
         return chosen.splittable() is not None
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether the lake has a file as it is now, so that it is not read again."""
+        return self._files.is_unchanged(path)
+
+    def parts_of(self, source: Source, part_bytes: int) -> list[FilePart]:
+        """Return the parts of a file that is read in parts; raises InputError if no format recognises it."""
+        splittable = self._state.registry.recognise(source).splittable()
+        return [] if splittable is None else splittable.parts(source, part_bytes)
 
     def rows_in_part(self, source: Source, format_name: str, part: FilePart) -> int:
         """Return how many rows a part of a file of text has."""

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.expansion import refuse_expansion
 from sojourn_ingest.formats.content.native_decoder import input_error
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.remote import RemotePath, keeping, local_file
+from sojourn_ingest.remote.copies import fetch
+from sojourn_ingest.remote.states import state_now, state_of
 from sojourn_ingest.session.recorded_paths import path_text
+
+#: First bytes by which a format is recognised, at most; the same limit as the native recogniser's.
+HEAD_BYTES = 65_536
+#: Fetched of a remote file to recognise it: more than a description may have.
+HEAD_FETCHED_BYTES = 2**20 + HEAD_BYTES
+PIECE_BYTES = 2**20
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
@@ -58,29 +71,95 @@ def open_file(path: Path) -> OpenedFile:
         str(path).encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError("unreadable", "the file's name is not UTF-8; rename it") from error
-    _refuse_expansion(path)
-    try:
-        content = _native.fingerprint(str(path))
-    except _native.DecodeError as error:
-        raise input_error(error) from error
+    with keeping([path]):
+        content = _fingerprint(path)
     source = Source(path=path, compression=content.compression, head=content.head, plain_bytes=content.plain_bytes)
     return OpenedFile(source, content.sha256, None if content.fault is None else input_error(content.fault))
 
 
-def _refuse_expansion(path: Path) -> None:
+def open_head(path: Path) -> Source:
+    """Return what identifies a file's format; of a remote one only the first bytes are fetched, not all for a hash.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read at all.
+    """
+    if isinstance(path, RemotePath):
+        with tempfile.NamedTemporaryFile(prefix="sojourn-") as head:
+            fetch(path, cast(BinaryIO, head), HEAD_FETCHED_BYTES)
+            opened = open_file(Path(head.name))
+        opened = replace(opened, source=replace(opened.source, path=path))
+    else:
+        opened = open_file(path)
+    if opened.fault is not None and opened.source.plain_bytes == 0:
+        raise opened.fault
+    return opened.source
+
+
+def streamed(path: Path) -> OpenedFile:
+    """Return what :func:`open_file` does of a remote file that is not compressed, read as a stream, without a copy.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or changes meanwhile.
+    """
+    digest, head, size = hashlib.sha256(), b"", 0
     try:
-        refuse_expansion(path)
+        before = path.stat()
+        with path.open("rb") as handle:
+            while piece := handle.read(PIECE_BYTES):
+                digest.update(piece)
+                head = head or piece[:HEAD_BYTES]
+                size += len(piece)
+        now = state_now(path) if isinstance(path, RemotePath) else None
     except OSError as error:
         raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
+    if now is not None and (now.size_bytes, now.modified_ns) != (before.st_size, before.st_mtime_ns):
+        raise InputError("changed_while_read", "the object changed while it was read; ingest it again")
+    return OpenedFile(Source(path, "none", head, size), digest.hexdigest(), None)
+
+
+def _fingerprint(path: Path) -> _native.Fingerprint:
+    try:
+        with local_file(path) as (local,):
+            refuse_expansion(Path(local))
+            return _native.fingerprint(local)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
+    except _native.DecodeError as error:
+        raise input_error(error) from error
 
 
 def content_hash(path: Path) -> str:
     """Return the hash of a file's plain content; raises InputError if it cannot be read."""
-    _refuse_expansion(path)
-    try:
-        return _native.fingerprint(str(path)).sha256
-    except _native.DecodeError as error:
-        raise input_error(error) from error
+    if not isinstance(path, RemotePath):
+        return _fingerprint(path).sha256
+    # To read an object again takes as long as the network does: hashes of its versions are kept for a while.
+    with keeping([path]):
+        try:
+            known = (path, *state_of(path))
+        except OSError as error:
+            raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
+        found = _hashes.get(known)
+        if found is None:
+            found = _fingerprint(path).sha256
+            _note_hash((path, *state_of(path)), found)
+        return found
+
+
+#: Hashes of remote files that were read through, by path and state.
+_hashes: dict[tuple[object, ...], str] = {}
+HASHES_KEPT = 10_000
+
+
+def _note_hash(known: tuple[object, ...], found: str) -> None:
+    while len(_hashes) >= HASHES_KEPT:
+        _hashes.pop(next(iter(_hashes)), None)
+    _hashes[known] = found
 
 
 class KnownHashes:

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sojourn_ingest.formats.capture.rotation import Span, note_span
 from sojourn_ingest.formats.interface import FilePart, Format, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.remote import RemotePath, as_path, is_remote
 from sojourn_ingest.session import Attempt, IngestSession, RecordingAttempt, attempts_of
 from sojourn_ingest.session.decoding import INTERNAL_ERROR
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import PlannedRecording
 from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.runner import Ingest
+from sojourn_ingest.session.sources import OpenedFile
 from sojourn_transforms.spark.ingest_tasks import (
     LargeFile,
     Report,
@@ -32,6 +35,8 @@ from sojourn_transforms.spark.ingest_tasks import (
     TaskSettings,
     Work,
     count_rows,
+    look_into,
+    open_large,
     path_of_text,
     path_to_text,
     read_part,
@@ -50,6 +55,8 @@ FILES_A_CORE = 16
 TASKS_A_CORE = 4
 #: A table of connections of at least two parts is shared by several tasks, each of which reads about so many bytes.
 PART_BYTES = 256 * 2**20
+#: Faults after which the facts of other parts are not of what was hashed, or not to be trusted.
+NOTHING_IS_KEPT = (INTERNAL_ERROR, "changed_while_read")
 #: Jobs under way at a time: while one waits for its slowest file, the next uses the cores.
 JOBS_AT_A_TIME = 2
 
@@ -74,11 +81,45 @@ class SparkRunner:
 
     def __init__(self, session: SparkSession) -> None:
         self._spark = session
+        # Parts of large remote files, which a task found.
+        self._parts: dict[Path, list[FilePart]] = {}
+
+    def look_into(self, ingest: Ingest, captures: Sequence[Path]) -> None:
+        """Find the times of remote captures in tasks."""
+
+        def work(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
+            return look_into(path)
+
+        for report in self._run_tasks(ingest, list(captures), work):
+            path = path_of_text(report["path"])
+            if "span" in report and isinstance(path, RemotePath):
+                note_span(path, Span(*report["span"]))
+
+    def _open_large(self, ingest: Ingest, files: Sequence[Path]) -> dict[Path, OpenedFile | None]:
+        """Return the large files that are read in parts; remote ones are hashed in tasks, where they are read too."""
+        large = [path for path in files if _size(path) >= 2 * PART_BYTES]
+        found: dict[Path, OpenedFile | None] = {
+            path: None for path in large if not is_remote(path) and ingest.is_splittable(path)
+        }
+        part_bytes = PART_BYTES
+
+        def work(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
+            return open_large(session, path, part_bytes)
+
+        remote = [path for path in large if is_remote(path) and not ingest.is_unchanged(path)]
+        for report in self._run_tasks(ingest, remote, work):
+            if "opened" in report:
+                path = path_of_text(report["path"])
+                head, plain_bytes, content_hash = report["opened"]
+                source = Source(path, "none", bytes.fromhex(head), plain_bytes)
+                found[path] = OpenedFile(source, content_hash, None)
+                self._parts[path] = [FilePart(**part) for part in report["parts"]]
+        return found
 
     def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
         """Try files in waves, each of which is a job; a large file is tried here, and read by tasks."""
-        large = [path for path in files if _size(path) >= 2 * PART_BYTES and ingest.is_splittable(path)]
-        whole = [path for path in files if path not in set(large)]
+        large = self._open_large(ingest, files)
+        whole = [path for path in files if path not in large]
         wave = FILES_A_CORE * self._spark.sparkContext.defaultParallelism
         waves = [whole[start : start + wave] for start in range(0, len(whole), wave)]
         with ThreadPoolExecutor(max_workers=JOBS_AT_A_TIME, thread_name_prefix="spark-job") as pool:
@@ -91,7 +132,8 @@ class SparkRunner:
                 for report in reports:
                     yield committed(ingest, report)
         # See decode.
-        yield from map(ingest.attempt, large)
+        for path, opened in large.items():
+            yield ingest.attempt(path, opened)
 
     def attempt_recordings(self, ingest: Ingest, planned: Sequence[PlannedRecording]) -> Iterator[RecordingAttempt]:
         """Try recordings; one of which another task has read a part meanwhile is tried again here."""
@@ -124,10 +166,13 @@ class SparkRunner:
     ) -> tuple[DataFile, ...]:
         """Read a large source in tasks, each of which reads a part, and any other here."""
         splittable = chosen.splittable() if source.plain_bytes >= 2 * PART_BYTES else None
-        parts = splittable.parts(source, PART_BYTES) if splittable is not None else []
+        parts = self._parts.pop(source.path, [])
+        if not parts and splittable is not None:
+            parts = splittable.parts(source, PART_BYTES)
         if len(parts) < 2:
             return ingest.decode(draft, source, chosen, reading)
-        large = LargeFile(source, chosen.name, draft.content_hash, draft.version)
+        state = (draft.size_bytes, draft.modified_ns) if is_remote(source.path) else None
+        large = LargeFile(source, chosen.name, draft.content_hash, draft.version, state)
         files: list[DataFile] = []
         for told in self._read_parts(ingest, large, self._with_rows_before(ingest, large, parts)):
             found = [DataFile(**item) for item in told["files"]]
@@ -142,7 +187,7 @@ class SparkRunner:
             if told["fault"] is not None:
                 reading.fault = InputError(*told["fault"])
         fault = reading.fault
-        if fault is not None and (fault.reason == INTERNAL_ERROR or reading.records_read == 0):
+        if fault is not None and (fault.reason in NOTHING_IS_KEPT or reading.records_read == 0):
             _delete(ingest.lake, files)
             raise fault
         return tuple(files)
@@ -163,7 +208,7 @@ class SparkRunner:
         by_item = {_part_item(place): part for place, part in enumerate(parts)}
 
         def work(session: IngestSession, lake: ReportingLake, item: Path) -> Report:
-            return read_part(session, large, by_item[item], item)
+            return read_part(session, lake, large, by_item[item], item)
 
         return self._run_tasks(ingest, list(by_item), work)
 
@@ -183,7 +228,7 @@ class SparkRunner:
             for batch in batches:
                 for listed in batch.column("paths").to_pylist():
                     for raw in listed:
-                        report = work(session, lake, Path(os.fsdecode(raw)))
+                        report = work(session, lake, as_path(os.fsdecode(raw)))
                         if report is not None:
                             yield pa.RecordBatch.from_pydict({"report": [json.dumps(report)]})
 

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn_ingest import _native
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.formats.capture.rotation import capture_span
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import FilePart, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome, commit_of
+from sojourn_ingest.remote import RemotePath, as_path
+from sojourn_ingest.remote.states import state_now
 from sojourn_ingest.session import Attempt, IngestSession
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan, PlannedRecording
 from sojourn_ingest.session.runner import Ingest
+from sojourn_ingest.session.sources import streamed
 
 Report = dict[str, Any]
 
@@ -105,7 +111,7 @@ def path_to_text(path: Path) -> str:
 
 def path_of_text(text: str) -> Path:
     """Return the path that a report names."""
-    return Path(os.fsdecode(bytes.fromhex(text)))
+    return as_path(os.fsdecode(bytes.fromhex(text)))
 
 
 def _report(attempt: Attempt, lake: ReportingLake) -> Report:
@@ -139,12 +145,59 @@ def try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedR
 
 @dataclass(frozen=True)
 class LargeFile:
-    """A file that several tasks read: as what, and as the facts of which content and version."""
+    """A file that several tasks read: as what, and as the facts of which content and version.
+
+    ``state`` is size and time of modification of the object that was hashed, where it is one.
+    """
 
     source: Source
     format: str
     content_hash: str
     version: str
+    state: tuple[int, int] | None = None
+
+    def refuse_change(self) -> None:
+        """Go on if an object is still the one that was hashed.
+
+        Raises
+        ------
+        InputError
+            If it is not.
+        """
+        path = self.source.path
+        if self.state is None or not isinstance(path, RemotePath):
+            return
+        try:
+            now = state_now(path)
+        except OSError as error:
+            raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
+        if (now.size_bytes, now.modified_ns) != self.state:
+            raise InputError("changed_while_read", "the object changed while it was read; ingest it again")
+
+
+def look_into(path: Path) -> Report:
+    """Report when a capture began and ended, and its link types; nothing of them if it cannot be read."""
+    report: Report = {"path": path_to_text(path)}
+    with suppress(_native.DecodeError, InputError):
+        report["span"] = capture_span(path)
+    return report
+
+
+def open_large(session: IngestSession, path: Path, part_bytes: int) -> Report:
+    """Report what identifies a large remote file and its parts; only its path if it is not read in parts."""
+    report: Report = {"path": path_to_text(path)}
+    try:
+        if not session.is_splittable(path):
+            return report
+        opened = streamed(path)
+        parts = session.parts_of(opened.source, part_bytes)
+    except (InputError, OSError):
+        return report  # its attempt says why it cannot be read
+    if len(parts) > 1:
+        source = opened.source
+        report["opened"] = (source.head.hex(), source.plain_bytes, opened.content_hash)
+        report["parts"] = [asdict(part) for part in parts]
+    return report
 
 
 def count_rows(session: IngestSession, large: LargeFile, part: FilePart, item: Path) -> Report:
@@ -152,14 +205,19 @@ def count_rows(session: IngestSession, large: LargeFile, part: FilePart, item: P
     return {"path": path_to_text(item), "rows": session.rows_in_part(large.source, large.format, part)}
 
 
-def read_part(session: IngestSession, large: LargeFile, part: FilePart, item: Path) -> Report:
+def read_part(session: IngestSession, lake: Lake, large: LargeFile, part: FilePart, item: Path) -> Report:
     """Read a part, and report its files, and what was read and refused."""
     draft = Draft(large.source.path, content_hash=large.content_hash, format=large.format, version=large.version)
     files: tuple[DataFile, ...] = ()
     try:
+        large.refuse_change()
         files, reading = session.decode_part(draft, large.source, large.format, part)
+        large.refuse_change()
         fault = reading.fault
     except InputError as error:
+        for file in files:
+            lake.storage.delete(file.path)
+        files = ()
         reading, fault = Reading(), error
     return {
         "path": path_to_text(item),

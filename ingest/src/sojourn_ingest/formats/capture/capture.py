@@ -16,6 +16,7 @@ from pathlib import Path
 from sojourn_ingest import _native
 from sojourn_ingest.formats.capture.rotation import (
     capture_span,
+    families_among,
     recordings_among,
     why_not_continued,
 )
@@ -23,6 +24,7 @@ from sojourn_ingest.formats.capture.rtp_hint import RtpHint
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.content.native_decoder import facts, input_error, read_summary
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Recording, Source
+from sojourn_ingest.remote import local_file
 
 PCAP_MAGICS = frozenset(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "34cdb2a1"))
 PCAPNG_MAGIC = bytes.fromhex("0a0d0d0a")
@@ -102,6 +104,10 @@ class Capture(Format):
         has_names = (names[1] if names else "registrable") == self.server_names
         return version.startswith(self.base_version()) and has_packets and has_hints and has_names
 
+    def families_among(self, paths: Iterable[Path]) -> list[list[Path]]:
+        """Return the captures whose names are those of one tool's files."""
+        return families_among(paths)
+
     def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
         """Return the captures that one tool wrote one after the other."""
         return recordings_among(paths)
@@ -110,10 +116,9 @@ class Capture(Format):
         """Return which part cannot be read, or does not continue the previous one."""
         try:
             spans = [capture_span(path) for path in parts]
-        except _native.DecodeError as error:
-            return InputError(
-                "unreadable_part", f"the parts that the manifest lists cannot all be read: {error.args[0]}"
-            )
+        except (_native.DecodeError, InputError) as error:
+            said = error.message if isinstance(error, InputError) else error.args[0]
+            return InputError("unreadable_part", f"the parts that the manifest lists cannot all be read: {said}")
         for (one, span), (other, next_span) in pairwise(zip(parts, spans, strict=True)):
             reason = why_not_continued(span, next_span, None)
             if reason is not None:
@@ -133,16 +138,17 @@ class Capture(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""
-        try:
-            decoder = _native.CaptureDecoder(
-                str(source.path),
-                packets=self.packets,
-                rtp_hints=self.native_hints(),
-                server_names=self.server_names,
-            )
-        except _native.DecodeError as error:
-            raise input_error(error) from error
-        yield from facts(decoder, context, reading)
+        with local_file(source.path) as (local,):
+            try:
+                decoder = _native.CaptureDecoder(
+                    local,
+                    packets=self.packets,
+                    rtp_hints=self.native_hints(),
+                    server_names=self.server_names,
+                )
+            except _native.DecodeError as error:
+                raise input_error(error) from error
+            yield from facts(decoder, context, reading)
         if reading.records_read == 0 and reading.fault is not None:
             # A capture without a decodable packet is rejected; its packets are counted there by reason.
             raise reading.fault
@@ -161,18 +167,18 @@ class CaptureRecording(Recording, Capture):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""
-        first, *continued = (str(path) for path in self.parts)
-        try:
-            decoder = _native.CaptureDecoder(
-                first,
-                continued=continued,
-                packets=self.packets,
-                rtp_hints=self.native_hints(),
-                server_names=self.server_names,
-            )
-        except _native.DecodeError as error:
-            raise input_error(error) from error
-        yield from facts(decoder, context, reading)
+        with local_file(*self.parts) as (first, *continued):
+            try:
+                decoder = _native.CaptureDecoder(
+                    first,
+                    continued=continued,
+                    packets=self.packets,
+                    rtp_hints=self.native_hints(),
+                    server_names=self.server_names,
+                )
+            except _native.DecodeError as error:
+                raise input_error(error) from error
+            yield from facts(decoder, context, reading)
         self.part_readings = [read_summary(summary) for summary in decoder.file_summaries()]
         for path, part in zip(self.parts, self.part_readings, strict=True):
             if part.fault is not None:

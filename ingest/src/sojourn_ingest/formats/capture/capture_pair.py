@@ -15,6 +15,7 @@ import pyarrow as pa
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Pair, Reading, Source
+from sojourn_ingest.remote import local_file
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,20 @@ class CapturePair(Pair):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the packets, the flows and the pair."""
-        try:
-            decoder = _native.PairDecoder(
-                str(self.before[0]),
-                str(self.after[0]),
-                rate_bps=self.rate_bps,
-                burst_bytes=self.burst_bytes,
-                before_continued=[str(path) for path in self.before[1:]],
-                after_continued=[str(path) for path in self.after[1:]],
-            )
-        except _native.DecodeError as error:
-            raise input_error(error) from error
-        for table, batch in facts(decoder, context, reading):
-            yield table, self._with_run(batch) if table == "capture_pair" else batch
+        with local_file(*self.before) as before, local_file(*self.after) as after:
+            try:
+                decoder = _native.PairDecoder(
+                    before[0],
+                    after[0],
+                    rate_bps=self.rate_bps,
+                    burst_bytes=self.burst_bytes,
+                    before_continued=before[1:],
+                    after_continued=after[1:],
+                )
+            except _native.DecodeError as error:
+                raise input_error(error) from error
+            for table, batch in facts(decoder, context, reading):
+                yield table, self._with_run(batch) if table == "capture_pair" else batch
         if reading.records_read == 0:
             raise reading.fault or InputError("empty", "neither capture holds a packet that can be decoded")
 

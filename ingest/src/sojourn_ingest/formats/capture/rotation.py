@@ -12,10 +12,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sojourn_ingest import _native
+from sojourn_ingest.input_error import InputError
+from sojourn_ingest.remote import RemotePath, local_file
 
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".xz")
 _EXTENSION = r"\.(?:pcap|pcapng|cap|dmp)"
@@ -84,21 +88,57 @@ def parse(name: str) -> Name | None:
     return None
 
 
-Span = Callable[[Path], _native.CaptureSpan]
+class Span(NamedTuple):
+    """When a capture began and ended, in ns (None without a packet), and the link types of its packets, ascending."""
+
+    first_ns: int | None
+    last_ns: int | None
+    link_types: list[int]
 
 
-def capture_span(path: Path) -> _native.CaptureSpan:
+SpanOf = Callable[[Path], Span]
+#: Spans of remote captures by path, size and time: a span takes the whole file, and a recording asks for it twice.
+_spans: dict[tuple[RemotePath, int, int], Span] = {}
+SPANS_KEPT = 100_000
+
+
+def _known_as(path: RemotePath) -> tuple[RemotePath, int, int]:
+    state = path.stat()
+    return path, state.st_size, state.st_mtime_ns
+
+
+def note_span(path: RemotePath, span: Span) -> None:
+    """Keep the span of a remote capture that was found elsewhere, such as by a task; nothing if it is gone."""
+    while len(_spans) >= SPANS_KEPT:
+        _spans.pop(next(iter(_spans)), None)
+    with suppress(FileNotFoundError):
+        _spans[_known_as(path)] = span
+
+
+def capture_span(path: Path) -> Span:
     """Return the times and link types of a capture.
 
     Raises
     ------
     _native.DecodeError
         If it cannot be read.
+    InputError
+        If it is elsewhere and cannot be fetched.
     """
-    return _native.capture_span(str(path))
+    if isinstance(path, RemotePath):
+        with suppress(FileNotFoundError):
+            known = _spans.get(_known_as(path))
+            if known is not None:
+                return known
+    with local_file(path) as (local,):
+        found = _native.capture_span(local)
+        span = Span(found.first_ns, found.last_ns, found.link_types)
+        if isinstance(path, RemotePath):
+            note_span(path, span)
+        return span
 
 
-def why_not_continued(one: _native.CaptureSpan, other: _native.CaptureSpan, silence_ns: int | None) -> str | None:
+def why_not_continued(one: Span, other: Span, silence_ns: int | None) -> str | None:
     """Return why a capture does not continue another one, ``None`` if it does.
 
     Without ``silence_ns`` the time between them may have any length.
@@ -114,8 +154,8 @@ def why_not_continued(one: _native.CaptureSpan, other: _native.CaptureSpan, sile
     return None
 
 
-def recordings_among(paths: Iterable[Path], span: Span = capture_span) -> list[tuple[Path, ...]]:
-    """Return the files that continue one another, by name and by content; each recording has two files or more.
+def families_among(paths: Iterable[Path]) -> list[list[Path]]:
+    """Return the files that may continue one another by their names, in the order of their places.
 
     Files of different folders never do. Where two files claim one place, such as a capture and its compressed
     copy, the first by name is taken.
@@ -126,24 +166,30 @@ def recordings_among(paths: Iterable[Path], span: Span = capture_span) -> list[t
         name = parse(plain_name(path))
         if name is not None and families[path.parent, name.family].setdefault(name.place, path) == path:
             names[path] = name
-    found: list[tuple[Path, ...]] = []
+    found: list[list[Path]] = []
     for (_, family), places in families.items():
         if len(places) < 2:
             continue
         ordered = [places[place] for place in sorted(places)]
         if names[ordered[0]].weak and family[0] == "number" and names[ordered[0]].place != (0,):
             continue  # run1, run2, …: numbers without a first file are people's
-        found += _chains(ordered, names, span)
-    return sorted(found)
+        found.append(ordered)
+    return found
 
 
-def _chains(ordered: list[Path], names: dict[Path, Name], span: Span) -> list[tuple[Path, ...]]:
+def recordings_among(paths: Iterable[Path], span: SpanOf = capture_span) -> list[tuple[Path, ...]]:
+    """Return the files that continue one another, by name and by content; each recording has two files or more."""
+    return sorted(chain for ordered in families_among(paths) for chain in _chains(ordered, span))
+
+
+def _chains(ordered: list[Path], span: SpanOf) -> list[tuple[Path, ...]]:
+    names = {path: name for path in ordered if (name := parse(plain_name(path))) is not None}
     chains: list[list[Path]] = []
-    last: _native.CaptureSpan | None = None
+    last: Span | None = None
     for path in ordered:
         try:
             this = span(path)
-        except _native.DecodeError:
+        except (_native.DecodeError, InputError):
             last = None  # its own attempt says what is wrong with it
             continue
         name = names[path]

@@ -33,6 +33,7 @@ from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, parquet_schema, text_parts
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, InputError, Reading, Source, SplittableFormat
+from sojourn_ingest.remote import seekable
 from sojourn_ingest.validation_message import one_line
 
 PARQUET_MAGIC = b"PAR1"
@@ -168,7 +169,10 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     def _parquet_batches(self, source: Source, part: FilePart | None, used: list[str]) -> Iterator[pa.RecordBatch]:
         groups = None if part is None else list(range(part.start, part.end))
         try:
-            with pq.ParquetFile(source.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
+            with (
+                seekable(source.path) as opened,
+                pq.ParquetFile(opened, buffer_size=BLOCK_BYTES, pre_buffer=False) as file,
+            ):
                 for batch in file.iter_batches(BATCH_ROWS, groups, columns=used, use_threads=False):
                     # Parquet's text is whatever bytes stand there.
                     batch.validate(full=True)

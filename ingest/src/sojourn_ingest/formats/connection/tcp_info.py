@@ -21,6 +21,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.content.native_decoder import input_error
 from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.remote import local_file
 
 BASIS = Basis("m-lab-tcp-info", rtt_basis="smoothed", sample_basis="polls")
 
@@ -85,8 +86,9 @@ class TcpInfo(ConnectionFormat):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row for each connection; polls that cannot be used are refused by reason."""
         reader = TcpInfoReader(context, reading)
-        for batch in reader.read(str(source.path)):
-            yield TABLE, batch
+        with local_file(source.path) as (local,):
+            for batch in reader.read(local):
+                yield TABLE, batch
         for batch in reader.finish(reading):
             yield TABLE, batch
         if reading.records_read == 0:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, Format, Reading, Source, SplittableFormat
+from sojourn_ingest.remote import seekable
 
 #: The end of a line is searched in pieces of this size, because content that is not text may have none.
 PIECE_BYTES = 64 * 2**20
@@ -47,7 +48,8 @@ class PartOfFile(Format):
 def parquet_schema(path: Path) -> pa.Schema | None:
     """Return the columns of a Parquet file; None if it has no footer, or one that names columns in other than UTF-8."""
     try:
-        schema = pq.read_schema(path)
+        with seekable(path) as opened:
+            schema = pq.read_schema(opened)
         _ = schema.names
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         return None
@@ -56,7 +58,7 @@ def parquet_schema(path: Path) -> pa.Schema | None:
 
 def parquet_parts(path: Path, part_bytes: int) -> list[FilePart]:
     """Return runs of row groups of about so many bytes each."""
-    with pq.ParquetFile(path) as file:
+    with seekable(path) as opened, pq.ParquetFile(opened) as file:
         found: list[FilePart] = []
         start, first_row, rows, size = 0, 0, 0, 0
         for group in range(file.num_row_groups):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
+from sojourn_ingest.remote import local_file
 
 #: Forms of queue logs as the decoder declares them: name, whether they need a description, and their file in a run.
 QUEUE_LOG_FORMS = tuple(_native.queue_log_forms())
@@ -42,8 +43,9 @@ class QueueLog(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per packet, per interval, per queue, and one for the log."""
-        try:
-            decoder = _native.QueueLogDecoder(str(source.path), form=self.form)
-        except _native.DecodeError as error:
-            raise input_error(error) from error
-        yield from facts(decoder, context, reading)
+        with local_file(source.path) as (local,):
+            try:
+                decoder = _native.QueueLogDecoder(local, form=self.form)
+            except _native.DecodeError as error:
+                raise input_error(error) from error
+            yield from facts(decoder, context, reading)

@@ -19,6 +19,7 @@ from sojourn_ingest.formats.content.native_decoder import facts, input_error
 from sojourn_ingest.formats.content.plain_text import head_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.queue_log import queue_log_version
+from sojourn_ingest.remote import local_file
 
 MARKER = "sojourn_queue_log: 1"
 
@@ -191,11 +192,12 @@ class QueueLogTable(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per packet, per interval, per queue, and one for the log."""
-        try:
-            decoder = _native.QueueLogDecoder(str(source.path), form="table", declaration=self._declaration)
-        except _native.DecodeError as error:
-            raise input_error(error) from error
-        yield from facts(decoder, context, reading)
+        with local_file(source.path) as (local,):
+            try:
+                decoder = _native.QueueLogDecoder(local, form="table", declaration=self._declaration)
+            except _native.DecodeError as error:
+                raise input_error(error) from error
+            yield from facts(decoder, context, reading)
         if reading.records_read == 0:
             # A table without any line of an event is not a queue log, even if its first line looked like one.
             raise reading.fault or InputError("unrecognised_format", f"{self.name}: no line is an event", 0)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.storage_error import StorageError
+
+__all__ = ["Kept", "LakeBusyError", "Storage", "StorageError", "kept_of"]
 
 
 class LakeBusyError(RuntimeError):
     """Another process is writing to the lake."""
-
-
-class StorageError(OperatorError, RuntimeError):
-    """A storage cannot be used; the message says what to do."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.lake.storage.interface import Storage, StorageError
-
-OBJECT_STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
+from sojourn_ingest.remote.clients import OBJECT_STORES
 
 
 def open_storage(location: str | Path, cache: Path | None = None) -> Storage:

@@ -15,12 +15,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from sojourn_ingest import named_points
-from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, StorageError, kept_of
+from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, kept_of
 from sojourn_ingest.lake.storage.remote_copies import RemoteStorage
+from sojourn_ingest.remote.clients import object_store_at
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -46,22 +46,7 @@ class ObjectStorage(RemoteStorage):
         StorageError
             If the client library is missing, or the store's settings in the environment are not complete.
         """
-        try:
-            from obstore.exceptions import BaseError
-            from obstore.store import from_url
-        except ImportError as error:
-            raise StorageError(
-                f"{uri}: the client of object stores is not installed; run `make setup-spark`"
-            ) from error
-        parts = urlsplit(uri)
-        # s3a and abfs are what Hadoop calls the same stores.
-        scheme = {"s3a": "s3"}.get(parts.scheme, parts.scheme)
-        options: dict[str, Any] = {"client_options": {"allow_http": True}}
-        try:
-            store = from_url(parts._replace(scheme=scheme).geturl(), **options)
-        except BaseError as error:
-            raise StorageError(f"{uri}: {str(error).splitlines()[0]}") from error
-        return cls(uri, store, cache)
+        return cls(uri, object_store_at(uri), cache)
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the objects in one folder, in order."""
