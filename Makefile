@@ -203,8 +203,14 @@ test-browser: ## The dashboards in a real browser, over the build of test-integr
 	@echo "==> browser tests"
 	@.venv/bin/python tests/browser/with_servers.py
 
+.PHONY: kubernetes-server
+kubernetes-server: ## Build what the test of the deployment files runs: a Kubernetes API server, etcd and kubectl (7 CPU minutes, once)
+	@mkdir -p $(SOJOURN_VAR)/tools/kubernetes
+	@folder=$$(realpath $(SOJOURN_VAR)/tools/kubernetes) && cd infra/kubernetes/server && nice -n 10 go build -trimpath \
+		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o "$$folder/" tool
+
 .PHONY: test-long
-test-long: setup-tests testbed-image ## What make test leaves out: random faults, 10,000 captures, a million requests, a Spark worker killed in a build, 10 million connections
+test-long: setup-tests testbed-image kubernetes-server ## What make test leaves out: random faults, 10,000 captures, a million requests, faults of Spark, a Kubernetes API server, 10 million connections
 	@infra/setup/debian-packages.sh bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
