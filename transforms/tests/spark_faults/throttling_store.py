@@ -24,11 +24,13 @@ class ThrottlingStore:
     """The proxy. Use as a context manager; ``url`` is its address.
 
     ``refused`` and ``unsaid`` are the shares of requests that are not carried out, and that are carried out and
-    answered as if they were not. ``counted`` counts answers by the request's method and status.
+    answered as if they were not; ``unsaid_puts``: so many of the next puts in any case. ``counted`` counts answers by
+    the request's method and status.
     """
 
     def __init__(self, upstream: str, *, refused: float, unsaid: float = 0.0, seed: int = 1) -> None:
         self.refused, self.unsaid = refused, unsaid
+        self.unsaid_puts = 0
         self.counted: Counter[tuple[str, int]] = Counter()
         self._host = urlsplit(upstream).netloc
         self._chance = random.Random(seed)
@@ -62,8 +64,11 @@ class ThrottlingStore:
         self._server.server_close()
         self._thread.join()
 
-    def _drawn(self) -> str:
+    def _drawn(self, method: str) -> str:
         with self._lock:
+            if method == "PUT" and self.unsaid_puts:
+                self.unsaid_puts -= 1
+                return "unsaid"
             chance = self._chance.random()
         if chance < self.refused:
             return "refused"
@@ -71,7 +76,7 @@ class ThrottlingStore:
 
     def _relay(self, request: BaseHTTPRequestHandler) -> None:
         body = _body(request)
-        outcome = self._drawn()
+        outcome = self._drawn(request.command)
         if outcome == "refused":
             self._answer(request, 503, {"Content-Type": "application/xml"}, SLOW_DOWN)
             return
