@@ -335,6 +335,11 @@ bench-dashboards: setup ## Every dashboard in a browser: first view and further 
 bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)
 	@.venv/bin/python benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
 
+.PHONY: bench-spark-scale
+bench-spark-scale: setup-spark ## Two counting jobs on 1, 2 and 4 executors of a cluster, rows even and skewed, 50 million (ROWS; 20 bytes of disk each)
+	@for shape in even skewed; do .venv/bin/python benchmarks/spark_scale.py --rows $(ROWS_OF_SPARK) --shape $$shape \
+		--folder $(SOJOURN_VAR)/bench-spark-scale || exit 1; done
+
 .PHONY: bench-coverage
 bench-coverage: setup ## How often intervals contain the truth, by simulation (STUDIES); writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python benchmarks/coverage.py docs/statistics.md --studies $(STUDIES)
