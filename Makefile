@@ -216,8 +216,14 @@ hdfs-jars: ## Fetch Hadoop's jars from Maven Central (infra/hdfs/pom.xml): a rea
 	@infra/setup/debian-packages.sh maven:mvn
 	@mvn -q -B -f infra/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/var/tools/hdfs
 
+.PHONY: kubernetes-server
+kubernetes-server: ## Build what the test of the deployment files runs: a Kubernetes API server, etcd and kubectl (7 CPU minutes, once)
+	@mkdir -p $(SOJOURN_VAR)/tools/kubernetes
+	@folder=$$(realpath $(SOJOURN_VAR)/tools/kubernetes) && cd infra/kubernetes/server && nice -n 10 go build -trimpath \
+		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o "$$folder/" tool
+
 .PHONY: test-long
-test-long: setup-tests hdfs-jars testbed-image ## What make test leaves out: random faults, 10,000 captures, a million requests, a Spark worker killed in a build, 10 million connections
+test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
 	@infra/setup/debian-packages.sh bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
@@ -341,6 +347,11 @@ bench-dashboards: setup ## Every dashboard in a browser: first view and further 
 .PHONY: bench-spark
 bench-spark: setup-spark ## One counting job on DuckDB and on Spark, 50 million rows (ROWS; 3 GB of disk)
 	@.venv/bin/python benchmarks/spark_speed.py --rows $(ROWS_OF_SPARK) --folder $(SOJOURN_VAR)/bench-spark
+
+.PHONY: bench-spark-scale
+bench-spark-scale: setup-spark ## Two counting jobs on 1, 2 and 4 executors of a cluster, rows even and skewed, 50 million (ROWS; 20 bytes of disk each)
+	@for shape in even skewed; do .venv/bin/python benchmarks/spark_scale.py --rows $(ROWS_OF_SPARK) --shape $$shape \
+		--folder $(SOJOURN_VAR)/bench-spark-scale || exit 1; done
 
 .PHONY: bench-coverage
 bench-coverage: setup ## How often intervals contain the truth, by simulation (STUDIES); writes the tables of docs/statistics.md

@@ -61,7 +61,7 @@ JOB = """
     group by dataset, asn, day, bin_index
 """
 DAY_NS = 86_400_000_000_000
-MACROS = ("integer_arithmetic.sql", "log_linear_bin.sql")
+MACROS = ("integer_arithmetic.sql", "log_linear_bin.sql", "connection/small_count_suppression.sql")
 
 
 class Macros:
@@ -72,19 +72,20 @@ class Macros:
         # What is rendered is SQL.
         template = jinja2.Environment(autoescape=False).from_string(text)
         self._engine = engine
-        self._module: Any = template.make_module({"adapter": self})
+        values = {"adapter": self, "target": {"type": engine}, "var": lambda name, default: default}
+        self.module: Any = template.make_module(values)
 
     def dispatch(self, name: str, package: str) -> Callable[..., str]:
         """Return the engine's macro, or the default one."""
         found: Callable[..., str] = getattr(
-            self._module, f"{self._engine}__{name}", getattr(self._module, f"default__{name}", None)
+            self.module, f"{self._engine}__{name}", getattr(self.module, f"default__{name}", None)
         )
         return found
 
     def job(self) -> str:
         """Return the job."""
         return JOB.format(
-            day=self._module.integer_divide("start_ns", DAY_NS), bin=self._module.log_linear_bin("delay_us")
+            day=self.module.integer_divide("start_ns", DAY_NS), bin=self.module.log_linear_bin("delay_us")
         )
 
 
@@ -212,7 +213,8 @@ class ProcessWatch:
         self.peak_mib = max(self.peak_mib, pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
 
 
-def _cluster(folder: Path, workers: int, cores: int) -> Any:
+def cluster_of(folder: Path, workers: int, cores: int, memory: str = "1500m") -> Any:
+    """Return a standalone cluster of this machine, not yet started."""
     path = ROOT / "infra" / "spark" / "standalone_cluster.py"
     spec = importlib.util.spec_from_file_location("standalone_cluster", path)
     assert spec is not None
@@ -220,7 +222,7 @@ def _cluster(folder: Path, workers: int, cores: int) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module.StandaloneCluster(folder, workers=workers, cores=cores)
+    return module.StandaloneCluster(folder, workers=workers, cores=cores, memory=memory)
 
 
 def check_equal(left: Path, right: Path) -> int:
@@ -279,7 +281,7 @@ def main() -> None:
         for workers, cores in () if options.without_cluster else ((1, 2), (2, 1)):
             shutil.rmtree(folder / "cluster", ignore_errors=True)
             name = f"{workers} worker{'s' if workers > 1 else ''} of {cores} core{'s' if cores > 1 else ''}"
-            with _cluster(folder / "cluster", workers, cores) as cluster:
+            with cluster_of(folder / "cluster", workers, cores) as cluster:
                 found[f"Spark, {name}"].append(child(f"workers{workers}", cluster.master_url, cluster.process_ids))
             check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
     keep(options.rows, counted, found, (folder / "local.plan").read_text())

@@ -8,6 +8,7 @@ prints the master's address and runs until Ctrl-C. Everything listens on the loo
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import signal
@@ -33,6 +34,8 @@ class StandaloneCluster:
     workers: int = 2
     cores: int = 1
     memory: str = "1500m"
+    #: Each worker has a loopback address of its own: Spark tries a slow task again on another host only.
+    own_addresses: bool = False
     master_url: str = ""
     _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -58,6 +61,7 @@ class StandaloneCluster:
         self._start(
             name, "worker.Worker", "--webui-port", "0", "--cores", str(self.cores), "--memory", self.memory,
             "--work-dir", str(self.folder / name), self.master_url,
+            host=f"127.0.0.{2 + number}" if self.own_addresses else "127.0.0.1",
         )  # fmt: skip
         self._find(name, r"(Successfully registered with master)")
 
@@ -78,8 +82,31 @@ class StandaloneCluster:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
+    def pause_worker(self, number: int) -> None:
+        """Send SIGSTOP to a worker, its executors and their Python processes."""
+        self._send(number, signal.SIGSTOP)
+
+    def continue_worker(self, number: int) -> None:
+        """Let a worker that pauses go on."""
+        self._send(number, signal.SIGCONT)
+
+    def _send(self, number: int, sent: signal.Signals) -> None:
+        # Spark's Python processes are a process group of their own, in the worker's session.
+        leader = self._processes[f"worker-{number}"].pid
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if int(path.read_text().rpartition(") ")[2].split()[3]) == leader:
+                    os.kill(int(path.parent.name), sent)
+
+    def shuffle_files(self, number: int) -> list[Path]:
+        """Return the files with which a worker's tasks hand rows to others."""
+        return sorted((self.folder / f"worker-{number}" / "local").rglob("shuffle_*.data"))
+
     def stop(self) -> None:
         """End every process."""
+        for number in range(self.workers):
+            if f"worker-{number}" in self._processes:
+                self.continue_worker(number)
         for process in self._processes.values():
             os.killpg(process.pid, signal.SIGTERM)
         for process in self._processes.values():
@@ -93,18 +120,19 @@ class StandaloneCluster:
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
-    def _start(self, name: str, role: str, *arguments: str) -> None:
+    def _start(self, name: str, role: str, *arguments: str, host: str = "127.0.0.1") -> None:
         home = Path(pyspark.__file__).parent
         environment = {
             **os.environ,
             "JAVA_HOME": str(java_home(self.folder / "java")),
             "SPARK_HOME": str(home),
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_IP": host,
+            "SPARK_LOCAL_DIRS": str(self.folder / name / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
             # Workers run the Python of this environment, with the decoder in it.
             "PYSPARK_PYTHON": sys.executable,
         }
-        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--host", "127.0.0.1"]
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--host", host]
         with self._log(name).open("wb") as log:
             self._processes[name] = subprocess.Popen(
                 [*command, *arguments],

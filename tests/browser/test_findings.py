@@ -25,7 +25,9 @@ pytestmark = pytest.mark.browser
 RECORDINGS = "Recordings: what was read"
 FLOWS = "The chosen recording: its flows"
 RATES = "The chosen recording: rate of each service"
-MAP_OF_SPEED_TESTS = "% of the needs of six uses that the median speed test meets (grey: not in these files, or fewer than 100 tests)"
+MAP_OF_SPEED_TESTS = (
+    "% of the needs of six uses that the median speed test meets (grey: not in these files, or fewer than 100 tests)"
+)
 
 
 def said(page: Dashboard, title: str) -> str:

@@ -20,7 +20,9 @@ HEAT_MAP = "Mean queuing delay in ms by buffer in packets: both congested"
 WITHOUT_RUNS = {f"Mean queuing delay in ms by buffer in packets: {side} congested" for side in ("downlink", "uplink")}
 BOXES = "Utilisation of each second, by buffer and direction"
 COMPETITION = "synthetic-competition"
-MATRIX = "Incumbents against competitors on the chosen link: the incumbent's share of both rates, while both are there, in %"
+MATRIX = (
+    "Incumbents against competitors on the chosen link: the incumbent's share of both rates, while both are there, in %"
+)
 CHECK = "Do two that change places share the whole link?"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.spark.session import SparkSettings, spark_session
-from sojourn_transforms.spark.shared_ctes import Cte, frame_of, shared, split, without_comments
+from sojourn_transforms.spark.shared_ctes import Cte, chosen, frame_of, shared, split, without_comments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,6 +73,20 @@ def test_a_name_that_an_inner_query_gives_again_is_left_to_spark() -> None:
     assert shared([counted, inner], query, reads_little=True) == set()
 
 
+FEW = """
+    with few as (select kind from facts group by kind having count(distinct host) < 3),
+    hosts as (select facts.kind, facts.host from facts inner join few on facts.kind = few.kind)
+    select kind, count(distinct host) as hosts from hosts group by kind
+"""
+
+
+def test_groups_that_are_chosen_and_joined_with_are_computed_first() -> None:
+    ctes, query = split(FEW)
+    assert chosen(ctes, query) == {"few"}
+    assert chosen(ctes[:1], "select * from few") == set()
+    assert chosen([Cte("few", "select kind from facts")], "select * from facts join few using (kind)") == set()
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = SparkSettings("local[2]", {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
@@ -89,6 +103,27 @@ def test_spark_gives_the_same_rows_reads_once_and_keeps_nothing(session: SparkSe
         assert "InMemoryTableScan" in plan
     assert len(expected) == 3
     assert not session.catalog.listTables()
+    assert session._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
+@pytest.mark.integration
+def test_rows_of_few_groups_are_found_where_they_are(session: SparkSession) -> None:
+    rows = (
+        "select id % 1000 as kind, case when id % 1000 = 7 then id div 1000 % 2 else id end as host from range(100000)"
+    )
+    session.sql(rows).createOrReplaceTempView("facts")
+    # All groups would be too many to send to every task, as those of many connections are.
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "50000")
+    try:
+        assert "SortMergeJoin" in session.sql(FEW)._jdf.queryExecution().executedPlan().toString()
+        with frame_of(session, FEW, reads_little=False) as frame:
+            plan = frame._jdf.queryExecution().executedPlan().toString()
+            assert [tuple(row) for row in frame.collect()] == [(7, 2)]
+        assert "BroadcastHashJoin" in plan
+        assert "SortMergeJoin" not in plan
+    finally:
+        session.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+        session.catalog.dropTempView("facts")
     assert session._jsparkSession.sharedState().cacheManager().isEmpty()
 
 

@@ -6,6 +6,7 @@ The same in HDFS, a real one, where a rename refuses a name that is taken.
 import hashlib
 import json
 import threading
+import time
 import uuid
 from pathlib import Path
 
@@ -13,8 +14,10 @@ import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from transforms.tests.spark_faults.throttling_store import ThrottlingStore
 
 from sojourn_ingest.lake import FactWriter, Lake, LakeBusyError, Outcome, Storage, StorageError, open_storage
+from sojourn_ingest.lake.storage import object_store
 from sojourn_ingest.lake.storage.object_store import LEASE, ObjectStorage
 from sojourn_ingest.schema import table
 
@@ -104,6 +107,27 @@ def test_one_writer_at_a_time(storage: Storage) -> None:
         pass
     with Lake(storage).writing():
         pass
+
+
+def test_a_lease_that_was_made_and_answered_with_an_error_is_ours(
+    uri: str, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(object_store, "RENEW_S", 0.05)
+    with ThrottlingStore(endpoint, refused=0) as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.url)
+        storage = open_storage(uri)
+        # What is put first is the lease, then its renewal.
+        store.unsaid_puts = 2
+        with storage.held():
+            deadline = time.monotonic() + 30
+            while store.counted["PUT", 200] < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            with pytest.raises(LakeBusyError, match="another process"), open_storage(uri).held():
+                pass
+        assert store.counted["PUT", 500] == 2
+        with pytest.raises(FileNotFoundError):
+            storage.read(LEASE)
 
 
 def test_a_killed_writers_lease_is_taken_over_once_it_has_ended(uri: str) -> None:

@@ -39,8 +39,10 @@ def _spark_reads(session: SparkSession, lake: Lake) -> bool:
         return False
     from py4j.protocol import Py4JJavaError
 
+    java = session.sparkContext._jvm.java.lang
     try:
-        session.sparkContext._jvm.java.lang.Class.forName(name)
+        # Classes of spark.jars.packages are known to the loader of Spark's threads, and not to that of the connection.
+        java.Class.forName(name, False, java.Thread.currentThread().getContextClassLoader())
     except Py4JJavaError:
         return False
     return True

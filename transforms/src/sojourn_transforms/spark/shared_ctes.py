@@ -1,4 +1,4 @@
-"""CTEs that a statement selects from more than once, computed once.
+"""CTEs that a statement selects from more than once, computed once, and those that choose few groups, computed first.
 
 Spark writes a CTE out wherever it is selected from, and computes it as often; a chain of such CTEs grows with a power
 of its length. DuckDB computes each once, and the models are written for that. Here such a CTE becomes a cached frame
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 REDUCES = re.compile(r"\bgroup\s+by\b|\bselect\s+distinct\b|\bover\s*\(", re.IGNORECASE)
 #: What makes rows of other rows: worth keeping where few are read.
 COMBINES = re.compile(r"\bjoin\b|\bunion\b", re.IGNORECASE)
+#: What leaves few of the groups.
+CHOOSES = re.compile(r"\bhaving\b", re.IGNORECASE)
 #: Texts, quoted names, comments and parentheses, between which a statement is looked at.
 TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*(?!\+).*?\*/|[()]""", re.DOTALL)
 HEAD = re.compile(r"\s*with\s", re.IGNORECASE)
@@ -100,6 +102,21 @@ def shared(ctes: list[Cte], query: str, *, reads_little: bool) -> set[str]:
     return found
 
 
+def chosen(ctes: list[Cte], query: str) -> set[str]:
+    """Return the names of the CTEs that choose few groups, with which many rows are then joined.
+
+    Spark plans such a join before it knows how few they are, and sends all rows to where their groups are. Computed
+    before, few groups are sent to the tasks that read the rows.
+    """
+    later = [[part.query for part in ctes[place + 1 :]] + [query] for place in range(len(ctes))]
+    return {
+        cte.name
+        for cte, queries in zip(ctes, later, strict=True)
+        if CHOOSES.search(cte.query)
+        and any(re.search(rf"\bjoin\s+{re.escape(cte.name)}\b(?!\s*[.(])", text, re.IGNORECASE) for text in queries)
+    }
+
+
 def _needed(query: str, ctes: list[Cte]) -> list[Cte]:
     """Return the CTEs that a query reads, by way of others too, in their order."""
     queries, kept = [query], []
@@ -137,7 +154,8 @@ def frame_of(session: SparkSession, sql: str, *, reads_little: bool) -> Iterator
         If Spark refuses the statement.
     """
     ctes, query = split(without_comments(sql))
-    names = shared(ctes, query, reads_little=reads_little)
+    first = set() if reads_little else chosen(ctes, query)
+    names = first | shared(ctes, query, reads_little=reads_little)
     known: list[Cte] = []
     kept: dict[str, DataFrame] = {}
     try:
@@ -148,6 +166,8 @@ def frame_of(session: SparkSession, sql: str, *, reads_little: bool) -> Iterator
             view = f"shared_{next(_numbers)}_{cte.name}"
             frame = session.sql(_joined(_needed(cte.query, known), cte.query)).persist()
             kept[view] = frame
+            if cte.name in first:
+                frame.count()
             _kept_rows(session, frame).createOrReplaceTempView(view)
             known.append(Cte(cte.name, f"select * from {view}"))
         yield session.sql(_joined(_needed(query, known), query) if kept else sql)

@@ -160,6 +160,10 @@ class _Lease:
             held = json.loads(bytes(found.bytes()))
         except FileNotFoundError as error:
             raise LakeBusyError(f"{busy}, which it just did: run the same command again") from error
+        if held["holder"] == self._holder:
+            # The store made it and answered with an error, so the client put it again.
+            self._tag = found.meta["e_tag"]
+            return
         remaining_s = float(held["until_s"]) - time.time()
         if remaining_s > 0:
             raise LakeBusyError(f"{busy}, or {remaining_s:.0f} s if it was killed")
@@ -176,12 +180,32 @@ class _Lease:
         while not self._ended.wait(RENEW_S):
             try:
                 self._tag = obstore.put(self._store, LEASE, self._content(), mode={"e_tag": self._tag})["e_tag"]
-            except (PreconditionError, FileNotFoundError):
+            except FileNotFoundError:
                 self.lost = True
                 return
+            except PreconditionError:
+                if not self._is_ours():
+                    self.lost = True
+                    return
             except BaseError:
                 # The store may be out of reach for a while; the lease has time for three more tries.
                 continue
+
+    def _is_ours(self) -> bool:
+        """Tell whether the lease is this holder's after all, renewed by a put that was answered with an error."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            found = obstore.get(self._store, LEASE)
+            holder = json.loads(bytes(found.bytes()))["holder"]
+        except FileNotFoundError:
+            return False
+        except BaseError:
+            # Not known now; the next renewal asks again.
+            return True
+        self._tag = found.meta["e_tag"]
+        return bool(holder == self._holder)
 
     def release(self) -> None:
         import obstore
