@@ -84,7 +84,8 @@ def run(
     """Ingest, build and serve: the same as the three commands one after another.
 
     Without a path the bundled sample is read: runs of real Linux queue disciplines, with and without ECN, a few
-    connections that M-Lab measured, and M-Lab's percentiles of speed tests by country. What was ingested or built before is not done again.
+    connections that M-Lab measured, and M-Lab's percentiles of speed tests by country. What was ingested or built
+    before is not done again.
 
     For example:
 
