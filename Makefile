@@ -192,7 +192,7 @@ test-fuzz-smoke: ## Every fuzz target for 10,000 contents, the same every time: 
 .PHONY: test-unit
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
 	@echo "==> unit tests"
-	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser and not guest" $(TESTS_OF_PACKAGES) tests/repository
+	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser and not guest and not long" $(TESTS_OF_PACKAGES) tests/repository
 	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
 
 .PHONY: test-integration
