@@ -103,11 +103,13 @@ def plan_compaction(lake: Lake, small_bytes: int = SMALL_BYTES, target_bytes: in
         sizes = _sizes(lake, name)
         wanted = [place for place in sorted(sizes) if sizes[place][1] < small_bytes or place in hidden]
         group: list[str] = []
+        size_bytes = 0
         for place in wanted:
-            if group and sum(sizes[other][1] for other in (*group, place)) > target_bytes:
+            if group and size_bytes + sizes[place][1] > target_bytes:
                 groups.append(_group(name, group, hidden, sizes, stored))
-                group = []
+                group, size_bytes = [], 0
             group.append(place)
+            size_bytes += sizes[place][1]
         if group:
             groups.append(_group(name, group, hidden, sizes, stored))
     useful = tuple(group for group in groups if len(group.names) > 1 or group.hidden)

@@ -57,6 +57,7 @@ class IngestSession:
         self.server_names: ServerNames = server_names
         self.context = Context(pseudonymiser, content_hash, enrichment or Enrichment())
         self.descriptions: tuple[Path, ...] = ()
+        self._recordings_by_part: dict[Path, Path] = {}
         self._runner = runner or ThreadRunner()
         self._state = IngestState(lake, self.context, self._registry(), self._decode)
         contents = ContentAttempts(self._state)
@@ -127,6 +128,7 @@ class IngestSession:
         self.descriptions = tuple(_valid_descriptions(files))
         registry = self._registry()
         self._state.begin(registry, plan(files, self.lake, registry))
+        self._recordings_by_part = {part: one.path for one in self.plan.recordings for part in one.parts}
 
     def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
         """Take the descriptions and the plan of an ingest that another session prepared."""
@@ -138,7 +140,7 @@ class IngestSession:
 
     def recording_of(self, path: Path) -> Path | None:
         """Return the name of the recording as a part of which a file will be read; see :meth:`prepare`."""
-        return next((recording.path for recording in self.plan.recordings if path in recording.parts), None)
+        return self._recordings_by_part.get(path)
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it into the lake.
