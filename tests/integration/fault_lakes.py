@@ -209,6 +209,14 @@ def copy_stage(source: Path, target: Path, source_uri: str | None, target_uri: s
                 other.create(name, one.read(name))
 
 
+def remove_stored(uri: str) -> None:
+    """Remove a lake from the object store: a listing of moto's looks at every object of the bucket."""
+    import boto3
+
+    bucket, _, folder = uri.removeprefix("s3://").partition("/")
+    boto3.resource("s3", region_name="us-east-1").Bucket(bucket).objects.filter(Prefix=f"{folder}/").delete()
+
+
 @contextmanager
 def object_store() -> Iterator[str]:
     """Hold the URI of a bucket of moto's S3 server, which runs in a process of its own; the environment leads to it."""

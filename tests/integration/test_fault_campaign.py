@@ -29,6 +29,7 @@ from .fault_lakes import (
     copy_stage,
     environment_of,
     object_store,
+    remove_stored,
     settle,
     staged,
     state_of,
@@ -117,6 +118,8 @@ def _campaign(
         assert state_of(var, own) == expected[step], fault
         seen[f"{fault.partition('@')[0]} -> {status}"] += 1
         shutil.rmtree(var)
+        if own is not None:
+            remove_stored(own)
     return seen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -54,13 +55,14 @@ def _with_own_texts(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
 
 
-def _note_of(declared: pa.Schema) -> dict[str, str]:
-    """Return the note by which Arrow's readers find the schema that is declared.
+@cache
+def _note_of(name: str) -> dict[str, str]:
+    """Return the note by which Arrow's readers find the schema that is declared of a table.
 
     It replaces the one that the writer would make from the schema of what it is given: there texts may be
     dictionaries.
     """
-    return {"ARROW:schema": base64.b64encode(declared.serialize().to_pybytes()).decode()}
+    return {"ARROW:schema": base64.b64encode(table(name).arrow_schema().serialize().to_pybytes()).decode()}
 
 
 class FactWriter:
@@ -196,7 +198,7 @@ class FactWriter:
                     column.name: "DELTA_BINARY_PACKED" for column in schema if pa.types.is_integer(column.type)
                 },
             )
-            self._writers[name].add_key_value_metadata(_note_of(schema))
+            self._writers[name].add_key_value_metadata(_note_of(name))
         schema = self._schemas[name]
         batches = [
             pa.RecordBatch.from_arrays(
