@@ -33,6 +33,8 @@ from sojourn_ingest.schema import table
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
 #: Rows of a wide table wait for their group in memory, and are there once more while it is written.
 ROW_GROUP_BYTES = 32 * 2**20
+#: A compressor is made for each column: for a few rows it takes longer than all else, and saves nothing.
+SMALL_BYTES = 16 * 2**10
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -190,7 +192,7 @@ class FactWriter:
                 self._paths[name],
                 self._schemas[name],
                 store_schema=False,
-                compression="zstd",
+                compression="zstd" if self._pending_bytes[name] > SMALL_BYTES else "none",
                 # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
                 # in none. They grow steadily, so that their differences are small.
                 use_dictionary=[column.name for column in schema if pa.types.is_string(column.type)],
