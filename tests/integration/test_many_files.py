@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import struct
 import subprocess
 import sys
 import time
@@ -23,31 +21,12 @@ from sojourn_ingest.lake.verification import verify
 from sojourn_snapshot.pointer import read_pointer
 
 from .conftest import SOJOURN
+from .small_captures import capture_of
 
 MANY = int(os.environ.get("SOJOURN_MANY_FILES") or 10_000)
 FLOWS = 2
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-
-
-def capture_of(number: int) -> bytes:
-    """Return a capture of a request and its answer over UDP, and of a SYN; its hosts are those of its number."""
-    client = socket.inet_aton(f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}")
-    server = socket.inet_aton("192.168.0.1")
-
-    def ip(protocol: int, source: bytes, target: bytes, payload: bytes) -> bytes:
-        header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), 1, 0, 64, protocol, 0)
-        return bytes(12) + b"\x08\x00" + header + source + target + payload
-
-    frames = [
-        ip(17, client, server, struct.pack("!HHHH", 5000, 53, 12, 0) + b"ask?"),
-        ip(17, server, client, struct.pack("!HHHH", 53, 5000, 12, 0) + b"told"),
-        ip(6, client, server, struct.pack("!HHIIBBHHH", 5001, 443, number, 0, 5 << 4, 2, 65535, 0, 0)),
-    ]
-    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
-    for place, frame in enumerate(frames):
-        content += struct.pack("<IIII", 1_700_000_000 + number, place * 10_000, len(frame), len(frame)) + frame
-    return content
 
 
 @dataclass(frozen=True)
@@ -103,7 +82,8 @@ def test_many_small_captures(tmp_path: Path) -> None:
         path = folder / f"{number % 100:02}" / f"host{number}.pcap"
         if number < 100:
             path.parent.mkdir(parents=True)
-        path.write_bytes(capture_of(number))
+        client = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+        path.write_bytes(capture_of(client, "192.168.0.1", 1_700_000_000 + number))
     cost_of(var, "ingest", str(folder))
     lake = Lake(var / "lake")
     assert len(lake.live()) == MANY
