@@ -33,7 +33,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$kept/$target" "artifacts/$target" "regressions/$target" "seeds/$target"
   echo "==> fuzz $target (Python, $amount)"
   ended=0
-  "$python" fuzz.py "$target" "${bounds[@]}" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
+  "$python" fuzz.py "$target" "${bounds[@]}" -timeout="${SOJOURN_FUZZ_TIMEOUT_S:-10}" -rss_limit_mb=2048 -max_len=16384 \
     -print_final_stats=1 -dict=seeds/tokens.dict -artifact_prefix="artifacts/$target/" \
     "$kept/$target" "seeds/$target" "regressions/$target" >"$log" 2>&1 || ended=$?
   ../../infra/fuzz/count.sh add python "$target" "$log"

@@ -12,6 +12,10 @@ case $amount in
   *) bounds=(-max_total_time="$amount") ;;
 esac
 targets=("$@")
+# What one content may take. The time is that of the clock: a process that others leave little of the machine to needs more.
+most=${SOJOURN_FUZZ_TIMEOUT_S:-10}
+# The longest content. Short ones are tried several times as often, and meet what long ones seldom do.
+longest=${SOJOURN_FUZZ_MOST_BYTES:-65536}
 if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(sed -n '/^\[\[bin\]\]$/,/^name = /s/^name = "\(.*\)"$/\1/p' Cargo.toml)
 fi
@@ -27,7 +31,7 @@ binaries="target/$(rustc -vV | sed -n 's/host: //p')/release"
 for target in "${targets[@]}"; do
   mkdir -p "$kept/$target" "artifacts/$target" "regressions/$target"
   echo "==> fuzz $target ($amount)"
-  "$binaries/$target" "${bounds[@]}" -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
+  "$binaries/$target" "${bounds[@]}" -timeout="$most" -rss_limit_mb=1024 -max_len="$longest" -print_final_stats=1 \
     -artifact_prefix="artifacts/$target/" "$kept/$target" "seeds/$target" "regressions/$target" 2>&1 |
     tee "$log" | grep -E "^stat::|ERROR|SUMMARY|panicked|DONE|cov:.*(DONE|REDUCE.*00000 )" | tail -n 12
   ../../infra/fuzz/count.sh add rust "$target" "$log"

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import traceback
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import duckdb
@@ -19,9 +20,17 @@ import obstore.store  # noqa: F401 - loaded here, so that no fork has to
 import pyarrow.parquet as pq
 
 from sojourn_ingest import named_points
-from sojourn_ingest.cli import main
+from sojourn_ingest.arrow_alone import keep_pandas_out
+
+# What the commands import when they are called, likewise.
+from sojourn_ingest.cli import (
+    forgetting,  # noqa: F401
+    ingesting,  # noqa: F401
+    main,
+)
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
+from sojourn_transforms import maintenance  # noqa: F401
 from sojourn_transforms.catalogue import Mart, MartColumn
 from sojourn_transforms.snapshot import publish
 
@@ -99,5 +108,12 @@ def forked(request: dict[str, object]) -> int:
 
 
 if __name__ == "__main__":
+    keep_pandas_out()
+    for command in entry_points(group="sojourn.commands"):
+        command.load()
+    # A collection in a fork would copy every page that it looks at.
+    gc.freeze()
     for line in sys.stdin:
         print(forked(json.loads(line)), flush=True)
+    # What was loaded is given back as ever when the process ends.
+    gc.unfreeze()

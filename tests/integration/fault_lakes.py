@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from sojourn_ingest.lake import Lake, open_storage
 from sojourn_ingest.lake.readers import FOLDER as READERS
@@ -23,6 +26,8 @@ from sojourn_ingest.paths import LAKE_VARIABLE
 from sojourn_ingest.schema import TABLES
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_snapshot.verification import damages
+
+from .conftest import free_port
 
 HOST = "93.184.215.14"
 OTHER = "185.199.110.153"
@@ -48,6 +53,8 @@ STEPS = {
     "publish": ["publish", "1"],
 }
 TIMES = ("started_ns", "duration_ms")
+#: Builds that are published before the steps: old snapshots are removed once there are more than these.
+BEFORE = ("2", "3", "4")
 
 
 def write_inputs(folder: Path) -> None:
@@ -169,3 +176,76 @@ def environment_of(uri: str | None) -> dict[str, str]:
     if uri is None:
         return {}
     return {name: value for name, value in os.environ.items() if name.startswith("AWS_")} | {LAKE_VARIABLE: uri}
+
+
+def below(uri: str | None, name: str) -> str | None:
+    """Return the URI of one lake of several in an object store; None for lakes in folders."""
+    return None if uri is None else f"{uri}/{name}"
+
+
+def staged(runner: Commands, inputs: Path, folder: Path, steps: tuple[str, ...], uri: str | None) -> dict[str, State]:
+    """Run the steps undisturbed; keep what is there before each, and return the state after each."""
+    found = {}
+    var = folder / "now"
+    var.mkdir(parents=True)
+    if uri is None:
+        for value in BEFORE:
+            assert runner.run(["publish", value], var)[0] == 0
+    for step in steps:
+        copy_stage(var, folder / step, below(uri, "now"), below(uri, step))
+        status, printed = runner.run(argv_of(step, inputs), var, **environment_of(below(uri, "now")))
+        assert status == 0, printed
+        found[step] = state_of(var, below(uri, "now"))
+    return found
+
+
+def copy_stage(source: Path, target: Path, source_uri: str | None, target_uri: str | None) -> None:
+    """Copy a folder, and the lake in an object store that belongs to it."""
+    shutil.copytree(source, target)
+    if source_uri is not None and target_uri is not None:
+        one, other = open_storage(source_uri), open_storage(target_uri)
+        for folder in ("commits", "packs", *(f"data/{name}" for name in TABLES)):
+            for name in one.names(folder):
+                other.create(name, one.read(name))
+
+
+def remove_stored(uri: str) -> None:
+    """Remove a lake from the object store: a listing of moto's looks at every object of the bucket."""
+    import boto3
+
+    bucket, _, folder = uri.removeprefix("s3://").partition("/")
+    boto3.resource("s3", region_name="us-east-1").Bucket(bucket).objects.filter(Prefix=f"{folder}/").delete()
+
+
+@contextmanager
+def object_store() -> Iterator[str]:
+    """Hold the URI of a bucket of moto's S3 server, which runs in a process of its own; the environment leads to it."""
+    import boto3
+
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    there = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+    }
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server,
+    ):
+        for name, value in there.items():
+            patch.setenv(name, value)
+        client = boto3.client("s3", region_name="us-east-1")
+        for attempt in range(300):
+            try:
+                client.create_bucket(Bucket="campaign")
+                break
+            except Exception:
+                if attempt == 299 or server.poll() is not None:
+                    raise
+                time.sleep(0.2)
+        try:
+            yield "s3://campaign"
+        finally:
+            server.terminate()

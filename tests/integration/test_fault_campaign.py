@@ -10,26 +10,28 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.lake import open_storage
 from sojourn_ingest.named_points import WRITES
 from sojourn_snapshot.pointer import read_pointer
 
-from .conftest import SOJOURN, free_port
+from .conftest import SOJOURN
 from .fault_lakes import (
     STEPS,
     Commands,
-    State,
     argv_of,
+    below,
     commands,
+    copy_stage,
     environment_of,
+    object_store,
+    remove_stored,
     settle,
+    staged,
     state_of,
     write_inputs,
 )
@@ -78,57 +80,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the URI of a bucket of moto's S3 server, which runs in a process of its own."""
-    import boto3
-
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        os.environ |= {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_REGION": "us-east-1"}
-        os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
-        client = boto3.client("s3", region_name="us-east-1")
-        for attempt in range(60):
-            try:
-                client.create_bucket(Bucket="campaign")
-                break
-            except Exception:
-                if attempt == 59 or server.poll() is not None:
-                    raise
-                subprocess.run(["sleep", "1"], check=True)
-        yield "s3://campaign"
-        server.terminate()
-
-
-def staged(runner: Commands, inputs: Path, folder: Path, steps: tuple[str, ...], uri: str | None) -> dict[str, State]:
-    """Run the steps undisturbed; keep what is there before each, and return the state after each."""
-    found = {}
-    var = folder / "now"
-    var.mkdir(parents=True)
-    if uri is None:
-        for value in ("2", "3", "4"):
-            assert runner.run(["publish", value], var)[0] == 0
-    for step in steps:
-        _copy(var, folder / step, _below(uri, "now"), _below(uri, step))
-        status, printed = runner.run(argv_of(step, inputs), var, **environment_of(_below(uri, "now")))
-        assert status == 0, printed
-        found[step] = state_of(var, _below(uri, "now"))
-    return found
-
-
-def _below(uri: str | None, name: str) -> str | None:
-    return None if uri is None else f"{uri}/{name}"
-
-
-def _copy(source: Path, target: Path, source_uri: str | None, target_uri: str | None) -> None:
-    shutil.copytree(source, target)
-    if source_uri is not None and target_uri is not None:
-        from sojourn_ingest.schema import TABLES
-
-        one, other = open_storage(source_uri), open_storage(target_uri)
-        for folder in ("commits", "packs", *(f"data/{name}" for name in TABLES)):
-            for name in one.names(folder):
-                other.create(name, one.read(name))
+def store() -> Iterator[str]:
+    with object_store() as uri:
+        yield uri
 
 
 def _campaign(
@@ -147,8 +101,8 @@ def _campaign(
         while uri is not None and FOLDERS_ONLY in fault:
             step, fault = chosen(chance, steps)
         name = f"run-{number}"
-        var, own = folder / name, _below(uri, name)
-        _copy(folder / step, var, _below(uri, step), own)
+        var, own = folder / name, below(uri, name)
+        copy_stage(folder / step, var, below(uri, step), own)
         reading = None
         if reader is not None:
             reading = reader.start(["read", "2"], var, SOJOURN_FAULT="slow@lake.registered", **environment_of(own))
@@ -164,6 +118,8 @@ def _campaign(
         assert state_of(var, own) == expected[step], fault
         seen[f"{fault.partition('@')[0]} -> {status}"] += 1
         shutil.rmtree(var)
+        if own is not None:
+            remove_stored(own)
     return seen
 
 

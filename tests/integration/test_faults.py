@@ -12,9 +12,25 @@ from pathlib import Path
 
 import pytest
 
+from sojourn_ingest.lake import open_storage
+from sojourn_ingest.lake.readers import FOLDER as READERS
 from sojourn_ingest.named_points import POINTS, WRITES
 
-from .fault_lakes import STEPS, Commands, State, argv_of, commands, settle, state_of, write_inputs
+from .fault_lakes import (
+    STEPS,
+    Commands,
+    State,
+    argv_of,
+    below,
+    commands,
+    copy_stage,
+    environment_of,
+    object_store,
+    settle,
+    staged,
+    state_of,
+    write_inputs,
+)
 
 #: Where each point is reached first. Those of a whole build are walked by `make test-long`.
 STEP_OF = {
@@ -41,8 +57,16 @@ STEP_OF = {
     "snapshot.removing": "publish",
 }
 OF_A_BUILD = {"lake.registered", "mart.built"}
-#: Old snapshots are removed once there are more than these.
-BEFORE = ("2", "3", "4")
+#: Points of an object store, and faults there; those before a conditional put, an upload or a removal can fail.
+OF_A_STORE = (
+    ("ingest", "kill@object.creating"),
+    ("ingest", "kill@object.created:2"),
+    ("ingest", "eio@object.creating:2"),
+    ("ingest", "torn@data.flushing"),
+    ("ingest", "enospc@data.flushing:2"),
+    ("compact", "kill@pack.published"),
+    ("compact", "eio@object.deleting"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,17 +86,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stages(runner: Commands, inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, State]]:
     """Return by step the folder before it, and the state after it, undisturbed."""
     made = tmp_path_factory.mktemp("stages")
-    found = {}
-    var = made / "now"
-    var.mkdir()
-    for value in BEFORE:
-        assert runner.run(["publish", value], var)[0] == 0
-    for step in STEPS:
-        shutil.copytree(var, made / step)
-        status, printed = runner.run(argv_of(step, inputs), var)
-        assert status == 0, printed
-        found[step] = (made / step, state_of(var))
-    return found
+    return {step: (made / step, state) for step, state in staged(runner, inputs, made, tuple(STEPS), None).items()}
 
 
 def test_every_point_is_walked_here_or_in_a_build() -> None:
@@ -136,6 +150,64 @@ def test_a_slow_disk_changes_nothing(
     point = next(point for point, where in STEP_OF.items() if where == step and point in WRITES)
     status, printed = _walk("slow", point, runner, inputs, stages, tmp_path)
     assert status == 0, printed
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("step", ["ingest", "compact", "forget"])
+def test_a_slow_reader_sees_one_state_while_a_writer_changes_the_lake(
+    step: str, runner: Commands, inputs: Path, stages: dict[str, tuple[Path, State]], tmp_path: Path
+) -> None:
+    before, expected = stages[step]
+    var = tmp_path / "var"
+    shutil.copytree(before, var)
+    with commands() as reader:
+        # Its hold is taken, and nothing is read yet, while the writer works.
+        reading = reader.start(["read", "2"], var, SOJOURN_FAULT="slow@lake.registered")
+        for _ in range(600):
+            if open_storage(var / "lake").names(READERS):
+                break
+            time.sleep(0.01)
+        status, printed = runner.run(argv_of(step, inputs), var)
+        assert reader.wait() == 0, reading.read_text()
+    # A host is not forgotten while somebody still reads its rows: the command says so, and is run again.
+    told = "a build reads" in printed or "a build began to read" in printed
+    assert status == 0 or (step == "forget" and told), printed
+    settle(var, None)
+    status, printed = runner.run(argv_of(step, inputs), var)
+    assert status == 0, printed
+    assert state_of(var) == expected
+
+
+@pytest.fixture(scope="module")
+def stored_stages(
+    runner: Commands, inputs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path, dict[str, State]]]:
+    """Return an object store, and by step the folder and the lake before it, and the state after it, undisturbed."""
+    made = tmp_path_factory.mktemp("stored-stages")
+    with object_store() as uri:
+        yield uri, made, staged(runner, inputs, made, ("ingest", "compact"), uri)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("step", "fault"), OF_A_STORE)
+def test_a_fault_at_a_put_of_an_object_store(
+    step: str,
+    fault: str,
+    runner: Commands,
+    inputs: Path,
+    stored_stages: tuple[str, Path, dict[str, State]],
+    tmp_path: Path,
+) -> None:
+    uri, made, expected = stored_stages
+    var, own = tmp_path / "var", below(uri, fault.replace(":", "-"))
+    copy_stage(made / step, var, below(uri, step), own)
+    status, printed = runner.run(argv_of(step, inputs), var, SOJOURN_FAULT=fault, **environment_of(own))
+    assert status == (-signal.SIGKILL if fault.startswith(("kill", "torn")) else 1), printed
+    assert "Traceback" not in printed
+    settle(var, own)
+    status, printed = runner.run(argv_of(step, inputs), var, **environment_of(own))
+    assert status == 0, printed
+    assert state_of(var, own) == expected[step]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import gzip
 import ipaddress
 import json
 import os
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -25,6 +26,9 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Lake
+from sojourn_snapshot.pointer import read_pointer
+
+from .small_captures import capture_of
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 HOSTS = {
@@ -227,6 +231,54 @@ def test_none_is_served_or_kept_by_the_service_and_by_superset(
         assert database.execute("select count(*) from query").fetchone()[0] > 0
     assert not [form for form in _forms() if form in printed]
     assert _searched(tmp_path) > 2
+
+
+def _holding(var: Path, key: str) -> list[str]:
+    """Return the files, and the tables of the warehouse, in which a host key is."""
+    found = []
+    for path in sorted(var.rglob("*")):
+        if path.is_file() and path.name != "secrets.env":
+            content = path.read_bytes()
+            if path.suffix == ".parquet":
+                content += str(pq.read_table(path).to_pylist()).encode()
+            elif content.startswith(b"\x1f\x8b"):
+                content += gzip.decompress(content)
+            if key.encode() in content:
+                found.append(str(path.relative_to(var)))
+    with duckdb.connect(str(var / "warehouse" / "warehouse.duckdb"), read_only=True) as warehouse:
+        tables = warehouse.sql(
+            "select table_schema, table_name from information_schema.tables where table_type = 'BASE TABLE'"
+        ).fetchall()
+        for schema, name in tables:
+            if key in str(warehouse.sql(f'select * from "{schema}"."{name}"').fetchall()):
+                found.append(f"{schema}.{name}")
+    return found
+
+
+@pytest.mark.integration
+@pytest.mark.long
+def test_after_the_next_build_a_forgotten_host_is_in_older_builds_alone(tmp_path: Path) -> None:
+    folder, var = tmp_path / "inputs", tmp_path / "var"
+    _write_inputs(folder)
+    (folder / "c.pcap").write_bytes(capture_of(V4, list(HOSTS)[1], 1_700_000_000))
+    for command in (["ingest", str(folder)], ["build"]):
+        _run([str(SOJOURN), *command], var)
+    key = Pseudonymiser(_key(var)).keys(V4)[0]
+    held = _holding(var, key)
+    assert [name for name in held if name.startswith("lake/")]
+    assert [name for name in held if name.startswith("intermediate.")]
+    _run([str(SOJOURN), "maintain", "compact"], var)
+    assert [name for name in _holding(var, key) if "compacted-" in name]
+    _run([str(SOJOURN), "forget", V4, "--yes"], var)
+    assert [name for name in _holding(var, key) if name.startswith(("lake/", "lake-cache/"))] == []
+    _run([str(SOJOURN), "build"], var)
+    assert [name for name in _holding(var, key) if not name.startswith("snapshots/")] == []
+    served = read_pointer(var / "snapshots")
+    assert served is not None
+    for path in (var / "snapshots").iterdir():
+        if path.is_dir() and path.name != served.build_id:
+            shutil.rmtree(path)
+    assert _holding(var, key) == []
 
 
 def _key(var: Path) -> bytes:

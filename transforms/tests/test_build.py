@@ -14,7 +14,7 @@ import sojourn_statistics
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.pointer import read_pointer
-from sojourn_transforms.build import BuildError, build, find_project, inputs_fingerprint
+from sojourn_transforms.build import BuildError, build, find_project, inputs_fingerprint, refuse_too_many_files
 from sojourn_transforms.dbt.invocation import run_dbt
 from sojourn_transforms.dbt.results import DbtError
 from sojourn_transforms.engine_options import engine_of
@@ -25,6 +25,21 @@ SOJOURN = Path(sys.executable).parent / "sojourn"
 def test_an_empty_lake_says_what_to_do_first(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="is empty: run `sojourn ingest"):
         build(Paths(tmp_path), lambda _: None)
+
+
+def test_more_small_files_than_the_memory_holds_are_refused_with_the_command(tmp_path: Path) -> None:
+    pings = tmp_path / "inputs"
+    pings.mkdir()
+    for number in range(9):
+        text = "".join(f"64 bytes from 192.0.2.1: icmp_seq={n} ttl=64 time={number}.{n} ms\n" for n in range(1, 4))
+        (pings / f"{number}.txt").write_text(f"PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.\n{text}")
+    subprocess.run(
+        [str(SOJOURN), "ingest", str(pings), "--var", str(tmp_path / "var")], check=True, capture_output=True
+    )
+    lake = Lake(tmp_path / "var" / "lake")
+    refuse_too_many_files(lake, 10 * 2**20)
+    with pytest.raises(BuildError, match=r"^table \w+ of the lake is in 9 files, .*: run sojourn maintain compact$"):
+        refuse_too_many_files(lake, 4 * 2**20)
 
 
 def test_project_is_found_from_any_folder_and_its_absence_is_named(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sojourn_ingest.lake import FactWriter, Lake, Outcome
+from sojourn_ingest.lake import FactWriter, Lake, Outcome, compaction
 from sojourn_ingest.lake.compaction import (
     CompactionError,
     compact,
@@ -22,6 +22,7 @@ from sojourn_ingest.lake.expiry import expire, plan_expiry
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.schema import table
 from sojourn_transforms.comparing_builds import compare_relations, lake_relations
+from sojourn_transforms.maintenance import run_compaction
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
 from earlier_versions import written_otherwise
@@ -91,6 +92,25 @@ def test_compaction_changes_files_and_nothing_that_is_read(lake: Lake) -> None:
     assert len(list((lake.root / "packs").iterdir())) == 1
     assert len(list((lake.root / "data" / "qoe_score").iterdir())) == 1
     assert plan_compaction(again).is_empty
+
+
+def test_many_files_are_put_together_in_several_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = Lake(tmp_path / "var" / "lake")
+    with lake.writing():
+        for number in range(10):
+            put(lake, f"/{number}", f"content{number}", float(number))
+    fingerprint = lake.fingerprint()
+    monkeypatch.setattr(compaction, "MOST_FILES", 3)
+    run_compaction(tmp_path / "var", 128, 256, False, None)
+    again = Lake(tmp_path / "var" / "lake")
+    # Ten become four, those two, and those one: no more than three are open at a time.
+    assert [len(again.files(name)) for name in ("qoe_score", "ingest_outcome")] == [1, 1]
+    assert scores(again) == [float(number) for number in range(10)]
+    assert again.fingerprint() == fingerprint
+    assert plan_compaction(again).is_empty
+    assert "qoe_score: 3 files" in capsys.readouterr().out
 
 
 def test_a_compacted_file_has_the_declared_schema_and_is_sorted(lake: Lake) -> None:

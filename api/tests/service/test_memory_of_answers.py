@@ -38,15 +38,18 @@ def wide(rows: int) -> pa.Table:
 
 @pytest.mark.integration
 @pytest.mark.privileged
-def test_sixteen_clients_fetch_large_pages_in_a_gibibyte(
-    tmp_path: Path, write: Callable[..., Path], build: Build
+@pytest.mark.parametrize(
+    "limit_gib", [1, pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)]
+)
+def test_sixteen_clients_fetch_large_pages_in_little_memory(
+    limit_gib: int, tmp_path: Path, write: Callable[..., Path], build: Build
 ) -> None:
     both = Build(dict(build.tables), dict(build.keys))
     both.tables["wide"], both.keys["wide"] = wide(ROWS), ["id"]
     snapshots = write(tmp_path / "snapshots", both, "b1")
     try:
         with (
-            memory_group(GIB) as group,
+            memory_group(limit_gib * GIB) as group,
             serving(snapshots, tmp_path / "log", before=group.command([]), SOJOURN_API_QUERY_SECONDS="15") as server,
         ):
 
@@ -65,7 +68,8 @@ def test_sixteen_clients_fetch_large_pages_in_a_gibibyte(
                 # Small requests are answered meanwhile.
                 assert server.get(SMALL, timeout=120)[0] == 200
                 statuses = list(fetched)
-            print(f"{statuses.count(200)} sent, {statuses.count(503)} refused, {group.peak_bytes / GIB:.2f} GiB")
+            told = f"{statuses.count(200)} sent, {statuses.count(503)} refused"
+            print(f"{limit_gib} GiB: {told}, {group.peak_bytes / GIB:.2f} GiB")
             assert set(statuses) <= {200, 503}
             assert 200 in statuses
             assert group.killed == 0

@@ -308,3 +308,32 @@ def test_parquet_whose_footer_lies_ends_in_an_outcome(tmp_path: Path) -> None:
     assert len(found) == count
     assert {commit.status for commit in found} >= {"ok", "rejected"}
     assert not [commit.message for commit in found if commit.reason == "internal_error"]
+
+
+@pytest.mark.integration
+def test_every_row_is_read_of_parquet_whose_statistics_lie(tmp_path: Path) -> None:
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    (folder / "d.yaml").write_text(DESCRIPTION)
+    first, lie = 1_700_000_000, 1_500_000_000
+    path = folder / "t.parquet"
+    rows = {"start": [first + n for n in range(9)], "ip": ["192.0.2.1"] * 9, "rtt": [20.0] * 9}
+    pq.write_table(pa.table(rows), path, row_group_size=3, compression="none")
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    altered = bytearray(content)
+    for told in range(first, first + 9):
+        # Each group says that its rows are of another year.
+        altered[footer:] = altered[footer:].replace(struct.pack("<q", told), struct.pack("<q", lie))
+    assert bytes(altered) != content
+    path.write_bytes(bytes(altered))
+    statistics = pq.read_metadata(path).row_group(2).column(0).statistics
+    assert (statistics.min, statistics.max) == (lie, lie)
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn_ingest.cli", "ingest", str(folder), "--var", str(tmp_path / "var")],
+        check=False, capture_output=True, text=True, timeout=MOST_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    lake = Lake(tmp_path / "var" / "lake")
+    read = [row for file in lake.files("connection") for row in pq.read_table(file).column("start_ns").to_pylist()]
+    assert sorted(read) == [(first + n) * 10**9 for n in range(9)]

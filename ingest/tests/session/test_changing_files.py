@@ -1,4 +1,4 @@
-"""Files that change while they are read, that are sparse, deep below, or many."""
+"""Files that change while they are read, that are sparse, or deep below."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.lake import Commit, Lake
 from sojourn_ingest.lake import writer as lake_writer
 from sojourn_ingest.session import IngestSession, files_below
-
-MANY = int(os.environ.get("SOJOURN_MANY_FILES") or 10_000)
 
 
 def ingest(root: Path, folder: Path) -> dict[str, Commit]:
@@ -71,23 +69,6 @@ def test_a_file_that_changes_while_it_is_read_gives_no_facts_of_a_content_that_w
     if change is not shrink:
         (file,) = Lake(tmp_path / "lake").files("flow")
         assert pq.read_table(file).column("source_hash").unique().to_pylist() == [again.content_hash]
-
-
-@pytest.mark.long
-@pytest.mark.integration
-def test_many_small_captures_in_one_ingest(tmp_path: Path) -> None:
-    folder = tmp_path / "inputs"
-    for number in range(MANY):
-        path = folder / f"{number % 100:02}" / f"host{number}.pcap"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_pcap(path, [udp_frame(b"%d" % number)])
-    outcomes = ingest(tmp_path / "lake", folder)
-    assert {commit.status for commit in outcomes.values()} == {"ok"}
-    lake = Lake(tmp_path / "lake")
-    assert len(lake.live()) == len(outcomes) == MANY
-    fingerprint = lake.fingerprint()
-    ingest(tmp_path / "lake", folder)
-    assert Lake(tmp_path / "lake").fingerprint() == fingerprint
 
 
 def test_a_folder_far_below_is_read(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,9 +18,10 @@ from typing import Any
 import duckdb
 
 import sojourn_statistics
-from sojourn_ingest.disk_space import refuse_too_small_a_disk
+from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.verification import refuse_damage
+from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.catalogue import Catalogue, read_catalogue
 from sojourn_transforms import __version__
@@ -44,6 +46,8 @@ OF_A_SNAPSHOT_BYTES = 2_000_000
 WAREHOUSE_RATIO = 1.4
 SNAPSHOT_RATIO = 0.3
 
+#: Of a Parquet file of a wide table: measured with 1,000 and with 4,000 of them.
+OF_AN_OPEN_FILE_BYTES = 2**18
 LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
 """The libraries whose versions a build notes."""
 
@@ -132,11 +136,29 @@ def build(
     chosen = engine or DuckDbEngine(paths)
     if served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, chosen.name) and not force:
         return BuildReport(build_id=served["build_id"], built=False)
+    if chosen.name == "duckdb":
+        refuse_too_many_files(lake, memory_bytes())
     if say is not None and chosen.name == "duckdb":
         refuse_too_small_a_disk("the build", build_disk_need(lake, paths), paths.var, say)
     # From the first model to the switch no other build may touch what is published.
     with _alone(paths):
         return _build_and_publish(paths, project, lake, chosen, on_step)
+
+
+def refuse_too_many_files(lake: Lake, available_bytes: int) -> None:
+    """Go on if a build can hold the footers of all files of a table at once, as DuckDB does, in half of the memory.
+
+    Raises
+    ------
+    BuildError
+        If it cannot; the message says which command puts small files together.
+    """
+    files = {(file.table, lake.place_of(file)) for commit in lake.live() for file in commit.files}
+    table, count = max(Counter(name for name, _ in files).items(), key=lambda item: item[1], default=("", 0))
+    needed = count * OF_AN_OPEN_FILE_BYTES
+    if needed > available_bytes / 2:
+        what = f"table {table} of the lake is in {count:,} files, of which a build holds about {size_text(needed)}"
+        raise BuildError(f"{what} in memory, and there are {size_text(available_bytes)}: run sojourn maintain compact")
 
 
 def build_disk_need(lake: Lake, paths: Paths) -> int:

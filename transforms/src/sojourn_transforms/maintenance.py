@@ -79,13 +79,18 @@ def run_compaction(
             _say_plan(out, plan_compaction(lake, small_mib * MIB, target_mib * MIB), "would be")
             return
         with lake.writing(), console.status("compaction") as shown:
-            plan = plan_compaction(lake, small_mib * MIB, target_mib * MIB)
-            if not plan.is_empty:
-                settings = SparkSettings.from_options(*spark) if spark is not None else None
-                _compact(paths, lake, plan, settings, lambda step: shown.update(escape(step)))
+            plans = [plan_compaction(lake, small_mib * MIB, target_mib * MIB)]
+            settings = SparkSettings.from_options(*spark) if spark is not None else None
+            while not plans[-1].is_empty:
+                _compact(paths, lake, plans[-1], settings, lambda step: shown.update(escape(step)))
+                if not plans[-1].is_first_of_several:
+                    break
+                plans.append(plan_compaction(lake, small_mib * MIB, target_mib * MIB))
     except (LakeBusyError, LakeDamagedError, CompactionError, SparkError) as error:
         raise _fail(str(error)) from error
-    _say_plan(out, plan, "were")
+    for place, plan in enumerate(plans):
+        if place == 0 or not plan.is_empty:
+            _say_plan(out, plan, "were")
 
 
 def _compact(
@@ -107,7 +112,8 @@ def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
     for group in plan.groups:
         size = f"{group.size_bytes / MIB:,.1f} MiB, {group.rows:,} rows"
         out.print(f"{group.table}: {len(group.names):,} files ({size}) {verb} put into one", highlight=False)
-    out.print(f"{plan.loose_commits:,} commits {verb} put into a pack", highlight=False)
+    if plan.loose_commits:
+        out.print(f"{plan.loose_commits:,} commits {verb} put into a pack", highlight=False)
 
 
 def run_expiry(var: Path | None, tables: list[str], age_days: int, apply: bool) -> None:

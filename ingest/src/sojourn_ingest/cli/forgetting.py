@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
@@ -46,6 +47,7 @@ def run_forget(host: str, var: Path | None, yes: bool) -> None:
     typer.Exit
         If the lake is being read or written.
     """
+    keep_pandas_out()
     paths = Paths.from_environment(var)
     forget_key_bytes = forget_key(paths.secrets)
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))

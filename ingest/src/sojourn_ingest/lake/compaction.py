@@ -32,6 +32,9 @@ from sojourn_ingest.schema import TABLES, Table, table
 MEMORY_BYTES = 2 * 2**30
 """Most memory of a sort, which spills beyond it."""
 
+MOST_FILES = 2_000
+"""Files that become one at a time: DuckDB holds the footers of all, of a wide table a quarter of a MiB for each."""
+
 ROW_GROUP_ROWS = 122_880
 """Rows of a row group: DuckDB's own, and small enough that the bounds of its columns skip much."""
 
@@ -66,6 +69,11 @@ class CompactionPlan:
 
     groups: tuple[Group, ...]
     loose_commits: int
+
+    @property
+    def is_first_of_several(self) -> bool:
+        """Whether what it makes is to be put together once more: there are more files than are taken at a time."""
+        return any(len(group.names) == MOST_FILES for group in self.groups)
 
     @property
     def is_empty(self) -> bool:
@@ -103,11 +111,13 @@ def plan_compaction(lake: Lake, small_bytes: int = SMALL_BYTES, target_bytes: in
         sizes = _sizes(lake, name)
         wanted = [place for place in sorted(sizes) if sizes[place][1] < small_bytes or place in hidden]
         group: list[str] = []
+        size_bytes = 0
         for place in wanted:
-            if group and sum(sizes[other][1] for other in (*group, place)) > target_bytes:
+            if group and (size_bytes + sizes[place][1] > target_bytes or len(group) == MOST_FILES):
                 groups.append(_group(name, group, hidden, sizes, stored))
-                group = []
+                group, size_bytes = [], 0
             group.append(place)
+            size_bytes += sizes[place][1]
         if group:
             groups.append(_group(name, group, hidden, sizes, stored))
     useful = tuple(group for group in groups if len(group.names) > 1 or group.hidden)

@@ -217,7 +217,8 @@ class Lake:
         """Write the outcomes of a commit that is to be made, as rows of ``ingest_outcome``."""
         path = f"data/ingest_outcome/{commit_name}.parquet"
         draft = self.storage.draft(path)
-        with parquet_writer(draft, rows.schema, compression="zstd") as writer:
+        # A row or a few: to make a compressor for each column would take longer than to write them.
+        with parquet_writer(draft, rows.schema, compression="zstd" if rows.num_rows > 100 else "none") as writer:
             writer.write_table(rows)
         return DataFile.of("ingest_outcome", path, rows.num_rows, self.storage.keep(path, draft))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -32,6 +33,8 @@ from sojourn_ingest.schema import table
 ROW_GROUP_ROWS = 122_880  # DuckDB's own row group size, so that one thread reads one group
 #: Rows of a wide table wait for their group in memory, and are there once more while it is written.
 ROW_GROUP_BYTES = 32 * 2**20
+#: A compressor is made for each column: for a few rows it takes longer than all else, and saves nothing.
+SMALL_BYTES = 16 * 2**10
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -54,13 +57,14 @@ def _with_own_texts(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
 
 
-def _note_of(declared: pa.Schema) -> dict[str, str]:
-    """Return the note by which Arrow's readers find the schema that is declared.
+@cache
+def _note_of(name: str) -> dict[str, str]:
+    """Return the note by which Arrow's readers find the schema that is declared of a table.
 
     It replaces the one that the writer would make from the schema of what it is given: there texts may be
     dictionaries.
     """
-    return {"ARROW:schema": base64.b64encode(declared.serialize().to_pybytes()).decode()}
+    return {"ARROW:schema": base64.b64encode(table(name).arrow_schema().serialize().to_pybytes()).decode()}
 
 
 class FactWriter:
@@ -188,7 +192,7 @@ class FactWriter:
                 self._paths[name],
                 self._schemas[name],
                 store_schema=False,
-                compression="zstd",
+                compression="zstd" if self._pending_bytes[name] > SMALL_BYTES else "none",
                 # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
                 # in none. They grow steadily, so that their differences are small.
                 use_dictionary=[column.name for column in schema if pa.types.is_string(column.type)],
@@ -196,7 +200,7 @@ class FactWriter:
                     column.name: "DELTA_BINARY_PACKED" for column in schema if pa.types.is_integer(column.type)
                 },
             )
-            self._writers[name].add_key_value_metadata(_note_of(schema))
+            self._writers[name].add_key_value_metadata(_note_of(name))
         schema = self._schemas[name]
         batches = [
             pa.RecordBatch.from_arrays(

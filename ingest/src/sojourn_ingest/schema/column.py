@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -55,4 +56,9 @@ class Table:
 
     def arrow_schema(self) -> pa.Schema:
         """Return the schema that every Parquet file of this table has."""
+        return self._arrow_schema
+
+    # Every file of every source asks for it.
+    @cached_property
+    def _arrow_schema(self) -> pa.Schema:
         return pa.schema([column.arrow_field() for column in self.columns])

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -152,10 +153,14 @@ class ThreadRunner:
                 raise
 
         with ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="ingest") as pool:
-            pending: set[Future[Result]] = {pool.submit(unless_failed, item) for item in items}
+            # A few at a time: each wait looks at every one that is pending, and of 100,000 files all would be.
+            waiting = iter(items)
+            few = 4 * self._workers
+            pending: set[Future[Result]] = {pool.submit(unless_failed, item) for item in islice(waiting, few)}
             try:
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    pending |= {pool.submit(unless_failed, item) for item in islice(waiting, few - len(pending))}
                     # The fault itself is among these or those that are still pending.
                     tried = (future for future in done if not isinstance(future.exception(), _NotStartedError))
                     yield from (future.result() for future in tried)

@@ -59,6 +59,7 @@ class IngestSession:
         self.server_names: ServerNames = server_names
         self.context = Context(pseudonymiser, content_hash, enrichment or Enrichment())
         self.descriptions: tuple[Path, ...] = ()
+        self._recordings_by_part: dict[Path, Path] = {}
         self._runner = runner or ThreadRunner()
         self._state = IngestState(lake, self.context, self._registry(), self._decode)
         contents = ContentAttempts(self._state)
@@ -129,19 +130,23 @@ class IngestSession:
         further = [path for path in self._further_descriptions if path not in set(files)]
         self.descriptions = tuple(_valid_descriptions([*further, *files]))
         registry = self._registry()
-        self._state.begin(registry, plan(files, self.lake, registry, lambda paths: self._runner.look_into(self, paths)))
+        self._begin(registry, plan(files, self.lake, registry, lambda paths: self._runner.look_into(self, paths)))
 
     def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
         """Take the descriptions and the plan of an ingest that another session prepared."""
         self.descriptions = tuple(descriptions)
-        self._state.begin(self._registry(), made)
+        self._begin(self._registry(), made)
+
+    def _begin(self, registry: Registry, made: Plan) -> None:
+        self._state.begin(registry, made)
+        self._recordings_by_part = {part: one.path for one in made.recordings for part in one.parts}
 
     def _registry(self) -> Registry:
         return Registry(self.descriptions, packets=self.packets, server_names=self.server_names)
 
     def recording_of(self, path: Path) -> Path | None:
         """Return the name of the recording as a part of which a file will be read; see :meth:`prepare`."""
-        return next((recording.path for recording in self.plan.recordings if path in recording.parts), None)
+        return self._recordings_by_part.get(path)
 
     def recognise(self, path: Path) -> tuple[Format, Source]:
         """Return the format of one file, without reading it into the lake.
