@@ -1,7 +1,7 @@
-"""Run the browser tests against real servers: over the warehouse of the integration tests, an empty one, and studies.
+"""Run the browser tests against real servers: over the warehouse of the integration tests, an empty one, and others.
 
-`make test-browser` calls this; the arguments `sample`, `growing` and `studies` choose one of them. The servers listen
-on free ports, so that a running `make run` is not in the way, and are stopped in any case.
+`make test-browser` calls this; the arguments `sample`, `growing`, `studies` and `marks` choose one of them. The servers
+listen on free ports, so that a running `make run` is not in the way, and are stopped in any case.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.integration.study_runs import write_studies  # noqa: E402 - as that
 
 GROWING = "tests/browser/test_builds.py"
 STUDIES = "tests/browser/test_study_figures.py"
+MARKS = "tests/browser/test_marks_and_lines.py"
 
 
 def free_port() -> int:
@@ -44,7 +45,7 @@ def over_the_sample(var: Path) -> int:
     """Test the pages over the build of the integration tests; return the exit status."""
     screenshot = ROOT / "var" / "screenshots" / "aqm-comparison.png"
     screenshot.parent.mkdir(parents=True, exist_ok=True)
-    tests = ["tests/browser", f"--ignore={GROWING}", f"--ignore={STUDIES}"]
+    tests = ["tests/browser", f"--ignore={GROWING}", f"--ignore={STUDIES}", f"--ignore={MARKS}"]
     return launch(
         Servers(var, free_port(), free_port()),
         lambda servers: run_browser_test(servers, tests, SOJOURN_SCREENSHOT=str(screenshot)),
@@ -87,10 +88,31 @@ def over_planted_studies(var: Path, shared: Path) -> int:
     )
 
 
+def over_marks_and_lines(var: Path) -> int:
+    """Test "Marks" over the sample's runs with ECN, "Access network" over a generated one; return the exit status."""
+    shutil.rmtree(var, ignore_errors=True)
+    sojourn, where = str(ROOT / ".venv/bin/sojourn"), ["--var", str(var)]
+    network = var / "generated"
+    size = ["--samples", "60000", "--circuits", "600", "--sites", "12", "--seed", "1"]
+    look_up = ["--circuits", str(network / "ShapedDevices.csv"), "--prefix-table", str(network / "prefixes.csv")]
+    for arguments in (
+        ["generate", "passive-rtt", *size, "--out", str(network)],
+        ["ingest", str(ROOT / "ingest/sample/marks"), *where],
+        ["ingest", str(network / "pping"), *look_up, *where],
+        ["build", *where],
+    ):
+        subprocess.run([sojourn, *arguments], check=True, stdout=subprocess.DEVNULL)
+    screenshot = str(var / "screenshots" / "marks.png")
+    return launch(
+        Servers(var, free_port(), free_port()),
+        lambda servers: run_browser_test(servers, [MARKS], SOJOURN_SCREENSHOT=screenshot),
+    )
+
+
 def main() -> int:
     """Run all; return the first exit status that is not zero."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or ROOT / "var" / "test").resolve()
-    wanted = sys.argv[1:] or ["sample", "growing", "studies"]
+    wanted = sys.argv[1:] or ["sample", "growing", "studies", "marks"]
     shared = Path(os.environ.get("SOJOURN_SHARED") or ROOT.parent / "shared").resolve()
     if "sample" in wanted and not (var / "snapshots" / "CURRENT").exists():
         print(f"error: no build below {var}; run make test-integration first", file=sys.stderr)
@@ -106,6 +128,8 @@ def main() -> int:
         statuses.append(int(os.environ.get("CI") == "true"))
     elif "studies" in wanted:
         statuses.append(over_planted_studies(var.with_name(f"{var.name}-planted"), shared))
+    if "marks" in wanted:
+        statuses.append(over_marks_and_lines(var.with_name(f"{var.name}-marks")))
     return next((status for status in statuses if status), 0)
 
 

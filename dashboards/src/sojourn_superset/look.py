@@ -24,6 +24,10 @@ SETTING = ("congestion_control", "rival_application", "ecn", "l4s")
 PATHS = {"to the initiator", "to the responder"}
 ECN_WHITE, STEP, MOST_WHITE = 0.25, 0.2, 0.75
 """White that a series has beside its hue: of runs with ECN or L4S, of each service after the first, and the most."""
+SHADE_WHITE = 0.4
+"""Part of that white which a size of tail-drop takes, because its own shade says the size."""
+CODEPOINTS = {"classic": 0.0, "l4s": 0.4}
+"""White of what a queue does with packets of each class of ECN's codepoints (`run_marking_probability`)."""
 CONTROL = re.compile(r"\{congestion_control(?:: (?P<sql>[^}]+))?\}")
 """The name of a congestion control in the field, of the column of this name or of other SQL."""
 SIZED = re.compile(r"(?P<name>.+?) (?P<size>[0-9.]+) (?:BDP|packets)")
@@ -72,8 +76,12 @@ class Look:
                 colours[f"{path}, {service}"] = mixed(self.labels[path], "#ffffff", min(number * STEP, MOST_WHITE))
         for label, colour in self.queue_colours(queue_labels).items():
             colours[label] = colour
+            # Sizes of tail-drop are shades themselves: too light a one would be another size.
+            of_shades = SHADE_WHITE if name_of(label) == TAIL_DROP else 1.0
             for name, white in whites.items():
-                colours[f"{label}, {name}"] = mixed(colour, "#ffffff", white)
+                colours[f"{label}, {name}"] = mixed(colour, "#ffffff", white * of_shades)
+            for codepoints, white in CODEPOINTS.items():
+                colours[f"{label}, {codepoints}"] = mixed(colour, "#ffffff", white)
         return colours
 
     def page_css(self) -> str:
