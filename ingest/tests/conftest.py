@@ -45,7 +45,7 @@ def uri(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Return the URI of a lake in a bucket of its own, with an environment that leads there."""
     import boto3
 
-    from sojourn_ingest.remote.store import store_of
+    from sojourn_ingest.remote.stores import store_of
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AWS_REGION", "us-east-1")

@@ -14,7 +14,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import FilePart
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.remote import as_path
-from sojourn_ingest.remote.store import store_of
+from sojourn_ingest.remote.stores import store_of
 from sojourn_ingest.session import IngestSession
 from sojourn_ingest.session.sources import open_file, streamed
 from sojourn_transforms.spark.ingest_tasks import LargeFile, open_large, read_part

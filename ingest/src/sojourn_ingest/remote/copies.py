@@ -16,7 +16,8 @@ from typing import BinaryIO, cast
 from sojourn_ingest.disk_space import free_bytes, size_text
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.remote.path import RemotePath
-from sojourn_ingest.remote.store import State, store_of
+from sojourn_ingest.remote.store import State
+from sojourn_ingest.remote.stores import store_of
 from sojourn_ingest.storage_error import StorageError
 
 #: Whether this system finds an open file without a name.

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from sojourn_ingest.remote.path import RemotePath
 from sojourn_ingest.remote.states import state_now
-from sojourn_ingest.remote.store import State, store_of
+from sojourn_ingest.remote.store import State
+from sojourn_ingest.remote.stores import store_of
 
 #: Objects that are tried together. A folder is never parted, because its files may be one recording or one run.
 BATCH_OBJECTS = 10_000

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import stat as stat_module
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path, PosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from sojourn_ingest.remote.clients import OBJECT_STORES
@@ -20,6 +20,34 @@ from sojourn_ingest.storage_error import StorageError
 SCHEMES = (*OBJECT_STORES, "hdfs")
 #: Hadoop's name for a store whose own is another one: objects have one path, whichever was given.
 SAME_SCHEME = {"s3a": "s3"}
+
+
+class Known(Protocol):
+    """What is known of an object."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Return its size."""
+
+    @property
+    def modified_ns(self) -> int:
+        """Return when it was changed last, in nanoseconds since the epoch."""
+
+
+class Reached(NamedTuple):
+    """What a path asks of its store. The package gives it, because what reaches a store needs paths itself."""
+
+    state_of: Callable[[RemotePath], Known]
+    folder_of: Callable[[RemotePath], Iterable[RemotePath]]
+    open_remote: Callable[[RemotePath], BinaryIO]
+
+
+_REACHED: list[Reached] = []
+
+
+def reach_by(reached: Reached) -> None:
+    """Say what answers for all paths from now on."""
+    _REACHED[:] = [reached]
 
 
 class RemotePath(PosixPath):
@@ -50,9 +78,7 @@ class RemotePath(PosixPath):
         StorageError
             If the store cannot be used.
         """
-        from sojourn_ingest.remote.states import state_of
-
-        state = state_of(self)
+        state = _REACHED[0].state_of(self)
         seconds, blocks = state.modified_ns // 10**9, -(-state.size_bytes // 512)
         basic = (stat_module.S_IFREG | 0o444, 0, 0, 1, 0, 0, state.size_bytes, seconds, seconds, seconds)
         named = {"st_mtime_ns": state.modified_ns, "st_mtime": state.modified_ns / 1e9, "st_blocks": blocks}
@@ -72,17 +98,13 @@ class RemotePath(PosixPath):
 
     def iterdir(self) -> Generator[RemotePath, None, None]:
         """Yield the objects of a folder, without folders in it."""
-        from sojourn_ingest.remote.states import folder_of
-
-        yield from folder_of(self)
+        yield from _REACHED[0].folder_of(self)
 
     def open(self, mode: str = "r", *_: Any, **__: Any) -> BinaryIO:  # type: ignore[override]
         """Open the object to be read: its copy if one is held, otherwise as a stream that asks for what is read."""
         if mode != "rb":
             raise ValueError(f"{self}: a source is opened to be read as bytes, not {mode!r}")
-        from sojourn_ingest.remote.copies import open_remote
-
-        return open_remote(self)
+        return _REACHED[0].open_remote(self)
 
     def resolve(self, strict: bool = False) -> RemotePath:
         """Return the path: it has no links."""

@@ -10,7 +10,8 @@ from itertools import islice
 from threading import Lock
 
 from sojourn_ingest.remote.path import RemotePath
-from sojourn_ingest.remote.store import State, store_of
+from sojourn_ingest.remote.store import State
+from sojourn_ingest.remote.stores import store_of
 
 #: A folder of more objects is listed again by whoever wants to see it.
 MOST_IN_A_FOLDER = 10_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import BinaryIO, NamedTuple, Protocol
 
 from sojourn_ingest.remote.path import RemotePath
@@ -41,21 +40,3 @@ class RemoteStore(Protocol):
 
     def open(self, path: RemotePath) -> BinaryIO:
         """Open an object as a file that can be searched, of which only what is read is fetched."""
-
-
-@lru_cache(maxsize=64)
-def store_of(store_uri: str) -> RemoteStore:
-    """Return the store of ``scheme://bucket``, one in each process.
-
-    Raises
-    ------
-    StorageError
-        If its client is not installed, or its settings are not complete.
-    """
-    if store_uri.startswith("hdfs:"):
-        from sojourn_ingest.remote.hdfs import HdfsSources
-
-        return HdfsSources(store_uri)
-    from sojourn_ingest.remote.object_store import ObjectSources
-
-    return ObjectSources(store_uri)
