@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -47,6 +47,12 @@ def require(path: Path, remedy: str = "set SOJOURN_SHARED to the folder with the
             pytest.fail(message)
         pytest.skip(message)
     return path
+
+
+@pytest.fixture(scope="session")
+def required() -> Callable[[Path, str], Path]:
+    """Return :func:`require`, for what a test of its own needs."""
+    return require
 
 
 @pytest.fixture(scope="session")

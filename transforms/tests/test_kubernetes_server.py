@@ -14,14 +14,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from conftest import require
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
@@ -90,9 +89,11 @@ def running(command: list[str | Path], log: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+def server(
+    required: Callable[[Path, str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiServer]:
     var = Path(os.environ.get("SOJOURN_VAR") or FOLDER.parents[1] / "var")
-    programs = require(var / "tools" / "kubernetes" / "kube-apiserver", "run make kubernetes-server").parent
+    programs = required(var / "tools" / "kubernetes" / "kube-apiserver", "run make kubernetes-server").parent
     folder = tmp_path_factory.mktemp("kubernetes")
     client, peers = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     port = free_port()
