@@ -89,9 +89,7 @@ def running(command: list[str | Path], log: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def server(
-    required: Callable[[Path, str], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApiServer]:
+def server(required: Callable[[Path, str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     var = Path(os.environ.get("SOJOURN_VAR") or FOLDER.parents[1] / "var")
     programs = required(var / "tools" / "kubernetes" / "kube-apiserver", "run make kubernetes-server").parent
     folder = tmp_path_factory.mktemp("kubernetes")
