@@ -8,6 +8,7 @@ import pytest
 from asset_files import BY_UUID, CHARTS, DASHBOARDS
 
 from sojourn_superset import assets, layout
+from sojourn_superset.notes import Note
 
 PARTS = {
     "Rival": "rival_application", "Congested direction": "congested_direction", "Workload": "workload",
@@ -21,7 +22,6 @@ PARTS = {
     "name",
     [
         "aqm_comparison",
-        "one_run",
         "studies",
     ],
 )
@@ -39,6 +39,14 @@ def test_what_studies_vary_are_filters_of_every_page_of_runs(name: str) -> None:
             assert set(PARTS.values()) - of_queues <= own, dataset["table_name"]
 
 
+def test_one_run_has_the_filters_that_a_cell_of_the_grid_sets() -> None:
+    filters = DASHBOARDS["dashboards/one_run.yaml"]["metadata"]["native_filter_configuration"]
+    (cell,) = [
+        each for each in CHARTS["charts/aqm_comparison/grid.yaml"]["sojourn"]["columns"] if each["kind"] == "link"
+    ]
+    assert {layout.filter_id(name) for name in cell["sets"]} <= {each["id"] for each in filters}
+
+
 def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them() -> None:
     filters = DASHBOARDS["dashboards/studies.yaml"]["metadata"]["native_filter_configuration"]
     of_buffers = next(each for each in filters if each["name"] == "Study of the buffers")
@@ -51,9 +59,9 @@ def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them
         "delay_downlink_congested", "delay_both_congested", "delay_uplink_congested", "utilisation_by_buffer",
     }  # fmt: skip
     uuids = list(of_buffers["onlyOf"])
-    some = dict.fromkeys(uuids[:-1], assets.Note("title", "supply"))
+    some = dict.fromkeys(uuids[:-1], Note("title", "supply"))
     assert assets._filters_with_charts([dict(of_buffers)], some)[0]["name"] == "Study of the buffers"
-    assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, assets.Note("title", "supply"))) == []
+    assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, Note("title", "supply"))) == []
 
 
 @pytest.mark.parametrize("name", sorted(DASHBOARDS))

@@ -64,3 +64,12 @@ def test_a_filter_without_a_value_is_left_out(missing: set[str]) -> None:
 def test_a_link_sets_a_filter() -> None:
     with pytest.raises(KeyError, match="sets no filter"):
         link("runs", "captures", {}, "'7 runs'")
+
+
+@pytest.mark.parametrize(("below", "expected"), [("a <b> & c", "a &lt;b&gt; &amp; c</div>"), (None, "")])
+def test_a_line_below_a_link_says_what_the_row_is_of(below: str | None, expected: str) -> None:
+    sql = link("recording", "captures", {"capture_recording": "recording_name"}, "recording_name", below="kind")
+    with sqlite3.connect(":memory:") as connection:
+        query = f"SELECT {sql} FROM (SELECT 'x' AS recording_name, ? AS kind)"
+        (made,) = connection.execute(query, [below]).fetchone()
+    assert made.partition("</a>")[2].partition(">")[2] == expected

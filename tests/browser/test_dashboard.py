@@ -128,6 +128,8 @@ def uncoloured(title: str, chart: Any) -> list[str]:
 
 
 Opener = Callable[[str], Dashboard]
+ONE_LINE = 120
+"""Most pixels of the card of a chart without a row."""
 ALL = ["aqm_comparison", "one_run", "buffering_in_the_wild", "studies", "trust"]
 OF_FEW_BUILDS = ["captures", "marks", "access_network", "tool_results"]
 """Pages of inputs that a build need not have: they may have no chart at all."""
@@ -138,6 +140,8 @@ def test_the_charts_are_those_of_the_assets_and_every_one_has_drawn_marks(opened
     dashboard = opened(name)
     shown = {chart.get_attribute("data-test-chart-name") for chart in dashboard.page.locator(CHART).all()}
     assert shown - OF_ANOTHER_STUDY == dashboard.expected
+    heights = {title: dashboard.chart(title).bounding_box()["height"] for title in dashboard.empty}
+    assert all(height < ONE_LINE for height in heights.values()), heights
     for title in sorted(dashboard.expected):
         answer, chart = dashboard.answer(title), dashboard.chart(title)
         assert answer.result["status"] == "success", (title, answer.result.get("error"))

@@ -7,26 +7,25 @@ note in its place (the chart's own key `sojourn.supply`).
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from sojourn_client import Client, Column, Dataset
-from sojourn_superset import cells, layout, links
+from sojourn_superset import cells, constant_columns, layout, links
+from sojourn_superset.adapter_query import adapter, asked, sql_by_column
 from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, SETTING, Look, read_look
+from sojourn_superset.notes import Note, give_place_away
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
 METADATA = "metadata.yaml"
-HEADINGS = (("Not drawn, because this build has no data for it", False), ("Nothing to report", True))
-"""Headings of the charts without rows: of what is missing, and of those that `sojourn.is_good` calls good news."""
 EMPTY_METADATA: dict[str, Any] = {
     "shared_label_colors": [],
     "color_scheme_domain": [],
@@ -42,14 +41,6 @@ EMPTY_METADATA: dict[str, Any] = {
 
 class AssetError(Exception):
     """An asset file is wrong, or does not fit what the API serves; the message names the file."""
-
-
-class Note(NamedTuple):
-    """What stands in the place of a chart without rows, and whether it is good that there are none."""
-
-    title: str
-    supply: str
-    is_good: bool = False
 
 
 @dataclass
@@ -114,6 +105,7 @@ def render(folder: Path, client: Client) -> Bundle:
     catalogue = {entry.name: entry for entry in client.datasets()}
     tables: dict[str, str] = {}
     notes: dict[str, Note] = {}
+    fitted: list[tuple[str, dict[str, Any], list[str]]] = []
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
@@ -151,9 +143,13 @@ def render(folder: Path, client: Client) -> Bundle:
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
             notes[asset["uuid"]] = Note(asset["slice_name"], ours["supply"].strip(), bool(ours.get("is_good", False)))
             bundle.without_data.append(asset["slice_name"])
+        elif ours.get("leave_out") and _rows(client, table) <= constant_columns.MOST_ROWS:
+            fitted.append((name, asset, ours["leave_out"]))
         _own(name, asset)
-    colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue))
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
+    left_out = _leave_out_columns(fitted, datasets, client)
+    sites = _sites(client, datasets)
+    colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
     for name, asset in _of_kind(files, "dashboards"):
         asset["css"] = look.page_css() + (asset.get("css") or "")
         metadata = asset.setdefault("metadata", {})
@@ -166,7 +162,7 @@ def render(folder: Path, client: Client) -> Bundle:
         except FilterError as error:
             raise AssetError(f"{name}: {error}") from error
         metadata["native_filter_configuration"] = configured
-        asset["position"] = _give_place_away(asset["position"], notes)
+        asset["position"] = give_place_away(asset["position"], notes, left_out)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
                 node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.url)
@@ -174,6 +170,29 @@ def render(folder: Path, client: Client) -> Bundle:
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
     return bundle
+
+
+def _rows(client: Client, table: str) -> int:
+    """Return how many rows a dataset has."""
+    counted = client.records(table, [("aggregate", "count")])
+    return int(counted[0]["n"]) if counted else 0
+
+
+def _leave_out_columns(
+    fitted: list[tuple[str, dict[str, Any], list[str]]], datasets: dict[str, dict[str, Any]], client: Client
+) -> dict[str, dict[str, str]]:
+    """Remove the columns that say the same in every row; return them by the UUID of their chart, with their value."""
+    left_out: dict[str, dict[str, str]] = {}
+    if not fitted:
+        return left_out
+    with adapter(client) as connection:
+        for name, asset, labels in fitted:
+            dataset = datasets[asset["dataset_uuid"]]
+            try:
+                left_out[asset["uuid"]] = constant_columns.leave_out(connection, asset["params"], dataset, labels)
+            except constant_columns.ColumnError as error:
+                raise AssetError(f"{name}: {error}") from error
+    return left_out
 
 
 def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, Note]) -> list[dict[str, Any]]:
@@ -275,6 +294,20 @@ def _services(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
     return [row["service"] for row in sorted(rows, key=lambda row: (-row["sum_packets"], row["service"]))]
 
 
+def _sites(client: Client, datasets: dict[str, dict[str, Any]]) -> list[str]:
+    """Return the sites of access networks as charts name them, the one with the largest rise of a day first."""
+    delay = next((asset for asset in datasets.values() if asset["table_name"] == "access_delay"), None)
+    if delay is None:
+        return []
+    name = sql_by_column(delay)["group_and_n"]
+    with adapter(client) as connection:
+        return asked(
+            connection,
+            f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
+            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(lower_ms) DESC",
+        )
+
+
 def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:
     """Say a chart's own filters in the API's terms, so that the API can be asked whether any row is left."""
     result: list[tuple[str, str]] = []
@@ -332,85 +365,6 @@ def _served_column(column: Column) -> dict[str, Any]:
         "groupby": True,
         "filterable": True,
     }
-
-
-def _give_place_away(position: dict[str, Any], notes: dict[str, Note]) -> dict[str, Any]:
-    """Remove the charts that have no data.
-
-    Their neighbours take their place, texts about them go too, and one text at the end of the page says what to supply.
-    """
-    placed = copy.deepcopy(position)
-    nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
-    missing = {
-        name: notes[node["meta"]["uuid"]]
-        for name, node in nodes.items()
-        if node.get("type") == "CHART" and node["meta"]["uuid"] in notes
-    }
-    alone = {name: node["meta"].pop("alone") for name, node in nodes.items() if "alone" in node.get("meta", {})}
-    about = {name: node["meta"].pop("about") for name, node in nodes.items() if "about" in node.get("meta", {})}
-    if not missing:
-        return placed
-    gone = missing.keys() | {text for text, chart in about.items() if chart in missing}
-    for name, node in nodes.items():
-        if node.get("type") != "ROW" or not gone & set(node["children"]):
-            continue
-        node["children"] = [child for child in node["children"] if child not in gone]
-        if not node["children"]:
-            for parent in nodes.values():
-                if name in parent.get("children", ()):
-                    parent["children"].remove(name)
-            del placed[name]
-            continue
-        free = layout.COLUMNS - sum(placed[child]["meta"]["width"] for child in node["children"])
-        for number, child in enumerate(node["children"]):
-            share = free // len(node["children"]) + (number < free % len(node["children"]))
-            meta = placed[child]["meta"]
-            meta["width"] += share
-            meta["height"] = alone.get(child, meta["height"])
-    for name in gone:
-        del placed[name]
-    if "GRID_ID" in placed:
-        _remove_headers_without_rows(placed)
-        lines: list[str] = []
-        height = 1
-        for heading, is_good in HEADINGS:
-            titles: dict[str, list[str]] = {}
-            for note in missing.values():
-                if note.is_good == is_good:
-                    titles.setdefault(note.supply, []).append(f"**{note.title}**")
-            if not titles:
-                continue
-            lines += [f"**{heading}**", *(f"{' · '.join(names)}: {supply}" for supply, names in titles.items())]
-            # Two lines of text for each supply, and one more for each two titles beyond the first.
-            height += 6 + sum(6 + 3 * (len(names) // 2) + 3 * supply.count("\n") for supply, names in titles.items())
-        text = {"code": "\n\n".join(lines), "width": layout.COLUMNS, "height": height}
-        placed["MARKDOWN-missing"] = {
-            "id": "MARKDOWN-missing", "type": "MARKDOWN", "children": [], "meta": text,
-            "parents": ["ROOT_ID", "GRID_ID", "ROW-missing"],
-        }  # fmt: skip
-        placed["ROW-missing"] = {
-            "id": "ROW-missing", "type": "ROW", "children": ["MARKDOWN-missing"],
-            "parents": ["ROOT_ID", "GRID_ID"], "meta": {"background": "BACKGROUND_TRANSPARENT"},
-        }  # fmt: skip
-        placed["GRID_ID"]["children"].append("ROW-missing")
-    return placed
-
-
-def _remove_headers_without_rows(position: dict[str, Any]) -> None:
-    """Remove each header before which the next header, or the end, comes sooner than a chart; texts stay."""
-    kept: list[str] = []
-    has_chart = False
-    for child in reversed(position["GRID_ID"]["children"]):
-        if position[child]["type"] == "HEADER":
-            if has_chart:
-                kept.append(child)
-            else:
-                del position[child]
-            has_chart = False
-            continue
-        kept.append(child)
-        has_chart = has_chart or any(position[each]["type"] == "CHART" for each in position[child]["children"])
-    position["GRID_ID"]["children"] = kept[::-1]
 
 
 def _spell(value: Any) -> str:

@@ -10,16 +10,12 @@ its values each time the page opens. The same holds where it is within one study
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Connection
 
 from sojourn_client import Client
-from sojourn_superset.pushdown import rewrite
-from sojourn_superset.security import refuse_another_api
+from sojourn_superset.adapter_query import adapter, asked, literal, rows_asked, sql_by_column
 
 OPERATORS = {"==": "=", "!=": "!="}
 NOT_NULL = "IS NOT NULL"
@@ -47,7 +43,7 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
         If the client asks another API than the adapter does.
     """
     chosen: dict[str, tuple[str, Any]] = {}
-    with _adapter(client) as connection:
+    with adapter(client) as connection:
         for each in filters:
             if not each["controlValues"]["defaultToFirstItem"]:
                 continue
@@ -89,25 +85,13 @@ def with_a_choice(
     ForbiddenDatabaseError
         If the client asks another API than the adapter does.
     """
-    with _adapter(client) as connection:
+    with adapter(client) as connection:
         kept: dict[str, dict[str, Any]] = {}
         for each in filters:
             each["cascadeParentIds"] = [parent for parent in each["cascadeParentIds"] if parent in kept]
             if _has_two(connection, each, datasets, [kept[parent] for parent in each["cascadeParentIds"]]):
                 kept[each["id"]] = each
     return list(kept.values())
-
-
-@contextmanager
-def _adapter(client: Client) -> Iterator[Connection]:
-    """Connect to the datasets of the API as tables."""
-    refuse_another_api(client.url)
-    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
-    try:
-        with engine.connect() as connection:
-            yield connection
-    finally:
-        engine.dispose()
 
 
 def _has_two(
@@ -118,11 +102,11 @@ def _has_two(
 ) -> bool:
     target = configured["targets"][0]
     dataset = datasets[target["datasetUuid"]]
-    expressions = _expressions(dataset)
+    expressions = sql_by_column(dataset)
     value = expressions[target["column"]["name"]]
     conditions = _conditions(configured, expressions)
     rows = f"FROM {dataset['table_name']} {'WHERE ' + ' AND '.join(conditions) if conditions else ''}"
-    if len(_asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
+    if len(asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
         return False
     of_parents = [each["targets"][0]["column"]["name"] for each in parents if _always_one(each, configured)]
     fixed = [expressions[column] for column in of_parents if column in expressions]
@@ -130,7 +114,7 @@ def _has_two(
         return True
     each = ", ".join([*fixed, value])
     query = f"SELECT {', '.join(f'{one} AS of_{number}' for number, one in enumerate(fixed))}, {value} AS value {rows}"
-    groups = _rows_asked(connection, f"{query} GROUP BY {each}")
+    groups = rows_asked(connection, f"{query} GROUP BY {each}")
     settings = [group[:-1] for group in groups]
     return len(set(settings)) < len(settings)
 
@@ -140,18 +124,6 @@ def _always_one(parent: dict[str, Any], configured: dict[str, Any]) -> bool:
     controls = parent["controlValues"]
     everywhere = set(parent["scope"]["excluded"]) <= set(configured["scope"]["excluded"])
     return controls["enableEmptyFilter"] and not controls["multiSelect"] and everywhere
-
-
-def _rows_asked(connection: Connection, query: str) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in connection.execute(text(rewrite(query).replace(":", "\\:")))]
-
-
-def _asked(connection: Connection, query: str) -> list[Any]:
-    return [row[0] for row in _rows_asked(connection, query)]
-
-
-def _expressions(dataset: dict[str, Any]) -> dict[str, str]:
-    return {each["column_name"]: each.get("expression") or each["column_name"] for each in dataset["columns"]}
 
 
 def _conditions(configured: dict[str, Any], expressions: dict[str, str]) -> list[str]:
@@ -164,7 +136,7 @@ def _conditions(configured: dict[str, Any], expressions: dict[str, str]) -> list
         if condition["operator"] not in OPERATORS:
             expected = " or ".join([*OPERATORS, NOT_NULL])
             raise FilterError(f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {expected}")
-        wanted = _literal(condition["comparator"])
+        wanted = literal(condition["comparator"])
         conditions.append(f"{expressions[condition['subject']]} {OPERATORS[condition['operator']]} {wanted}")
     return conditions
 
@@ -177,13 +149,13 @@ def _first(
     chosen: dict[str, tuple[str, Any]],
 ) -> Any:
     """Return the first value of a column that the filter's conditions and those it is within leave, or None."""
-    expressions = _expressions(dataset)
+    expressions = sql_by_column(dataset)
     value = expressions[column]
     conditions = [f"{value} IS NOT NULL", *_conditions(configured, expressions)]
     for parent in configured["cascadeParentIds"]:
         if parent in chosen:
             name, of_parent = chosen[parent]
-            conditions.append(f"{expressions[name]} = {_literal(of_parent)}")
+            conditions.append(f"{expressions[name]} = {literal(of_parent)}")
     order = f"{value} {'ASC' if configured['controlValues']['sortAscending'] else 'DESC'}"
     if most := configured.get("startsWithMost"):
         order = f"MAX({expressions[most]}) DESC, {order}"
@@ -191,9 +163,4 @@ def _first(
         f"SELECT {value} AS value FROM {dataset['table_name']} "
         f"WHERE {' AND '.join(conditions)} GROUP BY {value} ORDER BY {order} LIMIT 1"
     )
-    return next(iter(_asked(connection, query)), None)
-
-
-def _literal(value: Any) -> str:
-    """Return a value as SQL spells it."""
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+    return next(iter(asked(connection, query)), None)

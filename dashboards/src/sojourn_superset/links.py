@@ -21,6 +21,8 @@ IN_ADDRESS = {
 
 IN_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
+BELOW = '<div style="font-size:11px;line-height:1.3;color:#5c5a54">'
+
 
 def link(
     label: str,
@@ -29,6 +31,7 @@ def link(
     text: str,
     numbers: tuple[str, ...] = (),
     values: dict[str, str] | None = None,
+    below: str | None = None,
 ) -> str:
     """Return the SQL of a link that opens a dashboard with filters set to values of the row.
 
@@ -48,6 +51,8 @@ def link(
         Columns whose values are numbers.
     values
         Columns to the SQL of their value, for those that Superset calculates: an expression cannot name them.
+    below
+        SQL of a smaller line below the link, which says what the row is of; a null is no line.
 
     Raises
     ------
@@ -60,9 +65,10 @@ def link(
         _mask(filter_id(name), column, (values or {}).get(column, column), column in numbers)
         for name, column in filters.items()
     )
+    line = f" || COALESCE('{BELOW}' || {_replaced(below, IN_HTML)} || '</div>', '')" if below else ""
     return (
         f"'<a href=\"/superset/dashboard/{dashboard}/?native_filters=(' || RTRIM({masks}, ',') || ')\">' || "
-        f"{_replaced(text, IN_HTML)} || '</a>'"
+        f"{_replaced(text, IN_HTML)} || '</a>'{line}"
     )
 
 
@@ -98,4 +104,5 @@ def columns_of(described: dict[str, Any]) -> dict[str, Any]:
         "text": described["text"],
         "numbers": tuple(described.get("numbers", ())),
         "values": described.get("values"),
+        "below": described.get("below"),
     }

@@ -44,6 +44,7 @@ class Look:
     series: list[str]
     cells: dict[str, str]
     shares: list[str]
+    sites: list[str]
     delay_classes: dict[int, str]
     value_words: dict[str, str]
     css: str
@@ -55,6 +56,7 @@ class Look:
         queue_labels: Iterable[str],
         competitors: Iterable[Mapping[str, str | None]] = (),
         services: Iterable[str] = (),
+        sites: Iterable[str] = (),
     ) -> dict[str, str]:
         """Return the colour of each label: of a queue, also with what competes, and of a path with a service.
 
@@ -64,13 +66,16 @@ class Look:
             Each setting of the build's runs, with the columns of `SETTING`.
         services
             Services of the build's captures, the busiest first: each has the hue of its path, lighter by one step.
+        sites
+            Sites of the build's access networks, the worst first, which alone is not grey.
         """
         whites = {each["name"]: each["white"] for each in self.congestion_control.values()}
         for setting in competitors:
             control = self.congestion_control.get(str(setting["congestion_control"]), {"white": 0.0})
             with_marks = ECN_WHITE if {setting["ecn"], setting["l4s"]} - {None, "none", "neither"} else 0.0
             whites.setdefault(self.competitor(setting), min(control["white"] + with_marks, MOST_WHITE))
-        colours = dict(self.labels)
+        worst, others = self.sites
+        colours = {site: others if number else worst for number, site in enumerate(sites)} | self.labels
         for number, service in enumerate(services):
             for path in PATHS & self.labels.keys():
                 colours[f"{path}, {service}"] = mixed(self.labels[path], "#ffffff", min(number * STEP, MOST_WHITE))
@@ -179,6 +184,7 @@ def read_look(folder: Path) -> Look:
         series=content.get("series", ["#1f6fb2"]),
         cells=content.get("cells", {}),
         shares=content.get("shares", ["#ffffff", "#000000"]),
+        sites=content.get("sites", ["#b45309", "#8a867d"]),
         delay_classes=content.get("delay_classes", {}),
         value_words=content.get("value_words", {}),
         css=content.get("css", ""),

@@ -1,0 +1,46 @@
+"""Questions to the datasets of the API in SQL, as Superset asks them: through the adapter, with the same pushdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import Connection
+
+from sojourn_client import Client
+from sojourn_superset.pushdown import rewrite
+from sojourn_superset.security import refuse_another_api
+
+
+@contextmanager
+def adapter(client: Client) -> Iterator[Connection]:
+    """Connect to the datasets of the API as tables."""
+    refuse_another_api(client.url)
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
+    try:
+        with engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def rows_asked(connection: Connection, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query."""
+    return [tuple(row) for row in connection.execute(text(rewrite(query).replace(":", "\\:")))]
+
+
+def asked(connection: Connection, query: str) -> list[Any]:
+    """Return the first column of a query's rows."""
+    return [row[0] for row in rows_asked(connection, query)]
+
+
+def sql_by_column(dataset: dict[str, Any]) -> dict[str, str]:
+    """Return the SQL of each column of a dataset by its name."""
+    return {each["column_name"]: each.get("expression") or each["column_name"] for each in dataset["columns"]}
+
+
+def literal(value: Any) -> str:
+    """Return a value as SQL spells it."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)

@@ -1,0 +1,101 @@
+"""Columns of tables that have one value in every row of the build being served, and so tell no row from another.
+
+A chart's `sojourn.leave_out` lists the labels of columns that go if they do. It is decided over the whole build: a
+column that differs between two studies stays, also while a filter shows one of them. A column by which rows are grouped
+stays too, because a later build would pool without it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from sojourn_superset.adapter_query import asked, literal, rows_asked, sql_by_column
+
+MOST_ROWS = 200_000
+"""A dataset with more rows is not searched for constant columns: each of its tables keeps all."""
+TAG = re.compile("<[^>]*>")
+
+
+class ColumnError(Exception):
+    """`sojourn.leave_out` names what the chart does not have; the message says which."""
+
+
+def leave_out(
+    connection: Connection, params: dict[str, Any], dataset: dict[str, Any], labels: Sequence[str]
+) -> dict[str, str]:
+    """Remove from a table the columns of `labels` that have one value in all rows; return the value of each by label.
+
+    A table of one row keeps all.
+
+    Parameters
+    ----------
+    params
+        Params of a chart of type `table`, aggregated or raw.
+    dataset
+        Asset of its dataset, with all columns.
+
+    Raises
+    ------
+    ColumnError
+        For a label that is no column of the chart, or one by which it groups.
+    """
+    columns = sql_by_column(dataset)
+    source = f"({dataset['sql']}) AS of_dataset" if dataset.get("sql") else dataset["table_name"]
+    where = _where(params.get("adhoc_filters") or [], columns)
+    is_raw = params.get("query_mode") == "raw"
+    groups = [_sql(each, columns) for each in params.get("groupby") or []]
+    shown = {_label(each): _sql(each, columns) for each in params.get("all_columns" if is_raw else "metrics") or []}
+    names = {
+        each["column_name"]: each.get("verbose_name") or each["column_name"] for each in dataset["columns"] if is_raw
+    }
+    if unknown := set(labels) - shown.keys():
+        raise ColumnError(f"leave_out: {min(unknown)!r} is no figure and no plain column; those are {', '.join(shown)}")
+    by_group = f"GROUP BY {', '.join(groups)}" if groups and not is_raw else ""
+    if not (is_raw or groups) or len(rows_asked(connection, f"SELECT 1 FROM {source} {where} {by_group} LIMIT 2")) < 2:
+        return {}
+    gone: dict[str, str] = {}
+    for label in labels:
+        of_rows = f"SELECT {shown[label]} AS value FROM {source} {where} {by_group}"
+        values = asked(connection, f"SELECT DISTINCT value FROM ({of_rows}) AS of_rows LIMIT 2")
+        if len(values) == 1:
+            gone[label] = _words(values[0])
+    key = "all_columns" if is_raw else "metrics"
+    params[key] = [each for each in params[key] if _label(each) not in gone]
+    return {names.get(label, label): value for label, value in gone.items()}
+
+
+def _label(column: Any) -> str:
+    return str(column["label"]) if isinstance(column, dict) else str(column)
+
+
+def _sql(column: Any, columns: dict[str, str]) -> str:
+    return str(column["sqlExpression"]) if isinstance(column, dict) else columns[column]
+
+
+def _where(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> str:
+    """Return a chart's own conditions as SQL."""
+    said = []
+    for each in conditions:
+        column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
+        match operator:
+            case "IN":
+                said.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
+            case "IS NULL" | "IS NOT NULL":
+                said.append(f"{column} {operator}")
+            case "==":
+                said.append(f"{column} = {literal(value)}")
+            case _:
+                said.append(f"{column} {operator} {literal(value)}")
+    return f"WHERE {' AND '.join(said)}" if said else ""
+
+
+def _words(value: Any) -> str:
+    """Return a value as the cell shows it, without HTML."""
+    if value is None or value == "":
+        return "no data"
+    return html.unescape(TAG.sub(" ", str(value))).strip()
