@@ -134,7 +134,7 @@ def test_a_run_that_was_captured_before_and_after_its_bottleneck_counts_once_and
         capture_rtp_stream=streams,
     )
     assert finding == (
-        "5 % of the connections queue for 108 ms or more on the way to the responder, and half for 100 ms "
+        "The RTT of 5 % of the connections rises by 108 ms or more on the path to the responder, and of half by 100 ms "
         "or more (20 connections captured before the bottleneck, service “other”). 20 of 21 RTP streams lose more "
         "than 1 % of their packets."
     )
@@ -146,12 +146,12 @@ def test_a_percentile_needs_twenty_connections() -> None:
     many = DELAY | {"connections": 20, "median_ms": 17.02, "p95_ms": 395.3}
     few = DELAY | {"leg": "initiator", "connections": 19, "median_ms": 5.34, "p95_ms": 900.0}
     assert of_captures([few, many], []) == (
-        "5 % of the connections queue for 395 ms or more on the way to the responder, and half for 17 ms "
+        "The RTT of 5 % of the connections rises by 395 ms or more on the path to the responder, and of half by 17 ms "
         "or more (20 connections, service “https”)."
     )
     assert of_captures([few], []) == (
-        "Half of the connections queue for 5.3 ms or more on the way to the initiator (19 connections with 10 RTT "
-        "samples, service “https”)."
+        "The RTT of half of the connections rises by 5.3 ms or more on the path to the initiator (19 connections with "
+        "10 RTT samples, service “https”)."
     )
 
 
@@ -249,7 +249,7 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
     assert context == (
         "Build b, published 2026-01-02 03:04:05 UTC, 2 hours ago, after 9 tests of its tables passed · "
         "20 records read, those of capture pairs counted once, none refused "
-        "The newest run was measured on 2026-01-01, some days ago by the clock of its testbed"
+        "By the clock of its testbed, which may start at any date, the newest run is of 2026-01-01"
     )
     damaged = [outcome, outcome | {"status": "partial", "records_refused": 3}, outcome | {"status": "rejected"}]
     finding, context = found(damaged, [run, run | {"reconciliation_verdict": "disagree", "exclusion_reason": "x"}])

@@ -146,7 +146,7 @@ def spans(
             f"background:{bar['colour']};left:' || "
             f"printf('%.2f', {place(low)}) || '%;width:' || printf('%.2f', {place(high)} - {place(low)}) || '%\"></div>"
             '<div style="position:absolute;top:0;font-size:11px;line-height:14px;white-space:nowrap;'
-            "margin-left:10px;left:' || "
+            "margin-left:10px;padding:0 2px;background:#fff;left:' || "
             f"printf('%.2f', {place(high)}) || '%\">' || {_number(low, 0)} || '–' || {_number(high, 0)} || "
             f"' ms {bar['name']}</div>'"
         )

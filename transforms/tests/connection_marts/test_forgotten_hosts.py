@@ -62,6 +62,8 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
         return run_dbt(*arguments, **options, select=SELECTION)
 
     monkeypatch.setattr(invocation, "run_dbt", run_connections)
+    reached: set[str] = set()
+    monkeypatch.setattr(invocation.named_points, "reach", lambda point, file=None: reached.add(point))
 
     def command(*words: str) -> None:
         done = CliRunner().invoke(app, [*words, "--var", str(paths.var)])

@@ -23,6 +23,8 @@ ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
 WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"
 HISTORY = "tag:history"
 FAILURES = frozenset(("error", "fail", "runtime error"))
+NOT_MARTS = ("stg_", "int_")
+"""How names of models begin that are not of the layer of marts."""
 
 
 def manifest_path(folder: Path) -> Path:
@@ -77,7 +79,9 @@ def run_dbt(
         if event.info.name == "NodeFinished":
             done += 1
             on_step(f"dbt: {done} models and tests done, last {event.data.node_info.node_name}")
-            if event.data.node_info.node_path.startswith("marts/"):
+            node = event.data.node_info
+            # The event's path does not say the layer.
+            if node.resource_type == "model" and not node.node_name.startswith(NOT_MARTS):
                 named_points.reach("mart.built")
 
     arguments = [
