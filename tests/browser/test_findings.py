@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 # ruff: noqa: F811 - the arguments of tests are the fixtures imported above
 
-RECORDINGS = "Recordings: what was read"
+RECORDINGS = "Recordings: what was read, most packets first"
 FLOWS = "The chosen recording: its flows"
 RATES = "The chosen recording: rate of each service"
 MAP_OF_SPEED_TESTS = (
