@@ -11,6 +11,7 @@ from sojourn_client import Client
 from sojourn_superset.adapter_query import adapter
 from sojourn_superset.catalogue_memory import forget_catalogue
 from sojourn_superset.constant_columns import ColumnError, leave_out
+from sojourn_superset.map_ends import ends_css
 from sojourn_superset.notes import LEFT_OUT, Note, give_place_away
 
 COLUMNS = {"run_id": "VARCHAR", "link": "VARCHAR", "lost": "BIGINT", "excluded": "VARCHAR"}
@@ -103,3 +104,27 @@ def test_the_end_of_a_page_says_what_its_tables_left_out() -> None:
     assert (
         placed["MARKDOWN-left-out"]["meta"]["code"] == f"**{LEFT_OUT}**\n\n**Table**: lost packets: 0 · link: ethernet"
     )
+
+
+def test_a_map_says_its_smallest_and_its_largest_value() -> None:
+    forget_catalogue()
+    contract = Contract()
+    countries = [("DE", 40.0), ("FR", 90.0), ("XA", 99.0), ("IT", 1.0)]
+    rows = [{"country": code, "percent": percent} for code, percent in countries]
+    contract.add("score", {"country": "VARCHAR", "percent": "DOUBLE"}, ["country"], rows)
+    chart = {
+        "slice_name": 'needs "met"',
+        "params": {
+            "entity": "country",
+            "metric": {"sqlExpression": "MAX(percent)"},
+            "adhoc_filters": [{"subject": "percent", "operator": ">=", "comparator": 2}],
+        },
+    }
+    dataset = {"table_name": "score", "columns": [{"column_name": "country"}, {"column_name": "percent"}]}
+    with serving(contract), Client(contract.url) as client, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SOJOURN_API_URL", contract.url)
+        with adapter(client) as connection:
+            css = ends_css(connection, chart, dataset, "%")
+    # XA is no country of the map.
+    assert css.startswith('[data-test-chart-name="needs \\"met\\""]::after { content: "40 %  ')
+    assert css.endswith('  90 %"; }\n')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,3 +44,25 @@ def sql_by_column(dataset: dict[str, Any]) -> dict[str, str]:
 def literal(value: Any) -> str:
     """Return a value as SQL spells it."""
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+
+
+def source_of(dataset: dict[str, Any]) -> str:
+    """Return what stands behind FROM for a dataset: its table, or its own query."""
+    return f"({dataset['sql']}) AS of_dataset" if dataset.get("sql") else str(dataset["table_name"])
+
+
+def where_of(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> str:
+    """Return a chart's own conditions as SQL."""
+    said = []
+    for each in conditions:
+        column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
+        match operator:
+            case "IN":
+                said.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
+            case "IS NULL" | "IS NOT NULL":
+                said.append(f"{column} {operator}")
+            case "==":
+                said.append(f"{column} = {literal(value)}")
+            case _:
+                said.append(f"{column} {operator} {literal(value)}")
+    return f"WHERE {' AND '.join(said)}" if said else ""

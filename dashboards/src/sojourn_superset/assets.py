@@ -21,6 +21,7 @@ from sojourn_superset.adapter_query import adapter, asked, sql_by_column
 from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, SETTING, Look, read_look
+from sojourn_superset.map_ends import ends_css
 from sojourn_superset.notes import Note, give_place_away
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
@@ -106,6 +107,7 @@ def render(folder: Path, client: Client) -> Bundle:
     tables: dict[str, str] = {}
     notes: dict[str, Note] = {}
     fitted: list[tuple[str, dict[str, Any], list[str]]] = []
+    ends: dict[str, str] = {}
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
@@ -145,13 +147,16 @@ def render(folder: Path, client: Client) -> Bundle:
             bundle.without_data.append(asset["slice_name"])
         elif ours.get("leave_out") and _rows(client, table) <= constant_columns.MOST_ROWS:
             fitted.append((name, asset, ours["leave_out"]))
+        elif ours.get("ends_in"):
+            ends[asset["uuid"]] = ours["ends_in"]
         _own(name, asset)
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     left_out = _leave_out_columns(fitted, datasets, client)
+    of_maps = _ends_of_maps(files, ends, datasets, client)
     sites = _sites(client, datasets)
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
     for name, asset in _of_kind(files, "dashboards"):
-        asset["css"] = look.page_css() + (asset.get("css") or "")
+        asset["css"] = look.page_css() + (asset.get("css") or "") + of_maps
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
@@ -193,6 +198,20 @@ def _leave_out_columns(
             except constant_columns.ColumnError as error:
                 raise AssetError(f"{name}: {error}") from error
     return left_out
+
+
+def _ends_of_maps(
+    files: dict[str, dict[str, Any]], ends: dict[str, str], datasets: dict[str, dict[str, Any]], client: Client
+) -> str:
+    """Return the style that writes the ends of each map whose UUID is in `ends`, with the unit."""
+    if not ends:
+        return ""
+    with adapter(client) as connection:
+        return "".join(
+            ends_css(connection, asset, datasets[asset["dataset_uuid"]], ends[asset["uuid"]])
+            for _, asset in _of_kind(files, "charts")
+            if asset["uuid"] in ends
+        )
 
 
 def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, Note]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from sojourn_superset.adapter_query import asked, literal, rows_asked, sql_by_column
+from sojourn_superset.adapter_query import asked, rows_asked, source_of, sql_by_column, where_of
 
 MOST_ROWS = 200_000
 """A dataset with more rows is not searched for constant columns: each of its tables keeps all."""
@@ -45,8 +45,8 @@ def leave_out(
         For a label that is no column of the chart, or one by which it groups.
     """
     columns = sql_by_column(dataset)
-    source = f"({dataset['sql']}) AS of_dataset" if dataset.get("sql") else dataset["table_name"]
-    where = _where(params.get("adhoc_filters") or [], columns)
+    source = source_of(dataset)
+    where = where_of(params.get("adhoc_filters") or [], columns)
     is_raw = params.get("query_mode") == "raw"
     groups = [_sql(each, columns) for each in params.get("groupby") or []]
     shown = {_label(each): _sql(each, columns) for each in params.get("all_columns" if is_raw else "metrics") or []}
@@ -75,23 +75,6 @@ def _label(column: Any) -> str:
 
 def _sql(column: Any, columns: dict[str, str]) -> str:
     return str(column["sqlExpression"]) if isinstance(column, dict) else columns[column]
-
-
-def _where(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Return a chart's own conditions as SQL."""
-    said = []
-    for each in conditions:
-        column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
-        match operator:
-            case "IN":
-                said.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
-            case "IS NULL" | "IS NOT NULL":
-                said.append(f"{column} {operator}")
-            case "==":
-                said.append(f"{column} = {literal(value)}")
-            case _:
-                said.append(f"{column} {operator} {literal(value)}")
-    return f"WHERE {' AND '.join(said)}" if said else ""
 
 
 def _words(value: Any) -> str:
