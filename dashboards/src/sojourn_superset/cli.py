@@ -91,15 +91,16 @@ def serve(
     # The address comes from whoever runs this, never from Superset's database, which dashboards' authors may edit.
     if not os.environ.get(API_URL_VARIABLE) and chosen.api_url.is_file():
         os.environ[API_URL_VARIABLE] = chosen.api_url.read_text(encoding="utf-8").strip()
-    # Replaced rather than spawned: signals reach gunicorn itself, which knows how to stop in order.
-    # One worker with threads: the work is waiting for the API, and each further worker costs 300 MB.
-    arguments = [
-        *("--bind", f"{host}:{port}", "--workers", "1", "--worker-class", "gthread", "--threads", str(threads)),
-        *("--timeout", "120", "--graceful-timeout", "5", "--no-control-socket"),
-        *("--access-logfile", str(chosen.logs / "access.log"), "--error-logfile", str(chosen.logs / "gunicorn.log")),
-    ]
-    command = [sys.executable, "-m", "gunicorn", *arguments, "superset.app:create_app()"]
-    os.execv(sys.executable, command)  # noqa: S606 - no shell is wanted
+    # Superset reads its configuration as it is imported.
+    from superset.app import create_app
+
+    from sojourn_superset import web_server
+
+    # One process with threads: the work is waiting for the API, and each further process costs 300 MB.
+    try:
+        web_server.serve(create_app(), host, port, threads, chosen.logs)
+    except OSError as error:
+        raise settings.SettingError(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
 
 def say(message: str) -> None:

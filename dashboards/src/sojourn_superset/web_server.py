@@ -1,0 +1,91 @@
+"""Superset's web server: waitress, which takes a request whole before one of its threads works on it.
+
+A server whose threads read from connections themselves stands still as soon as as many clients as it has threads send
+a byte now and then. Here such a client costs a connection, and no thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from waitress.server import create_server
+
+CONNECTIONS = 1_000
+"""Most connections at a time; a further one waits to be accepted. Each takes a file handle."""
+IDLE_S = 60
+"""A connection on which nothing has come or gone for so long is closed."""
+LARGEST_REQUEST_BYTES = 16 * 2**20
+"""A larger request is refused: forms, filters and imported assets are smaller."""
+ACCESS = logging.getLogger("sojourn_superset.access")
+
+Start = Callable[..., Any]
+Application = Callable[[dict[str, Any], Start], Iterable[bytes]]
+
+
+def with_access_log(application: Application) -> Application:
+    """Return the application with one line in the log `sojourn_superset.access` for each answer: method, path, status.
+
+    The query of an address is left out: it may hold what someone filters by.
+    """
+
+    def answered(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        def start(status: str, *rest: Any) -> Any:
+            client, method, path = (environ.get(key) for key in ("REMOTE_ADDR", "REQUEST_METHOD", "PATH_INFO"))
+            ACCESS.info("%s %s %r %s", client, method, path, status.partition(" ")[0])
+            return start_response(status, *rest)
+
+        return application(environ, start)
+
+    return answered
+
+
+def serve(application: Application, host: str, port: int, threads: int, logs: Path) -> None:
+    """Serve until SIGTERM or SIGINT; `access.log` and `server.log` go to the folder `logs`.
+
+    Raises
+    ------
+    OSError
+        If the address cannot be listened on.
+    """
+    _log_to(ACCESS, logs / "access.log")
+    _log_to(logging.getLogger("waitress"), logs / "server.log")
+    server = create_server(
+        with_access_log(application),
+        host=host,
+        port=port,
+        threads=threads,
+        connection_limit=CONNECTIONS,
+        channel_timeout=IDLE_S,
+        cleanup_interval=IDLE_S // 4,
+        max_request_body_size=LARGEST_REQUEST_BYTES,
+        # Beyond 1,024 file handles `select` cannot look.
+        asyncore_use_poll=True,
+        # Superset's own setting says whether a proxy is trusted (ENABLE_PROXY_FIX).
+        clear_untrusted_proxy_headers=False,
+        ident="Superset",
+    )
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        sys.exit(0)
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, stop)
+    try:
+        server.run()
+    finally:
+        server.close()
+
+
+def _log_to(logger: logging.Logger, file: Path) -> None:
+    handler = WatchedFileHandler(file, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
