@@ -12,7 +12,7 @@ from sojourn_superset.adapter_query import adapter
 from sojourn_superset.catalogue_memory import forget_catalogue
 from sojourn_superset.constant_columns import ColumnError, leave_out
 from sojourn_superset.map_ends import ends_css
-from sojourn_superset.notes import LEFT_OUT, Note, give_place_away
+from sojourn_superset.notes import LEFT_OUT, Note, escaped, give_place_away
 
 COLUMNS = {"run_id": "VARCHAR", "link": "VARCHAR", "lost": "BIGINT", "excluded": "VARCHAR"}
 ROWS = [("a", "<b>ethernet</b>", 0, None), ("b", "<b>ethernet</b>", 0, None), ("c", "<b>wifi</b>", 0, "damaged")]
@@ -48,7 +48,7 @@ def left_out(params: dict[str, Any], *labels: str, dataset: dict[str, Any] = DAT
 @pytest.mark.parametrize("conditions", [WITHOUT_C, NOT_C, OF_A_AND_B])
 def test_a_plain_column_of_one_value_goes_with_its_name_on_the_page(conditions: list[dict[str, Any]]) -> None:
     params = {"query_mode": "raw", "all_columns": ["run_id", "link", "lost"], "adhoc_filters": conditions}
-    assert left_out(params, "link", "lost") == {"link": "ethernet", "lost packets": "0"}
+    assert left_out(params, "link", "lost") == {"link": "<b>ethernet</b>", "lost packets": "0"}
     assert params["all_columns"] == ["run_id"]
 
 
@@ -87,6 +87,19 @@ def test_a_table_of_one_row_keeps_all(mode: str) -> None:
 def test_what_rows_are_grouped_by_cannot_go() -> None:
     with pytest.raises(ColumnError, match="'run' is no figure and no plain column; those are lost"):
         left_out({"groupby": [figure("run_id", "run")], "metrics": [figure("MAX(lost)", "lost")]}, "run")
+
+
+def test_numbers_are_told_as_cells_show_them() -> None:
+    params = {
+        "groupby": [figure("run_id", "run")],
+        "metrics": [figure("MAX(lost) + 0.123456", "share"), figure("MAX(lost) + 1234.5678", "number")],
+        "column_config": {"share": {"d3NumberFormat": ".2%"}},
+    }
+    assert left_out(params, "share", "number") == {"share": "12.3 %", "number": "1235"}
+
+
+def test_data_in_the_text_of_a_page_is_neither_link_nor_image() -> None:
+    assert escaped("![x](http://a.b/c_d) <b>\n*") == r"\!\[x\]\(http\://a\.b/c\_d\) &lt;b&gt; \*"
 
 
 def test_the_end_of_a_page_says_what_its_tables_left_out() -> None:

@@ -136,7 +136,7 @@ def test_trust_over_a_million_sources_fetches_thousands(many: ManyRows) -> None:
     # kind, sources, records read, what is missing
     assert sorted(found["read"]) == [
         ("capture", ROWS // 2, 10 * ROWS // 2, "nothing"),
-        ("manifest", ROWS // 2, 10 * ROWS // 2, f"{ROWS // 1000} sources read in part"),
+        ("manifest", ROWS // 2, 10 * ROWS // 2, f"sources read in part: {ROWS // 1000}"),
     ]
     assert len(found["refused"]) == ROWS // 1000
     assert {row[0]: row[-1] for row in found["ages"]} == {"capture": ROWS // 2, "manifest": ROWS // 2}

@@ -20,13 +20,14 @@ THREADS = 2
 PROGRAM = """
 import sys
 from pathlib import Path
-from sojourn_superset.web_server import serve
+from sojourn_superset.web_server import listen, log_to, serve
 
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [environ["wsgi.input"].read()]
 
-serve(application, "127.0.0.1", int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+log_to(Path(sys.argv[3]))
+serve(listen(application, "127.0.0.1", int(sys.argv[1]), int(sys.argv[2])))
 """
 
 

@@ -27,6 +27,8 @@ from sojourn_superset.notes import Note, give_place_away
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
 METADATA = "metadata.yaml"
+CERTAIN = "upper_ms - lower_ms <= CASE WHEN lower_ms > 5 THEN lower_ms ELSE 5 END"
+"""The intervals that the charts of an access network draw by hour and site."""
 EMPTY_METADATA: dict[str, Any] = {
     "shared_label_colors": [],
     "color_scheme_domain": [],
@@ -152,11 +154,9 @@ def render(folder: Path, client: Client) -> Bundle:
         _own(name, asset)
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     left_out = _leave_out_columns(fitted, datasets, client)
-    of_maps = _ends_of_maps(files, ends, datasets, client)
     sites = _sites(client, datasets)
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
     for name, asset in _of_kind(files, "dashboards"):
-        asset["css"] = look.page_css() + (asset.get("css") or "") + of_maps
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
@@ -167,6 +167,13 @@ def render(folder: Path, client: Client) -> Bundle:
         except FilterError as error:
             raise AssetError(f"{name}: {error}") from error
         metadata["native_filter_configuration"] = configured
+        unfiltered = {
+            chart["uuid"]: ends[chart["uuid"]]
+            for _, chart in _of_kind(files, "charts")
+            if chart["uuid"] in ends and not _is_filtered(chart, configured, datasets)
+        }
+        of_maps = _ends_of_maps(files, unfiltered, datasets, client)
+        asset["css"] = look.page_css() + (asset.get("css") or "") + of_maps
         asset["position"] = give_place_away(asset["position"], notes, left_out)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
@@ -198,6 +205,16 @@ def _leave_out_columns(
             except constant_columns.ColumnError as error:
                 raise AssetError(f"{name}: {error}") from error
     return left_out
+
+
+def _is_filtered(chart: dict[str, Any], configured: list[dict[str, Any]], datasets: dict[str, dict[str, Any]]) -> bool:
+    """Whether a filter reaches a chart: its column is one of the chart's, which it does not leave alone."""
+    columns = {column["column_name"] for column in datasets[chart["dataset_uuid"]]["columns"]}
+    number = layout.chart_number(chart)
+    return any(
+        each["targets"][0]["column"]["name"] in columns and number not in each["scope"]["excluded"]
+        for each in configured
+    )
 
 
 def _ends_of_maps(
@@ -323,7 +340,7 @@ def _sites(client: Client, datasets: dict[str, dict[str, Any]]) -> list[str]:
         return asked(
             connection,
             f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
-            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(lower_ms) DESC",
+            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(CASE WHEN {CERTAIN} THEN lower_ms END) DESC",
         )
 
 

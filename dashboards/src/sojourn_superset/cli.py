@@ -78,8 +78,8 @@ def add_viewer(
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8088,
-    threads: Annotated[int, typer.Option(help="Requests answered at once.")] = 8,
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8088,
+    threads: Annotated[int, typer.Option(help="Requests answered at once.", min=1)] = 8,
 ) -> None:
     """Serve Superset until SIGTERM or Ctrl-C; logs go to the `superset/logs` folder of SOJOURN_VAR."""
     chosen = settings.load()
@@ -97,10 +97,12 @@ def serve(
     from sojourn_superset import web_server
 
     # One process with threads: the work is waiting for the API, and each further process costs 300 MB.
+    web_server.log_to(chosen.logs)
     try:
-        web_server.serve(create_app(), host, port, threads, chosen.logs)
-    except OSError as error:
-        raise settings.SettingError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+        server = web_server.listen(create_app(), host, port, threads)
+    except (OSError, ValueError) as error:
+        raise settings.SettingError(f"cannot listen on {host}:{port}: {error}") from error
+    web_server.serve(server)
 
 
 def say(message: str) -> None:

@@ -42,7 +42,7 @@ def leave_out(
     Raises
     ------
     ColumnError
-        For a label that is no column of the chart, or one by which it groups.
+        For a label that is no column of the chart, or one by which it groups, or a column without SQL.
     """
     columns = sql_by_column(dataset)
     source = source_of(dataset)
@@ -63,7 +63,7 @@ def leave_out(
         of_rows = f"SELECT {shown[label]} AS value FROM {source} {where} {by_group}"
         values = asked(connection, f"SELECT DISTINCT value FROM ({of_rows}) AS of_rows LIMIT 2")
         if len(values) == 1:
-            gone[label] = _words(values[0])
+            gone[label] = _words(values[0], _format(params, label), is_html=not is_raw)
     key = "all_columns" if is_raw else "metrics"
     params[key] = [each for each in params[key] if _label(each) not in gone]
     return {names.get(label, label): value for label, value in gone.items()}
@@ -74,11 +74,24 @@ def _label(column: Any) -> str:
 
 
 def _sql(column: Any, columns: dict[str, str]) -> str:
-    return str(column["sqlExpression"]) if isinstance(column, dict) else columns[column]
+    if isinstance(column, dict):
+        if "sqlExpression" not in column:
+            raise ColumnError(f"leave_out: {column.get('label')!r} has no SQL; only SQL columns can be looked at")
+        return str(column["sqlExpression"])
+    if column not in columns:
+        raise ColumnError(f"leave_out: {column!r} is no column of the dataset; metrics must have their SQL")
+    return columns[column]
 
 
-def _words(value: Any) -> str:
-    """Return a value as the cell shows it, without HTML."""
+def _format(params: dict[str, Any], label: str) -> str:
+    """Return the format of a column's numbers, in d3's spelling."""
+    return str((params.get("column_config") or {}).get(label, {}).get("d3NumberFormat", ""))
+
+
+def _words(value: Any, number_format: str, *, is_html: bool) -> str:
+    """Return a value as text; only figures hold HTML, and what they show is without it."""
     if value is None or value == "":
         return "no data"
-    return html.unescape(TAG.sub(" ", str(value))).strip()
+    if isinstance(value, float):
+        return f"{100 * value:.3g} %" if number_format.endswith("%") else f"{value:.4g}"
+    return html.unescape(TAG.sub(" ", value)).strip() if is_html and isinstance(value, str) else str(value)

@@ -40,4 +40,5 @@ def ends_css(connection: Connection, chart: dict[str, Any], dataset: dict[str, A
     if least is None:
         return ""
     words = f"{least:g} {unit}{BETWEEN}{most:g} {unit}"
-    return f"[data-test-chart-name={json.dumps(chart['slice_name'])}]::after {{ content: {json.dumps(words)}; }}\n"
+    title, content = (json.dumps(text, ensure_ascii=False) for text in (chart["slice_name"], words))
+    return f"[data-test-chart-name={title}]::after {{ content: {content}; }}\n"

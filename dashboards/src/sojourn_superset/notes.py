@@ -7,13 +7,17 @@ no place in its table.
 from __future__ import annotations
 
 import copy
+import html
+import re
 from typing import Any, NamedTuple
 
 from sojourn_superset import layout
 
 HEADINGS = (("Not drawn, because this build has no data for it", False), ("Nothing to report", True))
 """Headings of the charts without rows: of what is missing, and of those that `sojourn.is_good` calls good news."""
-LEFT_OUT = "Left out, because it is the same in every row of this build"
+MARKS = re.compile(r"([\\`*_{}\[\]()#+.!|~:@-])")
+"""Characters that may mean something in Markdown; a backslash before each makes it a character."""
+LEFT_OUT = "Left out, because it is the same in every row of its table"
 """Heading of columns."""
 
 
@@ -108,9 +112,15 @@ def _of_left_out(said: dict[str, dict[str, str]]) -> tuple[list[str], int]:
     if not said:
         return [], 0
     lines = [
-        f"**{title}**: " + " · ".join(f"{label}: {value}" for label, value in of.items()) for title, of in said.items()
+        f"**{title}**: " + " · ".join(f"{label}: {escaped(value)}" for label, value in of.items())
+        for title, of in said.items()
     ]
     return [f"**{LEFT_OUT}**", *lines], 7 + sum(3 + 3 * (len(line) // 130) for line in lines)
+
+
+def escaped(value: str) -> str:
+    """Return data as Markdown that shows it as it is: a name in a capture must not become a link or an image."""
+    return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
 def _add_text(placed: dict[str, Any], name: str, lines: list[str], height: int) -> None:

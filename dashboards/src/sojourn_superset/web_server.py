@@ -46,17 +46,33 @@ def with_access_log(application: Application) -> Application:
     return answered
 
 
-def serve(application: Application, host: str, port: int, threads: int, logs: Path) -> None:
-    """Serve until SIGTERM or SIGINT; `access.log` and `server.log` go to the folder `logs`.
+def log_to(folder: Path) -> None:
+    """Write answers to `access.log`, and what the server says to `server.log`, in a folder.
+
+    Raises
+    ------
+    OSError
+        If the files cannot be written.
+    """
+    for logger, name in ((ACCESS, "access.log"), (logging.getLogger("waitress"), "server.log")):
+        handler = WatchedFileHandler(folder / name, encoding="utf-8")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+
+
+def listen(application: Application, host: str, port: int, threads: int) -> Any:
+    """Return a server that listens.
 
     Raises
     ------
     OSError
         If the address cannot be listened on.
+    ValueError
+        If it is none.
     """
-    _log_to(ACCESS, logs / "access.log")
-    _log_to(logging.getLogger("waitress"), logs / "server.log")
-    server = create_server(
+    return create_server(
         with_access_log(application),
         host=host,
         port=port,
@@ -72,6 +88,10 @@ def serve(application: Application, host: str, port: int, threads: int, logs: Pa
         ident="Superset",
     )
 
+
+def serve(server: Any) -> None:
+    """Answer until SIGTERM or SIGINT."""
+
     def stop(number: int, frame: FrameType | None) -> None:
         sys.exit(0)
 
@@ -81,11 +101,3 @@ def serve(application: Application, host: str, port: int, threads: int, logs: Pa
         server.run()
     finally:
         server.close()
-
-
-def _log_to(logger: logging.Logger, file: Path) -> None:
-    handler = WatchedFileHandler(file, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
