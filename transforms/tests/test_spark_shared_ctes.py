@@ -136,3 +136,24 @@ def test_nothing_is_kept_after_a_failure(session: SparkSession) -> None:
         pass
     assert not session.catalog.listTables()
     assert session._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("reads_little", [False, True])
+def test_a_shared_cte_with_ctes_of_its_own_stands_behind_those_that_it_reads(
+    session: SparkSession, reads_little: bool
+) -> None:
+    statement = """
+        with facts as (select id, id % 3 as kind from range(30)),
+        counted as (
+            with few as (select kind, id from facts where id < 20)
+            select kind, count(*) as n from few group by kind having count(*) > 6
+        )
+        select facts.kind, count(*) as of_kind, max(counted.n) as n
+        from facts
+        inner join counted on facts.kind = counted.kind
+        inner join counted as again on facts.kind = again.kind
+        group by facts.kind order by kind
+    """
+    with frame_of(session, statement, reads_little=reads_little) as frame:
+        assert [tuple(row) for row in frame.collect()] == [(0, 10, 7), (1, 10, 7)]

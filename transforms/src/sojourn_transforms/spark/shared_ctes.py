@@ -128,6 +128,9 @@ def _needed(query: str, ctes: list[Cte]) -> list[Cte]:
 
 
 def _joined(ctes: list[Cte], query: str) -> str:
+    """Return a query behind the CTEs that it reads; one that has CTEs of its own is put in parentheses."""
+    if ctes and HEAD.match(query):
+        query = f"select * from (\n{query}\n) as with_its_own"
     listed = ",\n".join(f"{cte.name} as ({cte.query})" for cte in ctes)
     return f"with {listed}\n{query}" if listed else query
 
