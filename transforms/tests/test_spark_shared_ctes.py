@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sojourn_ingest.paths import Paths
+from sojourn_transforms.dbt.compilation import compiled_statements
 from sojourn_transforms.spark.session import SparkSettings, spark_session
-from sojourn_transforms.spark.shared_ctes import Cte, chosen, frame_of, shared, split, without_comments
+from sojourn_transforms.spark.shared_ctes import Cte, chosen, frame_of, pieces, shared, split, without_comments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,3 +159,16 @@ def test_a_shared_cte_with_ctes_of_its_own_stands_behind_those_that_it_reads(
     """
     with frame_of(session, statement, reads_little=reads_little) as frame:
         assert [tuple(row) for row in frame.collect()] == [(0, 10, 7), (1, 10, 7)]
+
+
+@pytest.mark.integration
+def test_spark_understands_every_statement_taken_apart(session: SparkSession, repository: Path, tmp_path: Path) -> None:
+    parser = session._jsparkSession.sessionState().sqlParser()
+    statements = compiled_statements(repository / "models", tmp_path, "spark", tests=False)
+    parsed = 0
+    for statement in statements:
+        for reads_little in (True, False) if statement.kind == "model" else ():
+            for piece in pieces(statement.sql, reads_little=reads_little):
+                parser.parsePlan(piece.sql)
+                parsed += 1
+    assert parsed > 2 * 290

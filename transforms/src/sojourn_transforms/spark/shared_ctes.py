@@ -38,6 +38,18 @@ class Cte:
     query: str
 
 
+@dataclass(frozen=True)
+class Piece:
+    """SQL that is computed by itself: a CTE, kept as a view, or what is left of the statement, which has none.
+
+    ``is_first``: it is computed before the next piece is planned.
+    """
+
+    view: str | None
+    sql: str
+    is_first: bool = False
+
+
 def without_comments(sql: str) -> str:
     """Return a statement without its comments; hints to Spark stay."""
     return TOKEN.sub(lambda found: " " if found[0].startswith(("--", "/*")) else found[0], sql)
@@ -147,6 +159,23 @@ def _kept_rows(session: SparkSession, frame: DataFrame) -> DataFrame:
     return Frame(dataset.ofRows(session._jsparkSession, frame._jdf.queryExecution().withCachedData()), session)
 
 
+def pieces(sql: str, *, reads_little: bool) -> list[Piece]:
+    """Return a statement taken apart: the CTEs that are computed by themselves, in order, and then what is left."""
+    ctes, query = split(without_comments(sql))
+    first = set() if reads_little else chosen(ctes, query)
+    names = first | shared(ctes, query, reads_little=reads_little)
+    found: list[Piece] = []
+    known: list[Cte] = []
+    for cte in ctes:
+        if cte.name not in names:
+            known.append(cte)
+            continue
+        view = f"shared_{next(_numbers)}_{cte.name}"
+        found.append(Piece(view, _joined(_needed(cte.query, known), cte.query), cte.name in first))
+        known.append(Cte(cte.name, f"select * from {view}"))
+    return [*found, Piece(None, _joined(_needed(query, known), query) if found else sql)]
+
+
 @contextmanager
 def frame_of(session: SparkSession, sql: str, *, reads_little: bool) -> Iterator[DataFrame]:
     """Yield what a statement selects; what it shares is kept until the context ends.
@@ -156,24 +185,17 @@ def frame_of(session: SparkSession, sql: str, *, reads_little: bool) -> Iterator
     pyspark.errors.PySparkException
         If Spark refuses the statement.
     """
-    ctes, query = split(without_comments(sql))
-    first = set() if reads_little else chosen(ctes, query)
-    names = first | shared(ctes, query, reads_little=reads_little)
-    known: list[Cte] = []
     kept: dict[str, DataFrame] = {}
     try:
-        for cte in ctes:
-            if cte.name not in names:
-                known.append(cte)
+        for piece in pieces(sql, reads_little=reads_little):
+            frame = session.sql(piece.sql)
+            if piece.view is None:
+                yield frame
                 continue
-            view = f"shared_{next(_numbers)}_{cte.name}"
-            frame = session.sql(_joined(_needed(cte.query, known), cte.query)).persist()
-            kept[view] = frame
-            if cte.name in first:
+            kept[piece.view] = frame.persist()
+            if piece.is_first:
                 frame.count()
-            _kept_rows(session, frame).createOrReplaceTempView(view)
-            known.append(Cte(cte.name, f"select * from {view}"))
-        yield session.sql(_joined(_needed(query, known), query) if kept else sql)
+            _kept_rows(session, frame).createOrReplaceTempView(piece.view)
     finally:
         for view, frame in kept.items():
             session.catalog.dropTempView(view)
