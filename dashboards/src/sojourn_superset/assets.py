@@ -27,8 +27,6 @@ from sojourn_superset.notes import Note, give_place_away
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:sojourn:superset-assets")
 KINDS = ("databases", "datasets", "charts", "dashboards")
 METADATA = "metadata.yaml"
-CERTAIN = "upper_ms - lower_ms <= CASE WHEN lower_ms > 5 THEN lower_ms ELSE 5 END"
-"""The intervals that the charts of an access network draw by hour and site."""
 EMPTY_METADATA: dict[str, Any] = {
     "shared_label_colors": [],
     "color_scheme_domain": [],
@@ -154,7 +152,7 @@ def render(folder: Path, client: Client) -> Bundle:
         _own(name, asset)
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     left_out = _leave_out_columns(fitted, datasets, client)
-    sites = _sites(client, datasets)
+    sites = _sites(client, datasets, look)
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
     for name, asset in _of_kind(files, "dashboards"):
         metadata = asset.setdefault("metadata", {})
@@ -330,7 +328,7 @@ def _services(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
     return [row["service"] for row in sorted(rows, key=lambda row: (-row["sum_packets"], row["service"]))]
 
 
-def _sites(client: Client, datasets: dict[str, dict[str, Any]]) -> list[str]:
+def _sites(client: Client, datasets: dict[str, dict[str, Any]], look: Look) -> list[str]:
     """Return the sites of access networks as charts name them, the one with the largest rise of a day first."""
     delay = next((asset for asset in datasets.values() if asset["table_name"] == "access_delay"), None)
     if delay is None:
@@ -340,7 +338,7 @@ def _sites(client: Client, datasets: dict[str, dict[str, Any]]) -> list[str]:
         return asked(
             connection,
             f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
-            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(CASE WHEN {CERTAIN} THEN lower_ms END) DESC",
+            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY {look.named('{certain_rise_ms}')} DESC",
         )
 
 

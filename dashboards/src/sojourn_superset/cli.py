@@ -97,9 +97,13 @@ def serve(
     from sojourn_superset import web_server
 
     # One process with threads: the work is waiting for the API, and each further process costs 300 MB.
-    web_server.log_to(chosen.logs)
     try:
-        server = web_server.listen(create_app(), host, port, threads)
+        web_server.log_to(chosen.logs)
+    except OSError as error:
+        raise settings.SettingError(f"cannot write logs: {error}") from error
+    application = create_app()
+    try:
+        server = web_server.listen(application, host, port, threads)
     except (OSError, ValueError) as error:
         raise settings.SettingError(f"cannot listen on {host}:{port}: {error}") from error
     web_server.serve(server)
