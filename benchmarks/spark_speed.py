@@ -44,6 +44,8 @@ SYNTHETIC = """
         cast(5 + hash(i, 6) % 90 as bigint) as rtt_samples
     from {numbers}
 """
+#: Memory of all executors together, in MiB.
+EXECUTORS_MIB = 2048
 DUCKDB = "DuckDB, 2 threads"
 LOCAL = "Spark `local[2]`"
 JOB = """
@@ -150,14 +152,17 @@ def _metrics(session: Any) -> dict[str, Any]:
     }
 
 
-def run_spark(folder: Path, output: Path, master: str, plan: Path) -> dict[str, Any]:
-    """Run the job on a master; session start and job are timed apart."""
+def run_spark(folder: Path, output: Path, master: str, workers: int, plan: Path) -> dict[str, Any]:
+    """Run the job on a master with some workers; session start and job are timed apart."""
     from sojourn_ingest.paths import Paths
     from sojourn_transforms.spark.session import SparkSettings, spark_session
 
     conf = {
-        "spark.ui.enabled": "true", "spark.ui.port": "0", "spark.driver.memory": "2g", "spark.executor.memory": "1g",
-        **({} if master.startswith("local") else {"spark.sql.shuffle.partitions": "4"}),
+        "spark.ui.enabled": "true", "spark.ui.port": "0",
+        # On one machine as a build has it; a cluster's workers have as much memory together.
+        **({} if master.startswith("local") else {
+            "spark.sql.shuffle.partitions": "4", "spark.executor.memory": f"{EXECUTORS_MIB // workers}m",
+        }),
     }  # fmt: skip
     started = time.perf_counter()
     with spark_session(Paths(output.parent / "var"), SparkSettings(master, conf)) as session:
@@ -247,6 +252,7 @@ def main() -> None:
     parser.add_argument("--without-cluster", action="store_true", help="leave the standalone cluster out")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     parser.add_argument("--master", help=argparse.SUPPRESS)
+    parser.add_argument("--workers", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     folder = options.folder.resolve()
     rows = folder / f"rows-{options.rows}"
@@ -254,13 +260,14 @@ def main() -> None:
         print(json.dumps(run_duckdb(rows, folder / "duckdb.parquet")))
         return
     if options.engine:
-        print(json.dumps(run_spark(rows, folder / options.engine, options.master, folder / f"{options.engine}.plan")))
+        output, plan = folder / options.engine, folder / f"{options.engine}.plan"
+        print(json.dumps(run_spark(rows, output, options.master, options.workers, plan)))
         return
     if not rows.exists():
         make_rows(rows, options.rows)
 
-    def child(name: str, master: str = "", sessions: tuple[int, ...] = ()) -> dict[str, Any]:
-        command = [sys.executable, __file__, "--engine", name, "--master", master]
+    def child(name: str, master: str = "", workers: int = 0, sessions: tuple[int, ...] = ()) -> dict[str, Any]:
+        command = [sys.executable, __file__, "--engine", name, "--master", master, "--workers", str(workers)]
         arguments = ["--rows", str(options.rows), "--folder", str(folder)]
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
         with ProcessWatch() as watch:
@@ -281,8 +288,10 @@ def main() -> None:
         for workers, cores in () if options.without_cluster else ((1, 2), (2, 1)):
             shutil.rmtree(folder / "cluster", ignore_errors=True)
             name = f"{workers} worker{'s' if workers > 1 else ''} of {cores} core{'s' if cores > 1 else ''}"
-            with cluster_of(folder / "cluster", workers, cores) as cluster:
-                found[f"Spark, {name}"].append(child(f"workers{workers}", cluster.master_url, cluster.process_ids))
+            memory = f"{EXECUTORS_MIB // workers + 512}m"
+            with cluster_of(folder / "cluster", workers, cores, memory) as cluster:
+                spark = child(f"workers{workers}", cluster.master_url, workers, cluster.process_ids)
+                found[f"Spark, {name}"].append(spark)
             check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
     keep(options.rows, counted, found, (folder / "local.plan").read_text())
     shutil.rmtree(rows)

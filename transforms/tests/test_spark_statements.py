@@ -19,6 +19,7 @@ from sojourn_transforms.dbt.results import DbtError
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 from sojourn_transforms.spark.sized_sessions import FOR_LITTLE, LITTLE_BYTES, SizedSessions
 from sojourn_transforms.spark.statements import run_statements
+from sojourn_transforms.spark.tests_at_once import asked_at_once, condition_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,6 +170,50 @@ def test_of_tests_asked_at_once_the_one_that_spark_refuses_is_named(session: Spa
     refused = asked("refused", "select no_such_column from made.three", "three")
     with pytest.raises(DbtError, match=r"^refused: .*no_such_column"):
         run_statements(session, lake, [made, passes, refused], lambda _: None)
+
+
+READ_TOGETHER = {
+    "of_many": ("select * from made.three where n > 1", 2),
+    "of_columns": ("select n, m\nfrom made.three\nwhere\n    n > 5 or m is null", 1),
+    "in_a_list": ("select m from made.three where m not in ('a', 'c')", 1),
+    "of_a_null": ("select n from made.three where m > 'a'", 1),
+    "with_a_comment": ("-- from made.four where\nselect n from made.three where n = 1 /* group by n */", 1),
+}
+READ_BY_THEMSELVES = {
+    "distinct": ("select distinct o from made.three where n > 0", 1),
+    "counted": ("select count(*) as c from made.three where n > 5", 1),
+    "grouped": ("select o from made.three where n > 0 group by o", 1),
+    "within": ("select n from made.three where n in (select n from made.three where n > 1)", 2),
+    "limited": ("select n from made.three where n > 0 limit 2", 2),
+    "united": ("select n from made.three where n > 2 union all select n from made.three", 4),
+}
+
+
+def test_tests_that_look_at_rows_share_a_reading_and_count_the_same(session: SparkSession) -> None:
+    rows = "select * from values (1, 'a', 0), (2, 'b', 0), (3, null, 0) as t(n, m, o)"
+    session.sql("create database if not exists made")
+    session.sql(rows).write.mode("overwrite").saveAsTable("made.three")
+    tests = [asked(name, sql, "three") for name, (sql, _) in (READ_TOGETHER | READ_BY_THEMSELVES).items()]
+    assert {test.name for test in tests if condition_of(test) is not None} == READ_TOGETHER.keys()
+    answers = {row.number: row for row in session.sql(asked_at_once(tests)).collect()}
+    counted = {test.name: answers[number].failures for number, test in enumerate(tests)}
+    assert counted == {name: failures for name, (_, failures) in (READ_TOGETHER | READ_BY_THEMSELVES).items()}
+    assert all(row.is_failed and row.is_warned for row in answers.values())
+    # Each by itself, the same: what dbt would ask.
+    assert counted == {test.name: session.sql(test.sql).count() for test in tests}
+
+
+def test_a_test_with_a_threshold_of_its_own_is_judged_by_it(session: SparkSession) -> None:
+    session.sql("create database if not exists made")
+    session.sql("select explode(sequence(1, 3)) as n").write.mode("overwrite").saveAsTable("made.three")
+    sql = "select n from made.three where n > 1"
+    lenient = replace(asked("lenient", sql, "three"), test=Test(warn_if="> 1", error_if="> 2"))
+    capped = replace(asked("capped", sql, "three"), test=Test(limit=1))
+    summed = replace(asked("summed", sql, "three"), test=Test(count="sum(n)"))
+    answers = {row.number: row for row in session.sql(asked_at_once([lenient, capped, summed])).collect()}
+    assert (answers[0].failures, answers[0].is_warned, answers[0].is_failed) == (2, True, False)
+    assert answers[1].failures == 1
+    assert answers[2].failures == 5
 
 
 @pytest.mark.parametrize("columns", [{"n": "bigint"}, {"n": "int", "m": "int"}, {"m": "int"}])

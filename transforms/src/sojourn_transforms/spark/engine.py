@@ -24,8 +24,13 @@ from sojourn_transforms.spark.statements import run_statements
 
 #: Lakes of less are built in minutes, in which Java's second compiler and its concurrent collector gain nothing.
 SMALL_LAKE_BYTES = 256 * 2**20
-DRIVER_JAVA = "spark.driver.defaultJavaOptions"
-SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
+FOR_A_SMALL_LAKE = {
+    "spark.driver.defaultJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
+    ),
+    # Each map of groups, sort and broadcast takes at least a page: Spark's 64 MiB are for much data, and fill the heap.
+    "spark.buffer.pageSize": "1m",
+}
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +66,7 @@ class SparkEngine:
         """Hold a Spark session; over a small lake, whose build ends soon, with a Java that compiles quickly."""
         settings = self._settings
         if sum(lake_bytes(self._paths.open_lake(), TABLES).values()) <= SMALL_LAKE_BYTES:
-            settings = replace(settings, conf={DRIVER_JAVA: SHORT_LIVED_JAVA, **settings.conf})
+            settings = replace(settings, conf={**FOR_A_SMALL_LAKE, **settings.conf})
         with spark_session(self._paths, settings, keeps_classes=True) as session:
             self._session = session
             try:

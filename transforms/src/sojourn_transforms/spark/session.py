@@ -17,9 +17,11 @@ from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
 from sojourn_transforms.spark.class_archive import archives_folder, class_archive
+from sojourn_transforms.spark.java_options import executor_options, local_options, part_mib
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 CONF_VARIABLE = "SOJOURN_SPARK_CONF"
@@ -90,17 +92,28 @@ def _defaults(paths: Paths) -> dict[str, str]:
     }
 
 
-def _local_defaults() -> dict[str, str]:
-    """On one machine a task costs more than what is in most tables, so few are made: small ones are read by one.
+def _local_defaults(conf: SparkConf) -> dict[str, str]:
+    """On one machine a task costs more than what is in most tables, so few are made.
 
     The driver computes everything there. Spark's own default of 1 GiB is not enough for the plans of all models.
+
+    Raises
+    ------
+    SparkError
+        If the driver's memory is not a size.
     """
     driver_mib = max(1024, min(LOCAL_DRIVER_MIB, memory_bytes() // 2**21))
+    memory = conf.get("spark.driver.memory", f"{driver_mib}m") or ""
+    cores = os.cpu_count() or 1
+    try:
+        largest_mib = part_mib(memory, cores)
+    except ValueError as error:
+        raise SparkError(f"Spark setting spark.driver.memory: {error}") from error
     return {
-        "spark.driver.memory": f"{driver_mib}m",
-        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 1)),
-        "spark.sql.files.minPartitionNum": "1",
-        "spark.sql.files.maxPartitionBytes": "32m",
+        "spark.driver.memory": memory,
+        "spark.driver.defaultJavaOptions": local_options(conf.get("spark.driver.extraJavaOptions", "") or ""),
+        "spark.sql.shuffle.partitions": str(max(2, cores)),
+        "spark.sql.files.maxPartitionBytes": f"{largest_mib}m",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
         # A job that lists files is for stores in which listing takes time.
@@ -182,11 +195,14 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
     elif not conf.contains("spark.master"):
         conf.setMaster(LOCAL_MASTER)
     if conf.get("spark.master", "").startswith("local"):
-        for key, value in _local_defaults().items():
+        for key, value in _local_defaults(conf).items():
             if not conf.contains(key):
                 conf.set(key, value)
         # The machine's own name may resolve to an address that nothing listens on.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    else:
+        options = executor_options(conf.get("spark.executor.extraJavaOptions", "") or "")
+        conf.setIfMissing("spark.executor.defaultJavaOptions", options)
     _remove_abandoned_scratch(paths)
     _scratch(paths).mkdir(parents=True, exist_ok=True)
     with archive as options:

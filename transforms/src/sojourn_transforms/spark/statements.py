@@ -18,6 +18,7 @@ from sojourn_transforms.dbt.compilation import Statement
 from sojourn_transforms.dbt.results import DbtError, DbtReport, NodeOutcome, one_line, report_of
 from sojourn_transforms.spark.shared_ctes import frame_of
 from sojourn_transforms.spark.sized_sessions import SizedSessions, lake_bytes
+from sojourn_transforms.spark.tests_at_once import asked_at_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -146,14 +147,7 @@ def _seed(session: SparkSession, statement: Statement) -> DataFrame:
 
 
 def _ask(session: SparkSession, tests: list[Statement]) -> list[NodeOutcome]:
-    asked = " union all ".join(
-        f"select {number} as number, {test.count} as failures, {test.count} {test.warn_if} as is_warned"
-        f", {test.count} {test.error_if} as is_failed from ({statement.sql}"
-        f"{'' if test.limit is None else f' limit {test.limit}'}) as rows_of_{number}"
-        for number, statement in enumerate(tests)
-        for test in [statement.test]
-    )
-    answers = {row.number: row for row in session.sql(asked).collect()}
+    answers = {row.number: row for row in session.sql(asked_at_once(tests)).collect()}
     return [_outcome(statement, answers[number]) for number, statement in enumerate(tests)]
 
 
