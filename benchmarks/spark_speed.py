@@ -159,7 +159,7 @@ def run_spark(folder: Path, output: Path, master: str, workers: int, plan: Path)
 
     conf = {
         "spark.ui.enabled": "true", "spark.ui.port": "0",
-        # On one machine as a build has it; a cluster's workers have as much memory together.
+        # On one machine the memory that a build has there: up to 4 GiB.
         **({} if master.startswith("local") else {
             "spark.sql.shuffle.partitions": "4", "spark.executor.memory": f"{EXECUTORS_MIB // workers}m",
         }),

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from sojourn_transforms.spark.java_options import executor_options, local_options, part_mib
+from sojourn_transforms.spark import session as spark_session_module
+from sojourn_transforms.spark.engine import _of_a_small_lake
+from sojourn_transforms.spark.java_options import JAVA_VARIABLES, executor_options, local_options, part_mib
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*JAVA_VARIABLES, "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("collector", ["-XX:+UseG1GC", "-Xss4m -XX:+UseZGC", "-XX:+UseSerialGC"])
@@ -45,3 +54,32 @@ def test_a_part_is_half_of_what_a_task_has(memory: str, cores: int, mib: int) ->
 def test_what_is_no_size_is_refused(memory: str) -> None:
     with pytest.raises(ValueError, match=r"is not a size such as 8g"):
         part_mib(memory, 2)
+
+
+@pytest.mark.parametrize("name", JAVA_VARIABLES)
+def test_a_collector_of_the_environment_is_the_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "-XX:+UseZGC")
+    assert local_options("", tmp_path / "enabled") == ""
+    assert "GC" not in _of_a_small_lake({})["spark.driver.defaultJavaOptions"]
+
+
+def test_the_builds_of_small_lakes_leave_the_collector_to_the_user() -> None:
+    assert "-XX:+UseSerialGC" in _of_a_small_lake({})["spark.driver.defaultJavaOptions"]
+    given = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}
+    assert "GC" not in _of_a_small_lake(given)["spark.driver.defaultJavaOptions"]
+
+
+@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"])
+def test_where_settings_may_stand_elsewhere_none_of_ours_takes_their_place(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert spark_session_module.is_set_elsewhere()
+    assert _of_a_small_lake({}) == {}
+
+
+@pytest.mark.parametrize(("master", "cores"), [("local[3]", 3), ("local[5,2]", 5), ("local", 1), ("local[*]", None)])
+def test_the_master_says_how_many_tasks_run_at_a_time(master: str, cores: int | None) -> None:
+    assert spark_session_module._cores(master) == (cores or os.cpu_count())

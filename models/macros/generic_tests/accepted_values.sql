@@ -1,6 +1,6 @@
 {#-
-    Every value that is not null is one of those listed. Rows are looked at one by one, in the place of dbt's own test, which groups them first:
-    a scan costs less than groups, and Spark answers many such tests in one.
+    Every value that is not null is one of those listed. Rows are looked at one by one, where dbt's own test groups them first: a scan costs
+    less than groups, and Spark answers many such tests in one.
 -#}
 {% test accepted_values(model, column_name, values, quote=true) %}
 select {{ column_name }}

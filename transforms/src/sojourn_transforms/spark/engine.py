@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,25 +17,33 @@ from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import EngineName, OnStep
 from sojourn_transforms.mart_files import DateFingerprints
+from sojourn_transforms.spark.java_options import names_collector, of_this_machine
 from sojourn_transforms.spark.lake_views import register_lake
-from sojourn_transforms.spark.session import SparkSettings, spark_session
+from sojourn_transforms.spark.session import SparkSettings, is_set_elsewhere, spark_session
 from sojourn_transforms.spark.sized_sessions import lake_bytes
 from sojourn_transforms.spark.statements import run_statements
 
-#: Lakes of less are built in minutes, in which Java's second compiler and its concurrent collector gain nothing.
+#: Lakes of less are built in minutes, in which Java's second compiler and a collector of many threads gain nothing.
 SMALL_LAKE_BYTES = 256 * 2**20
-FOR_A_SMALL_LAKE = {
-    "spark.driver.defaultJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
-    ),
-    # Each map of groups, sort and broadcast takes at least a page: Spark's 64 MiB are for much data, and fill the heap.
-    "spark.buffer.pageSize": "1m",
-}
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
+SIMPLE_COLLECTOR = "-XX:+UseSerialGC"
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sojourn_transforms.dbt.results import DbtReport
+
+
+def _of_a_small_lake(given: Mapping[str, str]) -> dict[str, str]:
+    if is_set_elsewhere():
+        return {}
+    has_collector = names_collector(of_this_machine(given.get("spark.driver.extraJavaOptions", "")))
+    return {
+        "spark.driver.defaultJavaOptions": SHORT_LIVED_JAVA + ("" if has_collector else f" {SIMPLE_COLLECTOR}"),
+        # Each map of groups, sort and broadcast takes at least a page: Spark's 64 MiB are for much data, and fill the
+        # heap.
+        "spark.buffer.pageSize": "1m",
+    }
 
 
 class SparkEngine:
@@ -66,7 +74,7 @@ class SparkEngine:
         """Hold a Spark session; over a small lake, whose build ends soon, with a Java that compiles quickly."""
         settings = self._settings
         if sum(lake_bytes(self._paths.open_lake(), TABLES).values()) <= SMALL_LAKE_BYTES:
-            settings = replace(settings, conf={**FOR_A_SMALL_LAKE, **settings.conf})
+            settings = replace(settings, conf={**_of_a_small_lake(settings.conf), **settings.conf})
         with spark_session(self._paths, settings, keeps_classes=True) as session:
             self._session = session
             try:

@@ -6,9 +6,12 @@ cheaper; a collector that stops all threads costs less than one that works besid
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
+#: Variables whose options every Java of this machine takes.
+JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 THROUGHPUT = "-XX:+UseParallelGC"
 #: Where the kernel does not have them, Java warns of this option.
@@ -20,24 +23,30 @@ SMALLEST_PART_MIB, LARGEST_PART_MIB = 32, 512
 MIB_OF_UNIT = {"": 1 / 2**20, "b": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 
 
-def executor_options(others: str) -> str:
-    """Return the options of executors; ``others`` are those that the user gives them, which win.
+def names_collector(options: str) -> bool:
+    """Return whether options of Java name a garbage collector; a Java with two of them does not start."""
+    return re.search(r"-XX:\+Use\w*GC\b", options) is not None
 
-    A Java with two collectors does not start, so none is named beside another.
-    """
-    collector = "" if re.search(r"-XX:\+Use\w*GC\b", others) else THROUGHPUT
-    return f"{LARGE_PAGES} {collector}".strip()
+
+def executor_options(others: str) -> str:
+    """Return the options of executors; ``others`` are those that the user gives them, whose collector wins."""
+    return LARGE_PAGES if names_collector(others) else f"{LARGE_PAGES} {THROUGHPUT}"
+
+
+def of_this_machine(others: str) -> str:
+    """Return all options that a Java of this machine gets beside ours: ``others``, and those of the environment."""
+    return " ".join([others, *(os.environ.get(name, "") for name in JAVA_VARIABLES)])
 
 
 def local_options(others: str, huge_pages: Path = HUGE_PAGES) -> str:
     """Return the options of a Java of this machine, whose output is the command's: it must not warn."""
-    options = executor_options(others)
+    options = executor_options(of_this_machine(others))
     kinds = huge_pages.read_text(encoding="ascii") if huge_pages.exists() else "[never]"
     return options.replace(LARGE_PAGES, "").strip() if "[never]" in kinds else options
 
 
 def part_mib(memory: str, cores: int) -> int:
-    """Return how much Parquet one task reads at most, in MiB: half of what it has for its groups.
+    """Return how much Parquet (compressed, all columns) one task reads at most, in MiB: half of its memory for groups.
 
     The fewer tasks, the fewer groups are found by several of them, exchanged, and merged. A task whose groups do not
     fit in memory sorts its rows instead, which costs more than that. ``memory`` is a heap as Spark writes it, ``8g``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
 from sojourn_transforms.spark.class_archive import archives_folder, class_archive
-from sojourn_transforms.spark.java_options import executor_options, local_options, part_mib
+from sojourn_transforms.spark.java_options import SMALLEST_PART_MIB, executor_options, local_options, part_mib
 from sojourn_transforms.spark.java_runtime import JavaMissingError, java_home
 
 if TYPE_CHECKING:
@@ -104,14 +105,16 @@ def _local_defaults(conf: SparkConf) -> dict[str, str]:
     """
     driver_mib = max(1024, min(LOCAL_DRIVER_MIB, memory_bytes() // 2**21))
     memory = conf.get("spark.driver.memory", f"{driver_mib}m") or ""
-    cores = os.cpu_count() or 1
+    cores = _cores(conf.get("spark.master", "") or "")
     try:
-        largest_mib = part_mib(memory, cores)
+        # A Java that runs already, or is described elsewhere, may have less memory than we would give it.
+        largest_mib = SMALLEST_PART_MIB if is_set_elsewhere() else part_mib(memory, cores)
     except ValueError as error:
         raise SparkError(f"Spark setting spark.driver.memory: {error}") from error
+    options = local_options(conf.get("spark.driver.extraJavaOptions", "") or "")
     return {
         "spark.driver.memory": memory,
-        "spark.driver.defaultJavaOptions": local_options(conf.get("spark.driver.extraJavaOptions", "") or ""),
+        **({} if is_set_elsewhere() else {"spark.driver.defaultJavaOptions": options}),
         "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.sql.files.maxPartitionBytes": f"{largest_mib}m",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
@@ -119,6 +122,14 @@ def _local_defaults(conf: SparkConf) -> dict[str, str]:
         # A job that lists files is for stores in which listing takes time.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     }
+
+
+def _cores(master: str) -> int:
+    """Return the tasks that run at a time on this machine: ``local[2]`` says two."""
+    if master == "local":
+        return 1
+    found = re.match(r"local\[(\d+)", master)
+    return int(found[1]) if found else os.cpu_count() or 1
 
 
 def _scratch(paths: Paths) -> Path:
@@ -138,6 +149,11 @@ def _remove_abandoned_scratch(paths: Paths) -> None:
 def _is_submitted() -> bool:
     # spark-submit hands its settings over by a gateway whose port it names here.
     return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def is_set_elsewhere() -> bool:
+    """Return whether Spark may have settings that are not seen here: what was submitted, or a spark-defaults.conf."""
+    return _is_submitted() or any(name in os.environ for name in ("SPARK_CONF_DIR", "SPARK_HOME"))
 
 
 def _end(session: SparkSession) -> None:
@@ -200,7 +216,7 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
                 conf.set(key, value)
         # The machine's own name may resolve to an address that nothing listens on.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    else:
+    elif not is_set_elsewhere():
         options = executor_options(conf.get("spark.executor.extraJavaOptions", "") or "")
         conf.setIfMissing("spark.executor.defaultJavaOptions", options)
     _remove_abandoned_scratch(paths)

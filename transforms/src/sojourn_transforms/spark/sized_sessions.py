@@ -25,6 +25,7 @@ FOR_LITTLE: Mapping[str, str] = {
     # Each exchange would be a job of its own, after which the rest is planned again.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
 }
 
 

@@ -13,9 +13,11 @@ from sojourn_transforms.spark.shared_ctes import without_comments
 ROWS_OF_A_TABLE = re.compile(
     r"\s*select\s+(?!distinct\b|all\b)(?:\*|[\w\s,]+?)\s+from\s+([\w.]+)\s+where\s+(.+?)\s*", re.DOTALL | re.IGNORECASE
 )
-#: What makes a condition depend on other rows, or is no condition any more.
+#: What makes a condition depend on other rows or is no condition any more, and what may fail: Spark may compute what
+#: two conditions share before the part of a condition that guards it.
 MORE_THAN_A_CONDITION = re.compile(
-    r"\b(?:select|group|having|order|sort|cluster|distribute|limit|offset|union|except|intersect|window|over|lateral)\b",
+    r"\b(?:select|group|having|order|sort|cluster|distribute|limit|offset|union|except|minus|intersect|qualify|window"
+    r"|over|lateral|div|cast)\b|[/%]|::",
     re.IGNORECASE,
 )
 
