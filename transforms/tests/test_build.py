@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 import typer
 
@@ -14,10 +15,10 @@ import sojourn_statistics
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.pointer import read_pointer
-from sojourn_transforms.build import BuildError, build, find_project, inputs_fingerprint, refuse_too_many_files
-from sojourn_transforms.dbt.invocation import run_dbt
-from sojourn_transforms.dbt.results import DbtError
+from sojourn_transforms.build import BuildError, build, inputs_fingerprint, refuse_too_many_files
 from sojourn_transforms.engine_options import engine_of
+from sojourn_transforms.project import SettingError, find_project
+from sojourn_transforms.warehouse import open_warehouse
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 
@@ -52,10 +53,10 @@ def test_project_is_found_from_any_folder_and_its_absence_is_named(
     (own / "models" / "dbt_project.yml").write_text("name: another")
     monkeypatch.chdir(own)
     assert find_project() == repository / "models"
-    with pytest.raises(BuildError, match="set SOJOURN_MODELS to the folder models"):
+    with pytest.raises(SettingError, match="set SOJOURN_MODELS to the folder models"):
         find_project(tmp_path / "package")
     monkeypatch.setenv("SOJOURN_MODELS", str(tmp_path / "none"))
-    with pytest.raises(BuildError, match=f"no dbt project found in SOJOURN_MODELS={tmp_path}"):
+    with pytest.raises(SettingError, match=f"no dbt project found in SOJOURN_MODELS={tmp_path}"):
         find_project()
 
 
@@ -116,16 +117,14 @@ def test_the_same_files_give_the_same_build_in_another_lake(tmp_path: Path, samp
     assert builds[0].build_id == builds[1].build_id
 
 
-def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Path, repository: Path) -> None:
-    def load_a_seed(memory: str) -> None:
-        select, warehouse = "delay_threshold,resource_type:seed", tmp_path / "warehouse.duckdb"
-        models = repository / "models"
-        run_dbt(models, tmp_path / "dbt", lambda _: None, warehouse=warehouse, select=select, memory=memory)
+def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Path) -> None:
+    def make_a_table(memory: str) -> None:
+        with open_warehouse(tmp_path / "warehouse.duckdb", memory) as connection:
+            connection.execute("create or replace table numbers as select range as n from range(10000)")
 
-    # Less than a table of three rows takes.
-    with pytest.raises(DbtError, match=r"(?i)memory"):
-        load_a_seed("1KB")
-    load_a_seed("1GB")
+    with pytest.raises(duckdb.OutOfMemoryException):
+        make_a_table("1KB")
+    make_a_table("1GB")
     with pytest.raises(typer.BadParameter, match="'much' is not an amount of memory; expected one such as 8GB"):
         engine_of("duckdb", Paths(tmp_path), None, None, memory="much")
     with pytest.raises(typer.BadParameter, match=r"spark\.driver\.memory"):

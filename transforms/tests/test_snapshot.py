@@ -12,10 +12,12 @@ from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_snapshot.verification import damages, refuse_damage
-from sojourn_transforms.catalogue import Mart, MartColumn, marts_in
-from sojourn_transforms.mart_files import RepeatedKeyError
+from sojourn_transforms.catalogue import Mart, MartColumn
+from sojourn_transforms.dbt.compilation import marts_in
+from sojourn_transforms.mart_files import Origin, RepeatedKeyError
+from sojourn_transforms.running.statements import ModelError
 from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish
-from sojourn_transforms.warehouse import date_fingerprints
+from sojourn_transforms.warehouse import parts_by_day
 
 MART = Mart(
     name="delay",
@@ -112,7 +114,9 @@ OF_DAYS = Mart(
 FINGERPRINTS = {date(2026, 1, 30): "a", date(2026, 1, 31): "b", date(2026, 2, 1): "c", date(2026, 2, 2): "d"}
 
 
-def put_days(folder: Path, fingerprints: dict[date, str], *changed: date, full: bool = False) -> Path:
+def put_days(
+    folder: Path, parts: dict[date, str], *changed: date, full: bool = False, definition: str = "models"
+) -> Path:
     """Publish two bins of each day, the ``changed`` of another country, and return the snapshot."""
     folder.mkdir(exist_ok=True)
     path = folder / "warehouse.duckdb"
@@ -120,12 +124,12 @@ def put_days(folder: Path, fingerprints: dict[date, str], *changed: date, full: 
         connection.execute("create schema if not exists marts")
         connection.execute("create or replace table marts.bins (start_date date, country varchar, bin_index integer)")
         rows = [
-            (day, "fr" if day in changed else "de", index)
-            for day in sorted(fingerprints, reverse=True)
-            for index in (2, 1)
+            (day, "fr" if day in changed else "de", index) for day in sorted(parts, reverse=True) for index in (2, 1)
         ]
         connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
-    build_id, _ = publish(path, "marts", [OF_DAYS], {}, folder / "snapshots", fingerprints, full)
+    build_id, _ = publish(
+        path, "marts", [OF_DAYS], {}, folder / "snapshots", {"bins": Origin("", definition)}, parts, full
+    )
     return folder / "snapshots" / build_id
 
 
@@ -216,12 +220,12 @@ def test_missing_texts_of_a_key_come_first(tmp_path: Path) -> None:
         connection.execute("create table marts.bins (start_date date, country varchar, bin_index integer)")
         rows = [(day, "b", 1), (day, None, 1), (day, "it's", 1), (day, "B", 1)]
         connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
-    build_id, _ = publish(path, "marts", [OF_DAYS], {}, tmp_path / "snapshots", {day: "a"})
+    build_id, _ = publish(path, "marts", [OF_DAYS], {}, tmp_path / "snapshots", {}, {day: "a"})
     (written,) = mart_paths(tmp_path / "snapshots" / build_id, "bins")
     assert pq.read_table(written)["country"].to_pylist() == [None, "B", "b", "it's"]
 
 
-def test_marks_of_days_follow_their_sources_and_the_models(tmp_path: Path) -> None:
+def test_parts_of_days_follow_their_sources(tmp_path: Path) -> None:
     path = tmp_path / "warehouse.duckdb"
 
     def run(*statements: str) -> None:
@@ -232,12 +236,34 @@ def test_marks_of_days_follow_their_sources_and_the_models(tmp_path: Path) -> No
     table = "intermediate.int_connection_part"
     run("create schema intermediate", f"create table {table} (start_date date, part_fingerprint bigint)")
     run(f"insert into {table} values ('2026-01-30', 7), ('2026-01-31', 8)")
-    before = date_fingerprints(path, "models")
+    before = parts_by_day(path)
     run(f"insert into {table} values ('2026-01-31', 9)")
     first, second = date(2026, 1, 30), date(2026, 1, 31)
-    after, others = date_fingerprints(path, "models"), date_fingerprints(path, "other models")
-    assert before[first] == after[first] != others[first]
+    after = parts_by_day(path)
+    assert before[first] == after[first]
     assert before[second] != after[second]
+
+
+def test_files_follow_the_definition_of_their_mart_and_its_content(tmp_path: Path) -> None:
+    before = inodes(put_days(tmp_path, FINGERPRINTS))
+    # The same parts by the same models are not looked at again, whatever the warehouse has.
+    assert inodes(put_days(tmp_path, FINGERPRINTS, *FINGERPRINTS)) == before
+    # Other models of the same sources, or none that are known: nothing is taken over.
+    others = inodes(put_days(tmp_path, FINGERPRINTS, *FINGERPRINTS, definition="others"))
+    assert not before.items() & others.items()
+    assert not others.items() & inodes(put_days(tmp_path, FINGERPRINTS, definition="")).items()
+    path = warehouse(tmp_path, ("a", 1.0))
+    snapshots = tmp_path / "snapshots"
+
+    def published(content: str, build: str) -> int:
+        origins = {MART.name: Origin(content)}
+        build_id, _ = publish(path, "marts", [MART], {"engine": build}, snapshots, origins)
+        return (snapshots / build_id / f"{MART.name}.parquet").stat().st_ino
+
+    first = published("rows", "1")
+    assert published("rows", "2") == first
+    assert published("other rows", "3") != first
+    assert published("", "4") != published("", "5")
 
 
 def test_a_mart_that_repeats_its_key_is_refused(tmp_path: Path) -> None:
@@ -261,7 +287,7 @@ def test_a_key_is_repeated_also_where_batches_meet(tmp_path: Path, monkeypatch: 
 def test_a_mart_of_another_period_than_days_or_months_is_refused() -> None:
     meta = {"grain": "one run", "key": ["run_id"], "period": "year"}
     node = {"resource_type": "model", "schema": "marts", "name": "delay", "config": {"meta": meta}, "columns": {}}
-    with pytest.raises(ValueError, match=r"mart delay: .*period is one of start_date, start_month"):
+    with pytest.raises(ModelError, match=r"mart delay: .*period is one of start_date, start_month"):
         marts_in({"nodes": {"model.sojourn.delay": node}})
 
 
@@ -274,7 +300,7 @@ def test_a_mart_without_grain_or_key_is_refused() -> None:
         "config": {"meta": {"grain": "one run"}},
         "columns": {},
     }
-    with pytest.raises(ValueError, match=r"mart delay: .* needs grain and key"):
+    with pytest.raises(ModelError, match=r"mart delay: .* needs grain and key"):
         marts_in({"nodes": {"model.sojourn.delay": node}})
 
 

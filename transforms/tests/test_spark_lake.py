@@ -21,19 +21,21 @@ from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.remote import RemotePath, as_path, copies
-from sojourn_ingest.schema import table
+from sojourn_ingest.schema import TABLES, table
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_ingest.session.survey import survey
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
-from sojourn_transforms.dbt.compilation import compiled_statements
-from sojourn_transforms.dbt.invocation import run_dbt
+from sojourn_transforms.running.duckdb_tables import DuckDbTables
+from sojourn_transforms.running.runner import lake_contents_of, run_statements
+from sojourn_transforms.running.statements import compiled_project
 from sojourn_transforms.spark import ingest_runner
 from sojourn_transforms.spark.compaction import write_groups_on
 from sojourn_transforms.spark.ingest_runner import SparkRunner
 from sojourn_transforms.spark.lake_views import lake_frame, register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
-from sojourn_transforms.spark.statements import run_statements
+from sojourn_transforms.spark.tables import SparkTables
+from sojourn_transforms.warehouse import open_warehouse
 from sojourn_transforms.warehouse import register_lake as register_lake_in_duckdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
@@ -351,14 +353,16 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
     runs = [folder for folder in sorted(sample.iterdir()) if folder.is_dir()][:2]
     ingest(lake, session, *runs)
     marts, project = ("run_queuing_delay", "ingest_outcome"), repository / "models"
-    select = " ".join(f"+{name}" for name in marts)
+    warehouse, contents = tmp_path / "warehouse" / "warehouse.duckdb", lake_contents_of(lake, TABLES)
     with lake.reading():
         register_lake(session, lake)
-        statements = compiled_statements(project, tmp_path / "dbt-spark", "spark", select=select)
-        run_statements(session, lake, statements, lambda _: None)
-        warehouse = tmp_path / "warehouse" / "warehouse.duckdb"
-        register_lake_in_duckdb(warehouse, lake)
-        run_dbt(project, tmp_path / "dbt-duckdb", lambda _: None, warehouse=warehouse, select=select)
+        on_spark = compiled_project(project, "spark").of(marts).statements
+        run_statements(SparkTables(session, lake, project), on_spark, contents, lambda _: None)
+        with open_warehouse(warehouse, None) as connection:
+            tables = DuckDbTables(connection, project)
+            register_lake_in_duckdb(connection, lake)
+            on_duckdb = compiled_project(project, "duckdb").of(marts).statements
+            run_statements(tables, on_duckdb, contents, lambda _: None)
     keys = {"run_queuing_delay": ("study_id", "run_id", "role"), "ingest_outcome": ("source_path", "content_hash")}
     for name in marts:
         left, right = tmp_path / f"{name}-duckdb.parquet", tmp_path / f"{name}-spark.parquet"

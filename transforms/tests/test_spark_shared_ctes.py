@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sojourn_ingest.paths import Paths
-from sojourn_transforms.dbt.compilation import compiled_statements
+from sojourn_transforms.running.statements import compiled_project
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 from sojourn_transforms.spark.shared_ctes import Cte, chosen, frame_of, pieces, shared, split, without_comments
 
@@ -162,9 +162,9 @@ def test_a_shared_cte_with_ctes_of_its_own_stands_behind_those_that_it_reads(
 
 
 @pytest.mark.integration
-def test_spark_understands_every_statement_taken_apart(session: SparkSession, repository: Path, tmp_path: Path) -> None:
+def test_spark_understands_every_statement_taken_apart(session: SparkSession, repository: Path) -> None:
     parser = session._jsparkSession.sessionState().sqlParser()
-    statements = compiled_statements(repository / "models", tmp_path, "spark", tests=False)
+    statements = compiled_project(repository / "models", "spark").statements
     parsed = 0
     for statement in statements:
         for reads_little in (True, False) if statement.kind == "model" else ():

@@ -5,24 +5,10 @@
     reasons. On Spark every build counts everything.
 -#}
 
-{#- Before a model is made: remove the parts whose sources changed. -#}
-{% macro forget_changed_parts(fingerprint, parts='int_connection_part') -%}
+{#- Hooks of incremental models, for dbt: delete the rows that fulfil the condition `meta.outdated`. -#}
+{% macro delete_outdated() -%}
     {%- if is_incremental() -%}
-    delete from {{ this }}
-    where {{ fingerprint }} not in (select {{ fingerprint }} from {{ ref(parts) }})
-    {%- endif -%}
-{%- endmacro %}
-
-{#-
-    Before the list of sources is made: remove the sources that are no longer live, and all captures. Whether the connections of a capture count,
-    and in which data set, changes with its folder and with manifests that come later; they are few enough to be listed at every build.
--#}
-{% macro forget_gone_sources() -%}
-    {%- if is_incremental() -%}
-    delete from {{ this }}
-    where
-        (source_hash, decoder_version) not in (select source_hash, decoder_version from {{ ref('int_connection_source') }})
-        or source_hash in (select source_hash from {{ ref('int_capture_recording') }})
+    delete from {{ this }} where {{ model.config.meta.outdated }}
     {%- endif -%}
 {%- endmacro %}
 

@@ -8,17 +8,6 @@
 -#}
 
 {#-
-    After a table of months is made: remove the states that are no longer current. This comes afterwards, because the new states continue
-    from the old ones.
--#}
-{% macro forget_changed_months() -%}
-    {%- if is_incremental() -%}
-    delete from {{ this }}
-    where month_part_fingerprint not in (select month_part_fingerprint from {{ ref('int_connection_part') }})
-    {%- endif -%}
-{%- endmacro %}
-
-{#-
     CTEs that say what a table of months can continue from: `continued_months`, each current month that the table lacks with the
     state from which it continues, and `days_already_added`, the days of those states.
 -#}

@@ -10,8 +10,9 @@
 
 {#- Fewest hosts of a served cell: the variable `minimum_hosts`, by default 10. With 1 nothing is suppressed, and a cell needs no host. -#}
 {% macro minimum_hosts() -%}
-    {%- set hosts = var('minimum_hosts', 10) | int -%}
-    {{ hosts if hosts > 1 else 0 }}
+    {%- set hosts = var('minimum_hosts', 10) -%}
+    {#- A text stands for a number that is known when the statement runs. -#}
+    {{ hosts if hosts is string or hosts > 1 else 0 }}
 {%- endmacro %}
 
 {#- Bits that hosts set; combine them by bit_or. Null for connections without a host. -#}

@@ -1,11 +1,9 @@
-"""One build: the lake's live facts through dbt into marts, tested, compared, and published as a snapshot."""
+"""One build: the lake's live facts into marts, tested, compared, and published as a snapshot."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,18 +15,26 @@ from typing import Any
 
 import duckdb
 
-import sojourn_statistics
 from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.catalogue import Catalogue, read_catalogue
+from sojourn_snapshot.files import read_files
 from sojourn_transforms import __version__
-from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt.fingerprint import SettingError, models_fingerprint
+from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import DuckDbEngine, Engine
-from sojourn_transforms.mart_files import RepeatedKeyError
+from sojourn_transforms.mart_files import Origin, RepeatedKeyError
+from sojourn_transforms.project import (
+    SettingError,
+    find_project,
+    minimum_hosts,
+    project_fingerprint,
+    statistics_fingerprint,
+)
+from sojourn_transforms.running.runner import Progress
+from sojourn_transforms.running.statements import ModelError, compiled_project
 from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"
@@ -48,16 +54,13 @@ SNAPSHOT_RATIO = 0.3
 
 #: Of a Parquet file of a wide table: measured with 1,000 and with 4,000 of them.
 OF_AN_OPEN_FILE_BYTES = 2**18
-LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
-"""The libraries whose versions a build notes."""
+LIBRARIES = ("duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
+"""The libraries whose versions a build notes, beside those of dbt: of other versions figures and the bytes of files may
+differ in the last bits."""
 
 
 class BuildError(RuntimeError):
     """The build stopped; the message says at what, and what to do."""
-
-
-#: A wheel has the project there in the package; a checkout does not.
-BUNDLED_PROJECT = "project"
 
 
 @dataclass
@@ -67,45 +70,25 @@ class BuildReport:
     build_id: str
     built: bool
     models: int = 0
+    tables: int = 0
+    """Models, seeds and marts of the statistics."""
+    tables_built: int = 0
+    """Those of them that were executed; the others stand as they were."""
     tests_passed: int = 0
     warnings: list[str] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-
-
-def find_project(package: Path = Path(__file__).parent) -> Path:
-    """Return the dbt project: $SOJOURN_MODELS, or the one in the wheel, or the folder ``models`` of the checkout.
-
-    The folder that a command is run in does not matter: models of another version would not fit this code.
-
-    Raises
-    ------
-    BuildError
-        If there is none.
-    """
-    named = os.environ.get("SOJOURN_MODELS")
-    if named:
-        candidates = [Path(named)]
-    else:
-        candidates = [package / BUNDLED_PROJECT, *(folder / "models" for folder in package.parents)]
-    for candidate in candidates:
-        if (candidate / "dbt_project.yml").is_file():
-            return candidate.resolve()
-    where = f"in SOJOURN_MODELS={named}" if named else f"in {package / BUNDLED_PROJECT} or a checkout around it"
-    raise BuildError(f"no dbt project found {where}; set SOJOURN_MODELS to the folder models of a checkout")
+    changes: list[MartChange] = field(default_factory=list)
 
 
 def inputs_fingerprint(lake: Lake, project: Path) -> str:
     """Return a hash of everything a build depends on: live facts, the dbt project, the statistics, the version."""
-    digest = hashlib.sha256(f"{__version__}\0{lake.fingerprint()}\0{models_fingerprint(project)}".encode())
-    for path in sorted(Path(sojourn_statistics.__file__).parent.rglob("*")):
-        if path.suffix in (".py", ".json"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:32]
+    models = f"{project_fingerprint(project)}\0{minimum_hosts()}"
+    parts = f"{__version__}\0{lake.fingerprint()}\0{models}\0{statistics_fingerprint()}"
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
 def build(
     paths: Paths,
-    on_step: Callable[[str], None],
+    on_step: Callable[[str | Progress], None],
     force: bool = False,
     engine: Engine | None = None,
     say: Callable[[str], None] | None = None,
@@ -124,11 +107,11 @@ def build(
     LakeDamagedError
         If a file of the lake is missing, torn or altered.
     """
-    project = find_project()
     lake = paths.open_lake()
     if not lake.live():
         raise BuildError(f"the lake {lake.storage.uri} is empty: run `sojourn ingest PATH…` first")
     try:
+        project = find_project()
         fingerprint = inputs_fingerprint(lake, project)
     except SettingError as error:
         raise BuildError(str(error)) from error
@@ -142,7 +125,7 @@ def build(
         refuse_too_small_a_disk("the build", build_disk_need(lake, paths), paths.var, say)
     # From the first model to the switch no other build may touch what is published.
     with _alone(paths):
-        return _build_and_publish(paths, project, lake, chosen, on_step)
+        return _build_and_publish(paths, project, lake, chosen, on_step, force)
 
 
 def refuse_too_many_files(lake: Lake, available_bytes: int) -> None:
@@ -187,13 +170,9 @@ def _alone(paths: Paths) -> Iterator[None]:
 
 
 def _build_and_publish(
-    paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str], None]
+    paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str | Progress], None], force: bool
 ) -> BuildReport:
-    # Importing dbt, SciPy and statsmodels takes seconds, which a build without work should not spend.
-    from sojourn_transforms.dbt.invocation import manifest_path
-    from sojourn_transforms.dbt.results import DbtError
-    from sojourn_transforms.harm_qoe_mart import write_harm_qoe_correlations
-    from sojourn_transforms.rating_marts import write_rating_marts
+    # SciPy takes a second to import, which a build without work should not spend.
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
     with lake.reading(), engine.running():
@@ -201,8 +180,9 @@ def _build_and_publish(
         # From here on the build sees the lake as it is now, even if files are ingested or compacted meanwhile.
         fingerprint = inputs_fingerprint(lake, project)
         try:
-            report = engine.build_marts(project, lake, on_step)
-        except (DbtError, duckdb.Error) as error:
+            compiled = compiled_project(project, engine.name)
+            report = engine.build_marts(compiled, lake, on_step, force)
+        except (ModelError, duckdb.Error) as error:
             # A file that changed without changing its size is found by its hash; if none is, the error stands as it is.
             # Every byte is read for that, so only for an error of a kind that such a file causes.
             if OF_READING.search(str(error)):
@@ -211,24 +191,19 @@ def _build_and_publish(
                 raise
             advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
             raise BuildError(f"{error}; nothing was published, the previous build is still served{advice}") from error
-        on_step("comparing configurations")
-        engine.write_comparisons()
-        on_step("correlating harm with quality")
-        write_harm_qoe_correlations(engine.marts_file, engine.memory)
-        on_step("summarising ratings")
-        write_rating_marts(engine.marts_file, engine.memory)
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,
             "fingerprint": fingerprint,
             "studies": sorted(lake.values("run", "study_id")),
             "inputs": _inputs(lake),
-            "software": _software(),
+            "software": {**{name: version(name) for name in LIBRARIES}, **compiled.compiler},
             "dbt": {"models": report.models, "tests_passed": report.tests_passed},
         }
-    of_dbt = marts_in(json.loads(manifest_path(paths.dbt).read_text(encoding="utf-8")))
-    marts = sorted([*of_dbt, *STATISTICS_MARTS], key=lambda mart: mart.name)
+    marts = sorted([*compiled.marts, *STATISTICS_MARTS], key=lambda mart: mart.name)
+    origins = {mart.name: Origin(report.contents[mart.name], report.definitions[mart.name]) for mart in marts}
     on_step("publishing the snapshot")
+    before = _datasets(paths)
     try:
         build_id, _ = publish(
             engine.marts_file,
@@ -236,20 +211,57 @@ def _build_and_publish(
             marts,
             description,
             paths.snapshots,
-            engine.date_fingerprints(),
+            origins,
+            engine.parts_by_day(),
             engine.is_full,
             engine.memory,
         )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, the previous build is still served") from error
-    catalogue = read_catalogue(paths.snapshots / build_id, Catalogue)
-    rows = {dataset.name: dataset.rows for dataset in catalogue.datasets}
-    return BuildReport(build_id, True, report.models, report.tests_passed, report.warnings, rows)
+    return BuildReport(
+        build_id,
+        True,
+        report.models,
+        len(report.contents),
+        len(report.built),
+        report.tests_passed,
+        report.warnings,
+        _changes(before, _datasets(paths)),
+    )
 
 
-def _software() -> dict[str, str]:
-    # What figures and the bytes of files depend on beside Sojourn: of other versions they may differ in the last bits.
-    return {name: version(name) for name in LIBRARIES}
+@dataclass(frozen=True)
+class MartChange:
+    """A mart whose rows are not those of the build before: its rows now and then, None where it was not there."""
+
+    name: str
+    rows: int
+    rows_before: int | None
+
+
+Datasets = dict[str, tuple[int, tuple[str, ...]]]
+"""Rows, and hashes of the files, of each published mart."""
+
+
+def _datasets(paths: Paths) -> Datasets:
+    served = current_build(paths.snapshots)
+    if served is None:
+        return {}
+    snapshot = paths.snapshots / str(served["build_id"])
+    files = read_files(snapshot)
+    hashes: dict[str, list[str]] = {}
+    for name, file in sorted(files.items()):
+        hashes.setdefault(name.partition(".parquet")[0], []).append(file.sha256)
+    catalogue = read_catalogue(snapshot, Catalogue)
+    return {dataset.name: (dataset.rows, tuple(hashes.get(dataset.name, ()))) for dataset in catalogue.datasets}
+
+
+def _changes(before: Datasets, after: Datasets) -> list[MartChange]:
+    return [
+        MartChange(name, published[0], before[name][0] if name in before else None)
+        for name, published in after.items()
+        if published != before.get(name)
+    ]
 
 
 def _inputs(lake: Lake) -> list[dict[str, Any]]:

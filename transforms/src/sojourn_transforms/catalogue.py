@@ -1,14 +1,12 @@
-"""What the marts are, taken from the dbt manifest: grain, key, and each column's type, unit and meaning."""
+"""What the marts are: grain, key, and each column's type, unit and meaning."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sojourn_snapshot.catalogue import Column, Dataset
 
 MART_LAYER = "marts"
-PERIODS = ("start_date", "start_month")
 
 
 @dataclass(frozen=True)
@@ -52,55 +50,3 @@ class Mart:
             rows=rows,
             columns=tuple(column.published(types[column.name]) for column in self.columns),
         )
-
-
-def _meta(node: dict[str, Any]) -> dict[str, Any]:
-    return dict(node.get("config", {}).get("meta") or node.get("meta") or {})
-
-
-def _is_required(column: dict[str, Any]) -> bool:
-    return any(constraint.get("type") == "not_null" for constraint in column.get("constraints") or [])
-
-
-def mart_nodes(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the nodes of a dbt manifest that are marts."""
-    return [
-        node for node in manifest["nodes"].values() if node["resource_type"] == "model" and node["schema"] == MART_LAYER
-    ]
-
-
-def marts_in(manifest: dict[str, Any]) -> list[Mart]:
-    """Return the marts that a dbt manifest declares, by name.
-
-    Raises
-    ------
-    ValueError
-        If a mart lacks its grain or its key, or has another period than a day or a month.
-    """
-    marts = []
-    for node in mart_nodes(manifest):
-        meta = _meta(node)
-        if not meta.get("grain") or not meta.get("key"):
-            raise ValueError(f"mart {node['name']}: config.meta needs grain and key")
-        if meta.get("period") not in (None, *PERIODS):
-            raise ValueError(f"mart {node['name']}: config.meta.period is one of {', '.join(PERIODS)}")
-        columns = [
-            MartColumn(
-                name=column["name"],
-                unit=_meta(column).get("unit"),
-                description=" ".join(column["description"].split()),
-                nullable=not (column["name"] in meta["key"] or _is_required(column)),
-            )
-            for column in node["columns"].values()
-        ]
-        marts.append(
-            Mart(
-                name=node["name"],
-                description=" ".join(node["description"].split()),
-                grain=meta["grain"],
-                key=tuple(meta["key"]),
-                columns=tuple(columns),
-                period=meta.get("period"),
-            )
-        )
-    return sorted(marts, key=lambda mart: mart.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +28,9 @@ def build_command(
     var: Annotated[
         Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Build although neither facts nor models changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Build every table, not only those whose inputs changed.")
+    ] = False,
     full: Annotated[
         bool,
         typer.Option(
@@ -49,10 +50,11 @@ def build_command(
         ),
     ] = False,
 ) -> None:
-    """Build the marts from the lake with dbt, test them, and publish them as an immutable snapshot.
+    """Build the marts from the lake, test them, and publish them as an immutable snapshot.
 
-    Nothing is published when a model or a test fails: what was served before is served on. When neither the
-    facts nor the models changed since the build being served, the command does nothing.
+    Only tables whose inputs changed are built. Nothing is published when a model or a test fails: what was served
+    before is served on. When neither the facts nor the models changed since the build being served, the command does
+    nothing.
 
     For example:
 
@@ -73,17 +75,17 @@ def build_command(
 
     from sojourn_ingest.paths import Paths
     from sojourn_transforms.build import BuildError, build
+    from sojourn_transforms.shown_progress import shown_progress
     from sojourn_transforms.spark.session import SparkError
 
     console = Console(stderr=True)
-    logging.getLogger("dbt").setLevel(logging.ERROR)
     paths = Paths.from_environment(var)
     try:
-        with console.status("build") as status:
+        with shown_progress(console, "build") as show:
             chosen = engine_of(engine, paths, master, spark_conf, full, memory)
             report = build(
                 paths,
-                lambda step: status.update(escape(step)),
+                show,
                 force=force or full,
                 engine=chosen,
                 say=None if ignore_disk else lambda text: console.print(escape(text), soft_wrap=True),
@@ -100,15 +102,22 @@ def build_command(
     if not report.built:
         out.print(f"nothing changed since build {report.build_id}, which is being served")
         return
-    table = Table(title=f"build {report.build_id}", title_justify="left")
-    table.add_column("mart")
-    table.add_column("rows", justify="right")
-    for name, rows in report.rows.items():
-        table.add_row(name, f"{rows:,}")
-    out.print(table)
+    if report.changes:
+        table = Table(title=f"build {report.build_id}: marts that changed", title_justify="left")
+        table.add_column("mart")
+        table.add_column("rows", justify="right")
+        table.add_column("rows before", justify="right")
+        for change in report.changes:
+            before = "" if change.rows_before is None else f"{change.rows_before:,}"
+            table.add_row(change.name, f"{change.rows:,}", before)
+        out.print(table)
+    else:
+        out.print(f"build {report.build_id}: no mart changed", highlight=False)
+    tables = f"{report.tables_built} tables built, {report.tables - report.tables_built} unchanged"
     out.print(
-        f"{report.models} models, {report.tests_passed} tests passed; published to {paths.snapshots}",
+        f"{tables}; {report.tests_passed:,} tests passed; published to {paths.snapshots}",
         soft_wrap=True,
+        highlight=False,
     )
     for warning in report.warnings:
         out.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True, highlight=False)

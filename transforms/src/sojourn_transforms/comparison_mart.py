@@ -1,11 +1,9 @@
-"""The mart ``comparison``: the standard comparisons of a build, computed from dbt's marts before they are published."""
+"""The mart ``comparison``: the standard comparisons of a build, computed from the marts of the models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
-import duckdb
 import pyarrow as pa
 
 from sojourn_statistics.comparison.metrics import (
@@ -18,7 +16,6 @@ from sojourn_statistics.comparison.metrics import (
 )
 from sojourn_statistics.comparison.table import COLUMNS, Row, compare_configurations, schema
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
-from sojourn_transforms.warehouse import open_marts
 
 STANDARD = (
     ("aqm", ("tail-drop", "fq_codel", "codel", "pie", "fq_pie", "red", "cake", "dualpi2")),
@@ -78,32 +75,17 @@ def compare_with_study_baselines(
     return pa.concat_tables(tables)
 
 
-def standard_comparisons(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return the standard comparisons of the marts in a warehouse, in the order of factors, metrics and configurations.
+def standard_comparisons(query: Callable[[str], pa.Table]) -> pa.Table:
+    """Return the standard comparisons, in the order of factors, metrics and configurations.
 
-    The same marts give the same table with any number of threads: the runs are put in order first.
+    ``query`` gives the rows of a statement over the marts. The same marts give the same table with any number of
+    threads: the runs are put in order first.
     """
     tables = {}
     for metric in METRICS.values():
-        selected = runs_sql(metric, f'{MART_LAYER}."{metric.dataset}"', f"{MART_LAYER}.run")
         # Once for all factors: a hundred thousand runs are as many Python objects.
-        rows = connection.sql(selected).to_arrow_table().to_pylist()
+        rows = query(runs_sql(metric, f"{MART_LAYER}.{metric.dataset}", f"{MART_LAYER}.run")).to_pylist()
         for factor, order in STANDARD:
             tables[factor, metric.name] = compare_with_study_baselines(rows, metric, factor, order)
     in_order = [tables[factor, name] for factor, _ in STANDARD for name in METRICS]
     return pa.concat_tables([schema().empty_table(), *in_order])
-
-
-def write_comparisons(warehouse: Path, comparisons: pa.Table | None = None, memory: str | None = None) -> int:
-    """Write the mart into the warehouse, where it is published from; return its rows.
-
-    ``comparisons`` are given where another engine has computed them already.
-    """
-    with open_marts(warehouse, memory) as connection:
-        table = standard_comparisons(connection) if comparisons is None else comparisons
-        connection.register("standard_comparisons", table)
-        connection.execute(
-            f"create or replace table {MART_LAYER}.{COMPARISON.name} as select * from standard_comparisons"
-        )
-        counted = connection.execute(f"select count(*) from {MART_LAYER}.{COMPARISON.name}").fetchone()
-    return int(counted[0]) if counted else 0

@@ -1,6 +1,6 @@
-"""What an engine does in a build: it runs the dbt project over the lake and leaves the marts in a DuckDB file.
+"""What an engine does in a build: the compiled project over the lake, with the marts left in a DuckDB file.
 
-Statistics, publication and everything after them read that file, independently of the engine that filled it.
+Publication and everything after it read that file, independently of the engine that filled it.
 """
 
 from __future__ import annotations
@@ -9,26 +9,20 @@ import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Protocol
 
 from sojourn_ingest import named_points
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.memory import duckdb_memory
 from sojourn_ingest.paths import Paths
-from sojourn_transforms.dbt.fingerprint import models_fingerprint
-from sojourn_transforms.mart_files import DateFingerprints
-from sojourn_transforms.warehouse import (
-    date_fingerprints,
-    models_fingerprint_of,
-    note_models_fingerprint,
-    register_lake,
-)
+from sojourn_ingest.schema import TABLES
+from sojourn_transforms.mart_files import Parts
+from sojourn_transforms.running.duckdb_tables import DuckDbTables
+from sojourn_transforms.running.runner import Progress, RunReport, lake_contents_of, run_statements
+from sojourn_transforms.running.statements import Compiled, EngineName, Statement
+from sojourn_transforms.warehouse import open_warehouse, parts_by_day, register_lake
 
-if TYPE_CHECKING:
-    from sojourn_transforms.dbt.results import DbtReport
-
-EngineName = Literal["duckdb", "spark"]
-OnStep = Callable[[str], None]
+OnProgress = Callable[[Progress], None]
 
 
 class Engine(Protocol):
@@ -45,24 +39,21 @@ class Engine(Protocol):
     def running(self) -> AbstractContextManager[None]:
         """Hold what the engine needs for one build."""
 
-    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run every model, seed and data test; dbt's manifest is then below ``paths.dbt``.
+    def build_marts(self, compiled: Compiled, lake: Lake, on_progress: OnProgress, force: bool) -> RunReport:
+        """Run every model, seed and data test, and the statistics; with ``force`` also what stands.
 
         Raises
         ------
-        DbtError
-            If dbt could not start, or a model or test failed.
+        ModelError
+            If a model or test failed.
         """
-
-    def write_comparisons(self) -> None:
-        """Compute the mart ``comparison`` from the others; it is then next to them in ``marts_file``."""
 
     @property
     def is_full(self) -> bool:
         """Whether every mart was built from the start, so that nothing of the previous snapshot is taken over."""
 
-    def date_fingerprints(self) -> DateFingerprints:
-        """Return the fingerprint of the inputs of each day of connections; none if this is not known."""
+    def parts_by_day(self) -> Parts:
+        """Return what identifies the inputs of each day of connections; none if this is not known."""
 
 
 class DuckDbEngine:
@@ -74,7 +65,6 @@ class DuckDbEngine:
         self._paths = paths
         self._full = full
         self.memory: str | None = memory or duckdb_memory()
-        self._mark = ""
 
     @property
     def is_full(self) -> bool:
@@ -90,39 +80,40 @@ class DuckDbEngine:
         """Hold nothing: DuckDB opens its file for each step."""
         return nullcontext()
 
-    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run dbt in this process over views of the lake's live files.
+    def build_marts(self, compiled: Compiled, lake: Lake, on_progress: OnProgress, force: bool) -> RunReport:
+        """Run what changed over views of the lake's live files.
 
-        Only days of connections whose sources changed are counted, unless the models changed or ``full`` was asked for.
+        Only days of connections whose sources changed are counted, unless their models changed or ``full`` was asked
+        for.
         """
-        # Importing dbt takes seconds, as SciPy and statsmodels do below.
-        from sojourn_transforms.dbt.invocation import run_dbt
+        # SciPy takes a second to import, which a build without work should not spend.
+        from sojourn_transforms.statistics_marts import statistics_statements
 
-        on_step("registering the lake's files")
-        register_lake(self._paths.warehouse, lake)
-        named_points.reach("lake.registered")
-        warehouse, fingerprint = self._paths.warehouse, models_fingerprint(project) + _forgotten(self._paths)
-        is_full = self._full or models_fingerprint_of(warehouse) != fingerprint
-        report = run_dbt(
-            project, self._paths.dbt, on_step, warehouse=warehouse, full_refresh=is_full, memory=self.memory
-        )
-        note_models_fingerprint(warehouse, fingerprint)
-        self._mark = fingerprint
-        return report
+        statements: list[Statement] = [*compiled.statements, *statistics_statements()]
+        with open_warehouse(self._paths.warehouse, self.memory) as connection:
+            tables = DuckDbTables(connection, compiled.project)
+            tables.keep_only(statements)
+            register_lake(connection, lake)
+            named_points.reach("lake.registered")
+            # Sources lose the rows of forgotten hosts and keep their hash: what was counted of them is counted again.
+            forgotten = _forgotten(self._paths)
+            return run_statements(
+                tables,
+                statements,
+                lake_contents_of(lake, TABLES, forgotten),
+                on_progress,
+                salt=forgotten,
+                force=force,
+                from_scratch=self._full,
+            )
 
-    def date_fingerprints(self) -> DateFingerprints:
-        """Return fingerprints of the sources of each day, of the models, and of what writes the files."""
-        return date_fingerprints(self._paths.warehouse, self._mark)
-
-    def write_comparisons(self) -> None:
-        """Compute the comparisons in this process."""
-        from sojourn_transforms.comparison_mart import write_comparisons
-
-        write_comparisons(self._paths.warehouse, memory=self.memory)
+    def parts_by_day(self) -> Parts:
+        """Return the sources of each day."""
+        return parts_by_day(self._paths.warehouse)
 
 
 def _forgotten(paths: Paths) -> str:
-    """Return a fingerprint of the forgotten hosts: sources lose rows and keep their hash, so all is counted again."""
+    """Return a fingerprint of the forgotten hosts; empty if there are none."""
     if not paths.forgotten.exists():
         return ""
     return hashlib.sha256(paths.forgotten.read_bytes()).hexdigest()

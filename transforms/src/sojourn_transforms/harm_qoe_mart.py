@@ -1,15 +1,13 @@
-"""The mart ``harm_qoe_correlation``: how harm correlates with quality, computed from dbt's marts before publication."""
+"""The mart ``harm_qoe_correlation``: how harm correlates with quality, computed from the marts of the models."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
-import duckdb
 import pyarrow as pa
 
 from sojourn_statistics.correlation.harm_qoe_table import COLUMNS, correlate_harm_and_qoe
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
-from sojourn_transforms.warehouse import open_marts
 
 HARM_QOE_CORRELATION = Mart(
     name="harm_qoe_correlation",
@@ -35,14 +33,6 @@ where harms.role = 'app'
 """
 
 
-def harm_qoe_correlations(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return the correlations of the marts in a warehouse; the same marts give the same table."""
-    return correlate_harm_and_qoe(connection.sql(_PAIRS).to_arrow_table().to_pylist())
-
-
-def write_harm_qoe_correlations(warehouse: Path, memory: str | None = None) -> None:
-    """Write the mart into the file of the marts, independently of the engine that filled it."""
-    with open_marts(warehouse, memory) as connection:
-        connection.register("correlations", harm_qoe_correlations(connection))
-        name = f"{MART_LAYER}.{HARM_QOE_CORRELATION.name}"
-        connection.execute(f"create or replace table {name} as select * from correlations")
+def harm_qoe_correlations(query: Callable[[str], pa.Table]) -> pa.Table:
+    """Return the correlations of the marts, of which ``query`` gives the rows of a statement."""
+    return correlate_harm_and_qoe(query(_PAIRS).to_pylist())

@@ -1,4 +1,4 @@
-"""The Parquet files of a published mart; those of days and months that have not changed come from the previous build.
+"""The Parquet files of a published mart; those whose rows have not changed come from the previous build.
 
 A mart is one file, ``NAME.parquet``. A mart whose rows each belong to a day or a month of connections is a folder of
 that name instead: a file for each month, and for the days of the last month a file each. So a day more costs its own
@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -28,10 +29,23 @@ from sojourn_transforms.catalogue import Mart
 
 ROW_GROUP_ROWS = 122_880
 MOST_CODES = 1000
-DateFingerprints = Mapping[date, str]
-"""What the rows of each day follow from, as a fingerprint: equal fingerprints, equal rows."""
-WRITER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
-"""What the bytes of a file follow from beside its rows and the libraries: this module."""
+Parts = Mapping[date, str]
+"""What identifies the sources of the rows of each day."""
+WRITER = (
+    f"{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]} duckdb {duckdb.__version__} arrow {pa.__version__}"
+)
+"""What the bytes of a file follow from beside its rows: this module, and the libraries."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the rows of a mart follow from: their content, as a hash, and the definition of the mart.
+
+    With one of them unknown (empty) no file of the mart is taken over.
+    """
+
+    content: str = ""
+    definition: str = ""
 
 
 class RepeatedKeyError(ValueError):
@@ -50,24 +64,29 @@ def _day_after(day: date) -> date:
     return date.fromordinal(day.toordinal() + 1)
 
 
-def _fingerprint_of(fingerprints: DateFingerprints, days: list[date]) -> str:
-    return hashlib.sha256("\0".join(f"{day} {fingerprints[day]}" for day in days).encode()).hexdigest()
+def _fingerprint(*origins: str) -> str:
+    return hashlib.sha256("\0".join((WRITER, *origins)).encode()).hexdigest()
 
 
-def periods(fingerprints: DateFingerprints, by_month: bool) -> Iterator[tuple[str, date, date, str]]:
+def _fingerprint_of(parts: Parts, days: list[date], definition: str) -> str | None:
+    return _fingerprint(definition, *(f"{day} {parts[day]}" for day in days)) if definition else None
+
+
+def periods(parts: Parts, by_month: bool, definition: str) -> Iterator[tuple[str, date, date, str | None]]:
     """Yield label, first date, end and fingerprint of each file of a mart.
 
-    ``by_month``: the dates of its rows are the firsts of months.
+    ``by_month``: the dates of its rows are the firsts of months. ``definition`` is that of the mart; see
+    :class:`Origin`.
     """
-    days = sorted(fingerprints)
+    days = sorted(parts)
     months = sorted({day.replace(day=1) for day in days})
     for month in months:
         of_month = [day for day in days if day.replace(day=1) == month]
         if by_month or month != months[-1]:
-            yield f"{month:%Y-%m}", month, _month_after(month), _fingerprint_of(fingerprints, of_month)
+            yield f"{month:%Y-%m}", month, _month_after(month), _fingerprint_of(parts, of_month, definition)
         else:
             for day in of_month:
-                yield f"{day}", day, _day_after(day), _fingerprint_of(fingerprints, [day])
+                yield f"{day}", day, _day_after(day), _fingerprint_of(parts, [day], definition)
 
 
 class MartFiles:
@@ -79,7 +98,7 @@ class MartFiles:
         schema: str,
         folder: Path,
         before: Path | None,
-        fingerprints: DateFingerprints,
+        parts: Parts,
     ) -> None:
         self._connection = connection
         self._schema = schema
@@ -90,30 +109,41 @@ class MartFiles:
         except DamagedSnapshotError:
             # One of an older version, or damaged: nothing of it is taken over, and all is written.
             self._known = {}
-        self._fingerprints = fingerprints
+        self._parts = parts
 
-    def write(self, mart: Mart) -> list[MartFile]:
-        """Write, or take over, all files of a mart.
+    def write(self, mart: Mart, origin: Origin) -> list[MartFile]:
+        """Write, or take over from the previous snapshot, all files of a mart.
 
         Raises
         ------
         RepeatedKeyError
             If two rows that are written have the same key.
         """
-        if mart.period is None or not self._fingerprints:
-            name = f"{mart.name}.parquet"
-            return [self._written(mart, name, "", None)]
+        if mart.period is None or not self._parts:
+            columns = " ".join(f"{column.name}" for column in mart.columns)
+            fingerprint = _fingerprint(origin.content, columns, " ".join(mart.key)) if origin.content else None
+            return [self._file(mart, f"{mart.name}.parquet", "", fingerprint)]
         (self._folder / f"{mart.name}.parquet").mkdir()
-        found = []
-        for label, first, end, fingerprint in periods(self._fingerprints, mart.period == "start_month"):
-            name = f"{mart.name}.parquet/{label}.parquet"
-            known = self._known.get(name)
-            if known is not None and known.fingerprint == fingerprint and self._took_over(known):
-                found.append(known)
-                continue
-            condition = f"where \"{mart.period}\" >= date '{first}' and \"{mart.period}\" < date '{end}'"
-            found.append(self._written(mart, name, condition, fingerprint))
-        return found
+        return [
+            self._file(
+                mart,
+                f"{mart.name}.parquet/{label}.parquet",
+                f"where \"{mart.period}\" >= date '{first}' and \"{mart.period}\" < date '{end}'",
+                fingerprint,
+            )
+            for label, first, end, fingerprint in periods(self._parts, mart.period == "start_month", origin.definition)
+        ]
+
+    def _file(self, mart: Mart, name: str, condition: str, fingerprint: str | None) -> MartFile:
+        known = self._known.get(name)
+        if (
+            known is not None
+            and fingerprint is not None
+            and known.fingerprint == fingerprint
+            and self._took_over(known)
+        ):
+            return known
+        return self._written(mart, name, condition, fingerprint)
 
     def types(self, mart: Mart) -> dict[str, str]:
         """Return DuckDB's names of the types of a mart's columns."""

@@ -1,24 +1,14 @@
-"""The marts of ratings by people: summaries, contrasts and shares of yes, from dbt's marts before publication."""
+"""The marts of ratings by people: summaries, contrasts and shares of yes, from the marts of the models."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Final
-
-import pyarrow as pa
 
 from sojourn_statistics.comparison.table import ComparisonColumn
 from sojourn_statistics.quality.rating_tables import (
     ANSWER_COLUMNS,
     CONTRAST_COLUMNS,
     SUMMARY_COLUMNS,
-    answer_shares,
-    rating_contrasts,
-    rating_summaries,
 )
-from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
-from sojourn_transforms.warehouse import open_marts
+from sojourn_transforms.catalogue import Mart, MartColumn
 
 
 def _columns(columns: tuple[ComparisonColumn, ...]) -> tuple[MartColumn, ...]:
@@ -54,20 +44,3 @@ ANSWER_SHARE = Mart(
     key=("study_id", "question", "condition"),
     columns=_columns(ANSWER_COLUMNS),
 )
-
-Rows = list[dict[str, object]]
-_MARTS: Final[tuple[tuple[Mart, str, Callable[[Rows], pa.Table]], ...]] = (
-    (RATING_SUMMARY, "subject_rating", rating_summaries),
-    (RATING_CONTRAST, "subject_rating", rating_contrasts),
-    (ANSWER_SHARE, "subject_answer", answer_shares),
-)
-
-
-def write_rating_marts(warehouse: Path, memory: str | None = None) -> None:
-    """Write the marts into the file of the marts, independently of the engine that filled it."""
-    with open_marts(warehouse, memory) as connection:
-        for mart, source, computed in _MARTS:
-            rows = connection.sql(f"select * from {MART_LAYER}.{source}").to_arrow_table().to_pylist()
-            connection.register("computed", computed(rows))
-            connection.execute(f"create or replace table {MART_LAYER}.{mart.name} as select * from computed")
-            connection.unregister("computed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from sojourn_snapshot.files import FILES, MartFile, is_intact, write_files
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer, write_pointer
 from sojourn_snapshot.verification import build_id_of, damages
 from sojourn_transforms.catalogue import Mart
-from sojourn_transforms.mart_files import DateFingerprints, MartFiles
+from sojourn_transforms.mart_files import MartFiles, Origin, Parts
 
 SNAPSHOTS_KEPT = 3
 
@@ -51,15 +51,17 @@ def publish(
     marts: Iterable[Mart],
     build: dict[str, Any],
     snapshots: Path,
-    fingerprints: DateFingerprints | None = None,
+    origins: Mapping[str, Origin] | None = None,
+    parts: Parts | None = None,
     full: bool = False,
     memory: str | None = None,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
-    ``build`` is build.json without its id. ``fingerprints`` identify the inputs of each day: unless ``full``, files of
-    days and months whose fingerprints are unchanged are taken over from the previous snapshot. The switch is the rename
-    of one small file, so a reader sees the old build or the new one. ``memory`` bounds what DuckDB takes.
+    ``build`` is build.json without its id. ``origins`` say, by mart, what its rows follow from, and ``parts`` the
+    sources of each day: unless ``full``, files whose rows are those of the previous snapshot are taken over from it.
+    The switch is the rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what
+    DuckDB takes.
 
     Raises
     ------
@@ -79,9 +81,9 @@ def publish(
                 connection.execute("set memory_limit = ?", [memory])
             # One thread, so that rows come out in batches of equal length and the file's bytes are the same each time.
             connection.execute("set threads = 1")
-            writer = MartFiles(connection, schema, staging, before, fingerprints or {})
+            writer = MartFiles(connection, schema, staging, before, parts or {})
             for mart in marts:
-                of_mart = writer.write(mart)
+                of_mart = writer.write(mart, (origins or {}).get(mart.name, Origin()))
                 files += of_mart
                 entries.append(mart.dataset(sum(file.rows for file in of_mart), writer.types(mart)))
         write_catalogue(staging, Catalogue(datasets=tuple(entries)))

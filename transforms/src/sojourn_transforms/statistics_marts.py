@@ -1,16 +1,54 @@
-"""The marts that the statistics make, beside those of dbt."""
+"""The marts that the statistics make, beside those of the models: what each reads, and what computes it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
 from sojourn_statistics.comparison import table as comparison_table
+from sojourn_statistics.comparison.metrics import METRICS
 from sojourn_statistics.correlation import harm_qoe_table
 from sojourn_statistics.quality import rating_tables
-from sojourn_transforms.catalogue import Mart
-from sojourn_transforms.comparison_mart import COMPARISON
-from sojourn_transforms.harm_qoe_mart import HARM_QOE_CORRELATION
+from sojourn_transforms.catalogue import MART_LAYER, Mart
+from sojourn_transforms.comparison_mart import COMPARISON, standard_comparisons
+from sojourn_transforms.harm_qoe_mart import HARM_QOE_CORRELATION, harm_qoe_correlations
+from sojourn_transforms.project import statistics_fingerprint
 from sojourn_transforms.rating_marts import ANSWER_SHARE, RATING_CONTRAST, RATING_SUMMARY
+from sojourn_transforms.running.statements import Statement
 
-STATISTICS_MARTS: tuple[Mart, ...] = (COMPARISON, HARM_QOE_CORRELATION, RATING_SUMMARY, RATING_CONTRAST, ANSWER_SHARE)
+Query = Callable[[str], pa.Table]
+"""Gives the rows of a statement over the marts."""
+
+
+@dataclass(frozen=True)
+class StatisticsMart:
+    """A mart, the marts that it is computed from, and what computes it."""
+
+    mart: Mart
+    reads: frozenset[str]
+    compute: Callable[[Query], pa.Table]
+
+
+def _of_all_rows(mart: Mart, source: str, compute: Callable[[list[dict[str, object]]], pa.Table]) -> StatisticsMart:
+    statement = f"select * from {MART_LAYER}.{source}"
+    return StatisticsMart(mart, frozenset({source}), lambda query: compute(query(statement).to_pylist()))
+
+
+_BY_NAME: Mapping[str, StatisticsMart] = {
+    each.mart.name: each
+    for each in (
+        StatisticsMart(
+            COMPARISON, frozenset({"run", *(metric.dataset for metric in METRICS.values())}), standard_comparisons
+        ),
+        StatisticsMart(HARM_QOE_CORRELATION, frozenset({"run_metric_harm", "harm_qoe"}), harm_qoe_correlations),
+        _of_all_rows(RATING_SUMMARY, "subject_rating", rating_tables.rating_summaries),
+        _of_all_rows(RATING_CONTRAST, "subject_rating", rating_tables.rating_contrasts),
+        _of_all_rows(ANSWER_SHARE, "subject_answer", rating_tables.answer_shares),
+    )
+}
+STATISTICS_MARTS: tuple[Mart, ...] = tuple(each.mart for each in _BY_NAME.values())
 
 TYPE_NAMES: dict[str, dict[str, str]] = {
     COMPARISON.name: {column.name: str(column.type) for column in comparison_table.COLUMNS},
@@ -20,3 +58,25 @@ TYPE_NAMES: dict[str, dict[str, str]] = {
     ANSWER_SHARE.name: {column.name: str(column.type) for column in rating_tables.ANSWER_COLUMNS},
 }
 """Arrow types of the columns by mart and name, for the documentation."""
+
+
+def computed(name: str, query: Query) -> pa.Table:
+    """Return the rows of one of the marts, computed from those that it reads."""
+    return _BY_NAME[name].compute(query)
+
+
+def statistics_statements() -> list[Statement]:
+    """Return the marts as statements of the runner, each after the marts that it reads."""
+    digest = statistics_fingerprint()
+    return [
+        Statement(
+            name=name,
+            kind="statistic",
+            sql="",
+            relation=f"{MART_LAYER}.{name}",
+            path=f"{MART_LAYER}/{name}",
+            after=each.reads,
+            digest=digest,
+        )
+        for name, each in _BY_NAME.items()
+    ]

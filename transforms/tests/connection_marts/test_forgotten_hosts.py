@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from transforms.tests.connection_marts.worlds import SELECTION, Installation
+from transforms.tests.connection_marts.worlds import Installation
 from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key
-from sojourn_transforms.dbt import invocation
-from sojourn_transforms.dbt.results import DbtReport
-from sojourn_transforms.engine import DuckDbEngine
 
 pytestmark = pytest.mark.integration
 DAY_S = 86_400
@@ -53,24 +49,12 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOJOURN_MINIMUM_HOSTS", "1")
-    paths, app, full_refreshes = Paths(tmp_path / "var"), application(), []
+    paths, app = Paths(tmp_path / "var"), application()
     installation = Installation(paths, repository / "models")
-    run_dbt = invocation.run_dbt
-
-    def run_connections(*arguments: Any, **options: Any) -> DbtReport:
-        full_refreshes.append(options["full_refresh"])
-        return run_dbt(*arguments, **options, select=SELECTION)
-
-    monkeypatch.setattr(invocation, "run_dbt", run_connections)
-    reached: set[str] = set()
-    monkeypatch.setattr(invocation.named_points, "reach", lambda point, file=None: reached.add(point))
 
     def command(*words: str) -> None:
         done = CliRunner().invoke(app, [*words, "--var", str(paths.var)])
         assert done.exit_code == 0, done.output
-
-    def build() -> None:
-        DuckDbEngine(paths).build_marts(installation.project, paths.open_lake(), lambda _: None)
 
     def delays() -> dict[int, int]:
         rows = installation.rows(
@@ -90,14 +74,14 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
 
     write_tables(tmp_path / "data")
     command("ingest", str(tmp_path / "data"))
-    build()
+    command("build")
     before, keys = delays(), Pseudonymiser(address_key(paths.secrets))
     assert list(before.values()) == [2] * 12
     assert hosts() == {keys.keys(host)[0] for host in HOSTS}
 
     for host in FORGOTTEN:
         command("forget", host, "--yes")
-    build()
+    command("build")
     gone = sorted(before)[3], sorted(before)[7]
     assert delays() == {lower: n for lower, n in before.items() if lower not in gone}
     assert hosts() == {keys.keys(host)[0] for host in HOSTS if host not in FORGOTTEN}
@@ -108,7 +92,3 @@ def test_a_list_of_forgotten_hosts_is_in_no_mart_of_the_next_build(
         ("day", 10, 10), ("month", 10, 20), ("all", 10, 20),
     }  # fmt: skip
     assert installation.value("select sum(connections) from marts.connection_count") == 20
-    build()
-    assert full_refreshes == [True, True, False]
-    # The point at which faults of a whole build are tried (test-long): dbt must still tell of each mart.
-    assert "mart.built" in reached

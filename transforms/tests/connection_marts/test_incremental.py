@@ -10,7 +10,7 @@ from transforms.tests.connection_marts.worlds import Installation, day_file, day
 
 from sojourn_ingest.synthetic.connection_files import dataset_of
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
-from sojourn_transforms.dbt.results import DbtError
+from sojourn_transforms.running.statements import ModelError
 
 pytestmark = pytest.mark.integration
 DAYS, ROWS = 34, 40_000
@@ -58,7 +58,7 @@ def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
     installation.build(full=True)
     assert installation.publish(full=True) == incremental
     # Tests that a build leaves out because they read everything.
-    installation.build(select="tag:history,test_type:data")
+    installation.check_history()
 
 
 def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replaced(
@@ -88,8 +88,8 @@ def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replace
     write_day(day_file(tmp_path / "var" / "world", DAYS), seed=14, day=DAYS, rows=1100, dataset=dataset)
     installation.ingest(tmp_path / "var" / "world")
     # Stopped after one of the tables of a month, and taken up again.
-    installation.build(select="+int_host_month,resource_type:model +int_host_month,resource_type:seed")
-    with pytest.raises(DbtError, match="every_connection_is_counted_once"):
+    installation.build(models=("int_host_month",))
+    with pytest.raises(ModelError, match="every_connection_is_counted_once"):
         installation.build()
     gone_on = told_by_months()
     assert all(now > then for now, then in zip(gone_on, before, strict=True))
@@ -101,7 +101,7 @@ def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replace
     # shows.
     write_day(day_file(tmp_path / "var" / "world", DAYS), seed=15, day=DAYS, rows=1100, dataset=dataset)
     installation.ingest(tmp_path / "var" / "world")
-    with pytest.raises(DbtError, match="every_connection_is_counted_once"):
+    with pytest.raises(ModelError, match="every_connection_is_counted_once"):
         installation.build()
     assert all(now < then for now, then in zip(told_by_months(), gone_on, strict=True))
 

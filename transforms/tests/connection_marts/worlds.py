@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,16 +17,20 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.schema import TABLES
 from sojourn_ingest.session import IngestSession, files_below
 from sojourn_ingest.synthetic.connection_files import FIRST_DAY, FORMAT_KEY, FORMAT_VERSION, write_world
 from sojourn_ingest.synthetic.connection_rows import connection_schema, day_batches
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
-from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt.invocation import manifest_path, run_dbt
+from sojourn_transforms.catalogue import MART_LAYER
+from sojourn_transforms.mart_files import Origin
+from sojourn_transforms.running.duckdb_tables import DuckDbTables
+from sojourn_transforms.running.runner import RunReport, definitions_of, lake_contents_of, run_statements
+from sojourn_transforms.running.statements import Compiled, compiled_project
 from sojourn_transforms.snapshot import publish
-from sojourn_transforms.warehouse import date_fingerprints, register_lake
+from sojourn_transforms.warehouse import open_warehouse, parts_by_day, register_lake
 
-SELECTION = "+path:marts/connection"
+CONNECTION_MARTS = "marts/connection"
 
 
 @dataclass
@@ -45,27 +48,39 @@ class Installation:
             attempts = session.run(files_below(sources), lambda _: None)
         assert [a.commit.status for a in attempts] == ["ok"] * len(attempts)
 
-    def build(self, full: bool = False, select: str = SELECTION) -> None:
-        register_lake(self.paths.warehouse, Lake(self.paths.lake))
-        run_dbt(
-            self.project,
-            self.paths.dbt,
-            lambda _: None,
-            warehouse=self.paths.warehouse,
-            full_refresh=full,
-            select=select,
-        )
+    @property
+    def compiled(self) -> Compiled:
+        return compiled_project(self.project, "duckdb").below(CONNECTION_MARTS)
+
+    def build(self, full: bool = False, models: tuple[str, ...] | None = None) -> RunReport:
+        """Build the marts of connections, or only some models without their tests."""
+        statements = list(self.compiled.statements)
+        if models is not None:
+            statements = [each for each in self.compiled.of(models).statements if each.kind != "test"]
+        lake = Lake(self.paths.lake)
+        with open_warehouse(self.paths.warehouse, None) as connection:
+            tables = DuckDbTables(connection, self.project)
+            register_lake(connection, lake)
+            contents = lake_contents_of(lake, TABLES)
+            return run_statements(tables, statements, contents, lambda _: None, from_scratch=full)
+
+    def check_history(self) -> None:
+        """Run the data tests that builds omit because they read everything."""
+        tests = [each for each in self.compiled.statements if each.of_history]
+        assert len(tests) > 5
+        with open_warehouse(self.paths.warehouse, None) as connection:
+            failures = DuckDbTables(connection, self.project).failures(tests)
+        assert {test.name: n for test, n in zip(tests, failures, strict=True) if n} == {}
 
     def publish(self, full: bool = False) -> str:
         """Publish the marts of connections and return the build id, a hash of their bytes."""
-        manifest = json.loads(manifest_path(self.paths.dbt).read_text())
-        chosen = {
-            node["name"] for node in manifest["nodes"].values() if "marts/connection/" in node["original_file_path"]
-        }
-        marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
+        chosen = {each.name for each in self.compiled.statements if each.path.startswith(CONNECTION_MARTS)}
+        marts = [mart for mart in self.compiled.marts if mart.name in chosen]
         assert len(marts) >= 11
-        fingerprints = date_fingerprints(self.paths.warehouse, "models")
-        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, fingerprints, full)[0]
+        definitions = definitions_of(self.compiled.statements)
+        origins = {mart.name: Origin(definition=definitions[mart.name]) for mart in marts}
+        parts = parts_by_day(self.paths.warehouse)
+        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, origins, parts, full)[0]
 
     @contextmanager
     def warehouse(self) -> Iterator[duckdb.DuckDBPyConnection]:

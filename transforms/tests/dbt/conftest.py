@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sojourn_transforms.dbt.invocation import parsed_manifest
+from sojourn_transforms.dbt.compilation import parsed_manifest
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,6 @@
-"""The project as statements of an engine that dbt does not talk with: the one place that knows dbt's adapter for it.
+"""dbt as a compiler: the project's files into statements of an engine, without a connection to a database.
 
-dbt reads the project, renders each model and data test in the engine's dialect, and orders them. It opens no
-connection. Who runs the statements reads :class:`Statement` alone, so an adapter that is replaced, or another compiler,
-is a change of this module.
+The one place that knows dbt. Who executes the statements reads :mod:`sojourn_transforms.running.statements` alone.
 """
 
 from __future__ import annotations
@@ -10,108 +8,138 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
-from sojourn_transforms.dbt.fingerprint import models_fingerprint
-from sojourn_transforms.dbt.invocation import ENGINE_VARIABLE, environment, manifest_path, results_of
-from sojourn_transforms.dbt.results import DbtError
+from dbt.artifacts.schemas.run import RunExecutionResult
+from dbt.cli.main import dbtRunner, dbtRunnerResult
 
-Kind = Literal["model", "seed", "test"]
+from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 
-
-@dataclass(frozen=True)
-class Test:
-    """When the rows that a test's statement selects are a failure or a warning, as expressions of SQL."""
-
-    count: str = "count(*)"
-    warn_if: str = "!= 0"
-    error_if: str = "!= 0"
-    limit: int | None = None
-    only_warns: bool = False
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One model, seed or data test.
-
-    ``sql`` selects the model's rows, or the rows at which a test fails; a seed's are in the CSV file ``file``, with the
-    types of ``columns``. Of a model, ``columns`` are those of its contract, in their order; empty if it has none.
-    ``after`` names the models and seeds that it reads, which are written before, and ``lake_tables`` those of the lake.
-    ``path`` is below the project.
-    """
-
-    name: str
-    kind: Kind
-    sql: str
-    relation: str
-    path: str
-    after: frozenset[str]
-    lake_tables: frozenset[str]
-    columns: Mapping[str, str] = field(default_factory=dict)
-    file: Path | None = None
-    test: Test = field(default_factory=Test)
-    meta: Mapping[str, Any] = field(default_factory=dict)
+ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
+ADDS_VARIABLE = "SOJOURN_DBT_ADDS"
+WAREHOUSE_VARIABLE = "SOJOURN_WAREHOUSE"
+HISTORY = "history"
+#: What dbt calls the database of a table that is compiled without one, and how it names a table there.
+NO_DATABASE = "__database__"
+RELATION = re.compile(rf'"{NO_DATABASE}"\."(\w+)"\."(\w+)"')
+PERIODS = ("start_date", "start_month")
+_KINDS: Mapping[str, Kind] = {"model": "model", "seed": "seed", "test": "test"}
+_STORED: Mapping[str, Storage] = {"table": "table", "view": "view", "incremental": "incremental"}
+#: What every statement of this project leaves as it is; a test that sets one would be judged otherwise than dbt does.
+_OF_TESTS = {"fail_calc": "count(*)", "warn_if": "!= 0", "error_if": "!= 0", "limit": None}
 
 
-def compiled_statements(
-    project: Path, folder: Path, engine: str, *, select: str | None = None, tests: bool = True
-) -> list[Statement]:
-    """Return the statements of a project, or of a selection in dbt's words, for an engine.
+def compile_project(project: Path, engine: EngineName) -> tuple[list[Statement], list[Mart], dict[str, str]]:
+    """Return the statements of a project for an engine, its marts, and the versions of dbt.
 
-    ``engine`` is a target of the project's profile. ``folder`` then holds dbt's manifest and log, and the statements:
-    dbt is asked again when the project, its settings or dbt itself changed. Models that are part
-    of the statements that use them (ephemeral) are not among the statements.
+    Models that are part of the statements that use them (ephemeral) are not among the statements. Takes half a minute;
+    what dbt has parsed is kept in the project's folder ``target``.
 
     Raises
     ------
-    DbtError
-        If dbt finds the project at fault, or a model is to be kept in a way that only dbt knows.
+    ModelError
+        If dbt finds the project at fault, or a model or test is configured in a way that the runner does not know.
     """
-    adapters = [f"{name} {version(name)}" for name in ("dbt-core", f"dbt-{engine}")]
-    told = json.dumps([models_fingerprint(project), engine, select, tests, *adapters])
-    kept = folder / f"{engine}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
-    if kept.exists() and manifest_path(folder).exists():
-        listed = json.loads(kept.read_text(encoding="utf-8"))
-        return [_from_text(item, project) for item in listed]
-    statements = _compile(project, folder, engine, select, tests)
-    for outdated in folder.glob(f"{engine}-*.json"):
-        outdated.unlink(missing_ok=True)
-    written = kept.with_name(f".{kept.name}.{os.getpid()}")
-    written.write_text(json.dumps([_to_text(statement) for statement in statements]), encoding="utf-8")
-    written.replace(kept)
-    return statements
-
-
-def _compile(project: Path, folder: Path, engine: str, select: str | None, tests: bool) -> list[Statement]:
-    # Without a look at the database: no statement of this project depends on what is there.
-    command = ["compile", "--no-populate-cache", "--no-introspect"]
-    with environment(**{ENGINE_VARIABLE: engine}):
-        results = results_of(project, folder, command, select)
-    # Results have inlined models where a selection names them. No statement writes these.
-    nodes = {each.node.unique_id: each.node for each in results if each.node.config.materialized != "ephemeral"}
-    manifest = json.loads(manifest_path(folder).read_text(encoding="utf-8"))["nodes"]
-    read_by = {key: node["depends_on"].get("nodes", []) for key, node in manifest.items()}
-    written = {key: node.name for key, node in nodes.items() if str(node.resource_type) in ("model", "seed")}
-    return [
-        _statement(node, *_read(key, read_by, written), project)
-        for key, node in nodes.items()
-        if key in written or (tests and str(node.resource_type) == "test")
+    folder = project / "target" / f"dbt-{engine}"
+    compiler = {name: version(name) for name in ("dbt-core", f"dbt-{engine}")}
+    print(f"dbt compiles {project} for {engine}, once for this state of its files: about a minute", file=sys.stderr)
+    of_engine = {ENGINE_VARIABLE: engine, WAREHOUSE_VARIABLE: f"{NO_DATABASE}.duckdb"}
+    with _environment({**of_engine, ADDS_VARIABLE: "no"}):
+        parsed: Any = _invoke(project, folder, ["parse"]).result
+        manifest: dict[str, Any] = parsed.to_dict(omit_none=False)
+        nodes = _compiled(project, folder, parsed)
+    with _environment({**of_engine, ADDS_VARIABLE: "yes"}):
+        incremental = "config.materialized:incremental"
+        added = {} if engine == "spark" else _compiled(project, folder, parsed, "--select", incremental)
+    read_by = {key: node["depends_on"].get("nodes", []) for key, node in manifest["nodes"].items()}
+    written = {key: each.node.name for key, each in nodes.items() if str(each.node.resource_type) in ("model", "seed")}
+    statements = [
+        _statement(project, each, *_read(key, read_by, written), added.get(key)) for key, each in nodes.items()
     ]
+    return sorted(statements, key=lambda each: (each.path, each.name)), marts_in(manifest), compiler
 
 
-def _to_text(statement: Statement) -> dict[str, Any]:
-    lists = {"after": sorted(statement.after), "lake_tables": sorted(statement.lake_tables)}
-    return asdict(replace(statement, file=None)) | lists
+def parsed_manifest(project: Path) -> dict[str, Any]:
+    """Return dbt's manifest of a project for DuckDB, without writing into the project.
+
+    Raises
+    ------
+    ModelError
+        If dbt finds the project at fault.
+    """
+    with tempfile.TemporaryDirectory() as folder, _environment({ENGINE_VARIABLE: "duckdb", ADDS_VARIABLE: "no"}):
+        _invoke(project, Path(folder), ["parse", "--no-partial-parse", "--write-json"])
+        manifest: dict[str, Any] = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
+    return manifest
 
 
-def _from_text(item: dict[str, Any], project: Path) -> Statement:
-    sets = {name: frozenset(item[name]) for name in ("after", "lake_tables")}
-    file = project / item["path"] if item["kind"] == "seed" else None
-    return Statement(**(item | sets | {"file": file, "test": Test(**item["test"])}))
+def one_line(text: str) -> str:
+    """Return the first three lines of a message as one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:3])
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    # dbt reads its profile's settings from the environment and nowhere else.
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _invoke(project: Path, folder: Path, command: list[str], manifest: Any = None) -> dbtRunnerResult:
+    arguments = [
+        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(folder / "logs"),
+        *(["--no-write-json"] if "--write-json" not in command else []),
+        *(part for part in command if part != "--write-json"),
+        "--vars", json.dumps({"minimum_hosts": MINIMUM_HOSTS}),
+        "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(folder),
+    ]  # fmt: skip
+    result = dbtRunner(manifest=manifest).invoke(arguments)
+    if not result.success:
+        reasons = [each.message for each in getattr(result.result, "results", []) if str(each.status) == "error"]
+        raise ModelError(f"dbt cannot compile {project}: {one_line(str(result.exception or '; '.join(reasons)))}")
+    return result
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """A node of dbt's, which another compilation changes, and its SQL of this one."""
+
+    node: Any
+    sql: str
+
+
+def _compiled(project: Path, folder: Path, manifest: Any, *selection: str) -> dict[str, _Compiled]:
+    # Without a look at the database: no statement of this project depends on what is there. In one thread: those of dbt
+    # share one interpreter.
+    command = ["compile", "--no-populate-cache", "--no-introspect", "--threads", "1", *selection]
+    result = _invoke(project, folder, command, manifest).result
+    if not isinstance(result, RunExecutionResult):
+        raise ModelError(f"dbt compiled nothing of {project}; its log is in {folder / 'logs'}")
+    nodes: list[Any] = [each.node for each in result.results]
+    # Results have inlined models where a selection names them. No statement writes these.
+    return {
+        node.unique_id: _Compiled(node, RELATION.sub(r"\1.\2", node.compiled_code or ""))
+        for node in nodes
+        if str(node.resource_type) in _KINDS and node.config.materialized != "ephemeral"
+    }
 
 
 def _read(
@@ -120,51 +148,109 @@ def _read(
     """Return the models and seeds that a node reads, and the lake's tables, also where an inlined model reads them."""
     models: set[str] = set()
     tables: set[str] = set()
-    looked_at: set[str] = set()
-    open_keys = list(read_by.get(key, []))
-    while open_keys:
-        key = open_keys.pop()
+    seen: set[str] = set()
+    pending = list(read_by.get(key, []))
+    while pending:
+        key = pending.pop()
         if key in written:
             models.add(written[key])
         elif key.startswith("source."):
             tables.add(key.rpartition(".")[2])
-        elif key not in looked_at:
-            looked_at.add(key)
-            open_keys += read_by.get(key, [])
+        elif key not in seen:
+            seen.add(key)
+            pending += read_by.get(key, [])
     return frozenset(models), frozenset(tables)
 
 
-def _statement(node: Any, after: frozenset[str], lake_tables: frozenset[str], project: Path) -> Statement:
-    kind = str(node.resource_type)
-    columns: dict[str, str] = {}
-    file = None
-    test = Test()
+def _statement(
+    project: Path, compiled: _Compiled, after: frozenset[str], lake_tables: frozenset[str], added: _Compiled | None
+) -> Statement:
+    node = compiled.node
+    kind, config = _KINDS[str(node.resource_type)], node.config
+    given: dict[str, Any] = {"sql": compiled.sql}
     if kind == "seed":
-        columns, file = dict(node.config.column_types), project / node.original_file_path
+        content = (project / node.original_file_path).read_bytes()
+        given = {"sql": "", "columns": dict(config.column_types), "digest": hashlib.sha256(content).hexdigest()}
     elif kind == "model":
-        if node.config.materialized != "table":
-            raise DbtError(f"{node.name} is materialized as {node.config.materialized}; this engine writes tables only")
-        if node.config.contract.enforced:
-            columns = {name: column.data_type for name, column in node.columns.items()}
+        if config.materialized not in _STORED:
+            raise ModelError(f"{node.name} is materialized as {config.materialized}; expected {', '.join(_STORED)}")
+        given["storage"] = _STORED[config.materialized]
+        if config.contract.enforced:
+            given["columns"] = {name: column.data_type for name, column in node.columns.items()}
+        if added is not None:
+            given |= {
+                "added_sql": added.sql,
+                "outdated": config.meta.get("outdated", ""),
+                "outdated_after": config.meta.get("outdated_after", False),
+            }
     else:
-        settings = node.config
-        test = Test(
-            settings.fail_calc,
-            settings.warn_if,
-            settings.error_if,
-            settings.limit,
-            only_warns=settings.severity.lower() == "warn",
-        )
+        set_otherwise = [name for name, usual in _OF_TESTS.items() if getattr(config, name) != usual]
+        if set_otherwise:
+            raise ModelError(f"test {node.name} sets {', '.join(set_otherwise)}, which the runner does not know")
+        given |= {
+            "only_warns": config.severity.lower() == "warn",
+            "of_history": HISTORY in config.tags,
+            "meta": {name: config.meta[name] for name in ("warning", "advice") if name in config.meta},
+        }
     return Statement(
         name=node.name,
-        kind=cast("Kind", kind),
-        sql="" if file else node.compiled_code,
+        kind=kind,
         relation=f"{node.schema}.{node.alias}",
         path=node.original_file_path,
         after=after,
         lake_tables=lake_tables,
-        columns=columns,
-        file=file,
-        test=test,
-        meta=node.config.meta,
+        **given,
     )
+
+
+def _meta(node: dict[str, Any]) -> dict[str, Any]:
+    return dict(node.get("config", {}).get("meta") or node.get("meta") or {})
+
+
+def _is_required(column: dict[str, Any]) -> bool:
+    return any(constraint.get("type") == "not_null" for constraint in column.get("constraints") or [])
+
+
+def mart_nodes(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the nodes of a dbt manifest that are marts."""
+    models = (node for node in manifest["nodes"].values() if node["resource_type"] == "model")
+    return [
+        node for node in models if node["schema"] == MART_LAYER and node["config"].get("materialized") != "ephemeral"
+    ]
+
+
+def marts_in(manifest: dict[str, Any]) -> list[Mart]:
+    """Return the marts that a dbt manifest declares, by name.
+
+    Raises
+    ------
+    ModelError
+        If a mart lacks its grain or its key, or has another period than a day or a month.
+    """
+    marts = []
+    for node in mart_nodes(manifest):
+        meta = _meta(node)
+        if not meta.get("grain") or not meta.get("key"):
+            raise ModelError(f"mart {node['name']}: config.meta needs grain and key")
+        if meta.get("period") not in (None, *PERIODS):
+            raise ModelError(f"mart {node['name']}: config.meta.period is one of {', '.join(PERIODS)}")
+        columns = [
+            MartColumn(
+                name=column["name"],
+                unit=_meta(column).get("unit"),
+                description=" ".join(column["description"].split()),
+                nullable=not (column["name"] in meta["key"] or _is_required(column)),
+            )
+            for column in node["columns"].values()
+        ]
+        marts.append(
+            Mart(
+                name=node["name"],
+                description=" ".join(node["description"].split()),
+                grain=meta["grain"],
+                key=tuple(meta["key"]),
+                columns=tuple(columns),
+                period=meta.get("period"),
+            )
+        )
+    return sorted(marts, key=lambda mart: mart.name)

@@ -18,8 +18,8 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
-from sojourn_transforms.build import find_project
 from sojourn_transforms.models_in_memory import ModelsInMemory
+from sojourn_transforms.project import find_project
 
 
 class View:

@@ -47,7 +47,7 @@ def _compare(group: pa.Table) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def standard_comparisons(session: SparkSession) -> pa.Table:
+def standard_comparisons(session: SparkSession) -> DataFrame:
     """Return what :func:`sojourn_transforms.comparison_mart.standard_comparisons` does, computed group by group.
 
     A correction for multiple tests spans one metric by one factor in one study, so a group needs no other.
@@ -55,5 +55,4 @@ def standard_comparisons(session: SparkSession) -> pa.Table:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     runs = reduce(lambda left, right: left.unionByName(right), (_runs(session, metric) for metric in METRICS.values()))
-    compared = runs.groupBy("metric_name", "study_id").applyInArrow(_compare, from_arrow_schema(schema()))
-    return compared.toArrow().cast(schema())
+    return runs.groupBy("metric_name", "study_id").applyInArrow(_compare, from_arrow_schema(schema()))

@@ -15,13 +15,14 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import MART_LAYER
-from sojourn_transforms.engine import EngineName, OnStep
-from sojourn_transforms.mart_files import DateFingerprints
+from sojourn_transforms.engine import OnProgress
+from sojourn_transforms.mart_files import Parts
+from sojourn_transforms.running.runner import RunReport, lake_contents_of, run_statements
+from sojourn_transforms.running.statements import Compiled, EngineName
 from sojourn_transforms.spark.java_options import names_collector, of_this_machine
 from sojourn_transforms.spark.lake_views import register_lake
 from sojourn_transforms.spark.session import SparkSettings, is_set_elsewhere, spark_session
 from sojourn_transforms.spark.sized_sessions import lake_bytes
-from sojourn_transforms.spark.statements import run_statements
 
 #: Lakes of less are built in minutes, in which Java's second compiler and a collector of many threads gain nothing.
 SMALL_LAKE_BYTES = 256 * 2**20
@@ -30,8 +31,6 @@ SIMPLE_COLLECTOR = "-XX:+UseSerialGC"
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from sojourn_transforms.dbt.results import DbtReport
 
 
 def _of_a_small_lake(given: Mapping[str, str]) -> dict[str, str]:
@@ -84,32 +83,28 @@ class SparkEngine:
                 # Rows of the lake, which a host that is forgotten must not outlive.
                 shutil.rmtree(self._paths.spark / "little", ignore_errors=True)
 
-    def build_marts(self, project: Path, lake: Lake, on_step: OnStep) -> DbtReport:
-        """Run the compiled project over views of the lake's live files, and make its tables readable for DuckDB."""
-        from sojourn_transforms.dbt.compilation import compiled_statements
+    def build_marts(self, compiled: Compiled, lake: Lake, on_progress: OnProgress, force: bool) -> RunReport:
+        """Run the compiled project over views of the lake's live files, and make its tables readable for DuckDB.
 
-        on_step("registering the lake's files")
+        Everything is built, whether ``force`` says so or not.
+        """
+        from sojourn_transforms.spark.tables import SparkTables
+        from sojourn_transforms.statistics_marts import statistics_statements
+
         register_lake(self.session, lake, self._paths.spark / "little")
         self._empty_warehouse()
-        on_step("compiling the models")
-        statements = compiled_statements(project, self._paths.dbt, self.name)
-        report = run_statements(self.session, lake, statements, on_step)
+        statements = [*compiled.statements, *statistics_statements()]
+        tables = SparkTables(self.session, lake, compiled.project)
+        report = run_statements(tables, statements, lake_contents_of(lake, TABLES), on_progress, force=force)
         self._expose_marts()
         return report
-
-    def write_comparisons(self) -> None:
-        """Compute the comparisons in Spark's tasks, group by group."""
-        from sojourn_transforms.comparison_mart import write_comparisons
-        from sojourn_transforms.spark.comparisons import standard_comparisons
-
-        write_comparisons(self.marts_file, standard_comparisons(self.session))
 
     @property
     def is_full(self) -> bool:
         """Always: every build on Spark counts all connections."""
         return True
 
-    def date_fingerprints(self) -> DateFingerprints:
+    def parts_by_day(self) -> Parts:
         """Return none: each mart is one file, and a new one at every build."""
         return {}
 

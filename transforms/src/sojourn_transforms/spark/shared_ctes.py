@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sojourn_transforms.running.sql_text import TOKEN, without_comments
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -23,8 +25,6 @@ REDUCES = re.compile(r"\bgroup\s+by\b|\bselect\s+distinct\b|\bover\s*\(", re.IGN
 COMBINES = re.compile(r"\bjoin\b|\bunion\b", re.IGNORECASE)
 #: What leaves few of the groups.
 CHOOSES = re.compile(r"\bhaving\b", re.IGNORECASE)
-#: Texts, quoted names, comments and parentheses, between which a statement is looked at.
-TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*(?!\+).*?\*/|[()]""", re.DOTALL)
 HEAD = re.compile(r"\s*with\s", re.IGNORECASE)
 NAME = re.compile(r"\s*(\w+)\s+as\s*\(", re.IGNORECASE)
 _numbers = itertools.count()
@@ -48,11 +48,6 @@ class Piece:
     view: str | None
     sql: str
     is_first: bool = False
-
-
-def without_comments(sql: str) -> str:
-    """Return a statement without its comments; hints to Spark stay."""
-    return TOKEN.sub(lambda found: " " if found[0].startswith(("--", "/*")) else found[0], sql)
 
 
 def split(sql: str) -> tuple[list[Cte], str]:

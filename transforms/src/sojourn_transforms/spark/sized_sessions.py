@@ -15,7 +15,7 @@ from sojourn_ingest.lake import Lake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sojourn_transforms.dbt.compilation import Statement
+    from sojourn_transforms.running.statements import Statement
 
 #: Parquet of at most so many bytes is little: some 50,000 rows.
 LITTLE_BYTES = 2 * 2**20

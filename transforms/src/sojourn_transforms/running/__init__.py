@@ -1,0 +1,1 @@
+"""The compiled statements of the project, executed: one runner for every engine."""

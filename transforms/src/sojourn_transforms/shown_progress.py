@@ -1,0 +1,31 @@
+"""How far a command is, on standard error: a line that changes on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+
+#: Seconds between plain lines: a log of a long build stays short.
+EVERY_S = 10
+
+
+@contextmanager
+def shown_progress(console: Console, title: str) -> Iterator[Callable[[object], None]]:
+    """Yield what shows a step; a step is whatever has a text. A command that ends at once shows nothing."""
+    if console.is_terminal:
+        with console.status(title) as status:
+            yield lambda step: status.update(escape(str(step)))
+        return
+    last = time.monotonic()
+
+    def say(step: object) -> None:
+        nonlocal last
+        if time.monotonic() - last >= EVERY_S:
+            last = time.monotonic()
+            console.print(f"{title}: {step}", markup=False, highlight=False, soft_wrap=True)
+
+    yield say
