@@ -151,7 +151,7 @@ testbed-image: ## Make the guest in which `sojourn testbed` runs: QEMU, and a ro
 
 # What Sojourn needs to be installed without a checkout; TARGETS may name triples of Rust, such as aarch64-unknown-linux-gnu.
 .PHONY: wheels
-wheels: ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
+wheels: setup ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
 	@infra/setup/uv.sh install
 	@infra/wheel/build.sh dist $(TARGETS)
 

@@ -13,6 +13,8 @@ platform=manylinux_2_28
 
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 mkdir -p "$out"
+echo "==> models, compiled for both engines"
+"$root/.venv/bin/python" -m sojourn_transforms.dbt.compilation "$root/var/wheels/compiled"
 for target in "$@"; do
   if command -v rustup >/dev/null 2>&1; then
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
@@ -28,6 +30,6 @@ for target in "$@"; do
     )
   done
   echo "==> wheel for $target"
-  (cd "$root/infra/wheel" && SOJOURN_NATIVE_WHEELS=$built "$uv" build --quiet --wheel --out-dir "$out" .)
+  (cd "$root/infra/wheel" && SOJOURN_NATIVE_WHEELS=$built SOJOURN_COMPILED=$root/var/wheels/compiled "$uv" build --quiet --wheel --out-dir "$out" .)
 done
 ls -1 "$out"/sojourn-*.whl

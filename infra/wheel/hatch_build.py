@@ -1,7 +1,8 @@
 """Builds the distribution `sojourn` from the packages of the workspace.
 
 Extension modules come from wheels that maturin has built, because maturin also checks which systems they run on: the
-environment variable SOJOURN_NATIVE_WHEELS names their folder. The tag of the whole is theirs.
+environment variable SOJOURN_NATIVE_WHEELS names their folder. The tag of the whole is theirs. The models' compiled
+statements are in the folder that SOJOURN_COMPILED names, so that whoever installs the wheel needs no dbt.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS_VARIABLE = "SOJOURN_NATIVE_WHEELS"
+COMPILED_VARIABLE = "SOJOURN_COMPILED"
 #: Folder of each package's project, and the extra that its dependencies belong to; None: every installation has them.
 PROJECTS = {
     "ingest": None,
@@ -33,6 +35,7 @@ PROJECTS = {
 EXTRAS = {
     ("ingest", "hdfs"): "hdfs",
     ("ingest", "object-store"): "object-store",
+    ("transforms", "dbt"): "dbt",
     ("transforms", "spark"): "spark",
     ("api/client", "arrow"): "client-arrow",
     ("api/client", "pandas"): "client-pandas",
@@ -95,9 +98,9 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Collect the files; raise ValueError if a wheel of an extension module is missing or does not fit."""
-        named = os.environ.get(WHEELS_VARIABLE)
-        if named is None:
-            raise ValueError(f"{WHEELS_VARIABLE} is not set; run make wheels, which builds the extension modules first")
+        named, compiled = os.environ.get(WHEELS_VARIABLE), os.environ.get(COMPILED_VARIABLE)
+        if named is None or compiled is None:
+            raise ValueError(f"{WHEELS_VARIABLE} or {COMPILED_VARIABLE} is not set; run make wheels, which makes both")
         files = build_data["force_include"]
         for folder in PROJECTS:
             source = ROOT / folder / "src"
@@ -109,6 +112,8 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                 below = path.relative_to(ROOT / data)
                 if path.is_file() and not NOT_DATA & set(below.parts) and not below.name.startswith("."):
                     files[str(path)] = f"{place}/{below}"
+        for path in sorted(Path(compiled).glob("compiled-*.json")):
+            files[str(path)] = f"sojourn_transforms/project/{path.name}"
         files[str(ROOT / "LICENSE")] = "sojourn_ingest/LICENSE"
         tags = set()
         unpacked = Path(named) / "unpacked"

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sojourn_transforms.catalogue import Mart, MartColumn
 from sojourn_transforms.project import minimum_hosts, project_fingerprint
@@ -131,7 +131,7 @@ def compiled_project(project: Path, engine: EngineName) -> Compiled:
     """
     fingerprint = project_fingerprint(project)
     found = _read(project / bundled_name(engine), {"fingerprint": fingerprint})
-    kept, state = project / "target" / f"compiled-{engine}.json", {"fingerprint": fingerprint, "made_by": _made_by()}
+    kept, state = _kept(project, engine), {"fingerprint": fingerprint, "made_by": _made_by()}
     if found is None:
         found = _read(kept, state)
     if found is None:
@@ -144,8 +144,26 @@ def compiled_project(project: Path, engine: EngineName) -> Compiled:
 
 
 def bundled_name(engine: EngineName) -> str:
-    """Return the name of the file beside a project that holds its compiled statements, in a wheel."""
+    """Return the name of the file in a wheel's project that holds its compiled statements."""
     return f"compiled-{engine}.json"
+
+
+def write_bundled(project: Path, folder: Path) -> None:
+    """Write the files of compiled statements that a wheel of a project carries, one for each engine.
+
+    Raises
+    ------
+    ModelError
+        As :func:`compiled_project` does.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for engine in get_args(EngineName):
+        compiled_project(project, engine)
+        (folder / bundled_name(engine)).write_bytes(_kept(project, engine).read_bytes())
+
+
+def _kept(project: Path, engine: EngineName) -> Path:
+    return project / "target" / f"compiled-{engine}.json"
 
 
 def _made_by() -> list[str]:
