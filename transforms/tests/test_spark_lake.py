@@ -360,7 +360,7 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
         run_statements(SparkTables(session, lake, project), on_spark, contents, lambda _: None)
         with open_warehouse(warehouse, None) as connection:
             tables = DuckDbTables(connection, project)
-            register_lake_in_duckdb(connection, lake)
+            register_lake_in_duckdb(connection, lake, contents)
             on_duckdb = compiled_project(project, "duckdb").of(marts).statements
             run_statements(tables, on_duckdb, contents, lambda _: None)
     keys = {"run_queuing_delay": ("study_id", "run_id", "role"), "ingest_outcome": ("source_path", "content_hash")}

@@ -93,14 +93,15 @@ class DuckDbEngine:
         with open_warehouse(self._paths.warehouse, self.memory) as connection:
             tables = DuckDbTables(connection, compiled.project)
             tables.keep_only(statements)
-            register_lake(connection, lake)
-            named_points.reach("lake.registered")
             # Sources lose the rows of forgotten hosts and keep their hash: what was counted of them is counted again.
             forgotten = _forgotten(self._paths)
+            contents = lake_contents_of(lake, TABLES, forgotten)
+            register_lake(connection, lake, contents)
+            named_points.reach("lake.registered")
             return run_statements(
                 tables,
                 statements,
-                lake_contents_of(lake, TABLES, forgotten),
+                contents,
                 on_progress,
                 salt=forgotten,
                 force=force,

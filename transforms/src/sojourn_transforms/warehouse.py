@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from sojourn_ingest.schema import TABLES, Table
 from sojourn_transforms.mart_files import Parts
 
 LAKE_SCHEMA = "lake"
+COPIES = "copied"
+#: Parquet of at most so many bytes is little: a DuckDB table of some 100 MB.
+LITTLE_BYTES = 16 * 2**20
 
 
 def lake_view_sql(table: Table, lake: Lake) -> str:
@@ -21,11 +25,41 @@ def lake_view_sql(table: Table, lake: Lake) -> str:
     return f'create or replace view {LAKE_SCHEMA}."{table.name}" as {live_rows_sql(table, lake)}'
 
 
-def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Make every lake table a view in the warehouse, over the files that are live now."""
+def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: Mapping[str, str]) -> None:
+    """Make every lake table readable in the warehouse: a view over the files that are live now, or a copy.
+
+    Little data in several files is copied, once for each of its ``contents``: many models read it, and to open a file
+    takes longer than to read a few rows.
+    """
     connection.execute(f"create schema if not exists {LAKE_SCHEMA}")
+    connection.execute(f"create table if not exists {LAKE_SCHEMA}.{COPIES} (name varchar, content varchar)")
+    copied = dict(connection.execute(f"select name, content from {LAKE_SCHEMA}.{COPIES}").fetchall())
+    files, sizes = _files_and_bytes(lake)
     for table in TABLES.values():
-        connection.execute(lake_view_sql(table, lake))
+        is_copy = files[table.name] > 1 and sizes[table.name] <= LITTLE_BYTES
+        if is_copy and copied.get(table.name) == contents[table.name]:
+            continue
+        connection.execute("begin")
+        connection.execute(f"delete from {LAKE_SCHEMA}.{COPIES} where name = ?", [table.name])
+        if table.name in copied:
+            connection.execute(f'drop table {LAKE_SCHEMA}."{table.name}"')
+        if is_copy:
+            connection.execute(f'drop view if exists {LAKE_SCHEMA}."{table.name}"')
+            connection.execute(f'create table {LAKE_SCHEMA}."{table.name}" as {live_rows_sql(table, lake)}')
+            connection.execute(f"insert into {LAKE_SCHEMA}.{COPIES} values (?, ?)", [table.name, contents[table.name]])
+        else:
+            connection.execute(lake_view_sql(table, lake))
+        connection.execute("commit")
+
+
+def _files_and_bytes(lake: Lake) -> tuple[Counter[str], Counter[str]]:
+    files: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for commit in lake.live():
+        for file in commit.files:
+            files[file.table] += 1
+            sizes[file.table] += file.size_bytes
+    return files, sizes
 
 
 @contextmanager

@@ -60,8 +60,8 @@ class Installation:
         lake = Lake(self.paths.lake)
         with open_warehouse(self.paths.warehouse, None) as connection:
             tables = DuckDbTables(connection, self.project)
-            register_lake(connection, lake)
             contents = lake_contents_of(lake, TABLES)
+            register_lake(connection, lake, contents)
             return run_statements(tables, statements, contents, lambda _: None, from_scratch=full)
 
     def check_history(self) -> None:

@@ -7,12 +7,13 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from sojourn_transforms.running.data_tests import counts_sql, groups_of_tests
 from sojourn_transforms.running.runner import Built, Task
@@ -107,9 +108,20 @@ class DuckDbTables:
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def keep(self, name: str, built: Built) -> None:
-        """Keep the results of data tests."""
-        _note(self._cursor(), name, built)
+    def keep(self, results: Mapping[str, Built]) -> None:
+        """Keep the results of groups of data tests."""
+        if not results:
+            return
+        rows = pa.Table.from_pylist([{"name": name, **vars(built)} for name, built in results.items()])
+        warnings = pa.array([json.dumps(dict(built.warnings)) for built in results.values()])
+        self._connection.register("results", rows.drop_columns("warnings").append_column("warnings", warnings))
+        self._connection.execute("begin")
+        self._connection.execute(f"delete from lake.{NOTES} where name in (select name from results)")
+        self._connection.execute(
+            f"insert into lake.{NOTES} by name select *, ? as duckdb_version from results", [duckdb.__version__]
+        )
+        self._connection.execute("commit")
+        self._connection.unregister("results")
 
     def keep_only(self, statements: Iterable[Statement]) -> None:
         """Remove the tables and results of what the project no longer has."""

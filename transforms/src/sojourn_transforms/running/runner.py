@@ -80,8 +80,8 @@ class Tables(Protocol):
     def rows(self, test: Statement, most: int) -> list[dict[str, Any]]:
         """Return some rows at which a data test fails."""
 
-    def keep(self, name: str, built: Built) -> None:
-        """Keep the results of data tests."""
+    def keep(self, results: Mapping[str, Built]) -> None:
+        """Keep the results of groups of data tests, by their names."""
 
 
 @dataclass
@@ -216,8 +216,15 @@ class _Run:
         self._begun = time.monotonic()
         self._expected = {name: self._before[name].seconds for name in self._jobs if name in self._before}
         self._spent = 0.0
+        self._results: dict[str, Built] = {}
 
     def run(self) -> RunReport:
+        try:
+            return self._run()
+        finally:
+            self._tables.keep(self._results)
+
+    def _run(self) -> RunReport:
         self._order.prepare()
         done = 0
         with ThreadPoolExecutor(self._tables.workers) as pool:
@@ -262,13 +269,13 @@ class _Run:
     def _execute(self, name: str, key: str) -> Built:
         job = self._jobs[name]
         if job[0].kind == "test":
-            return self._test(name, job, key)
+            return self._test(job, key)
         definition = self._report.definitions[name]
         before = self._before.get(name)
         is_kept = before is not None and before.definition == definition and not self._from_scratch
         return self._tables.write(Task(job[0], job[0].storage == "incremental" and is_kept, key, definition))
 
-    def _test(self, name: str, tests: Job, key: str) -> Built:
+    def _test(self, tests: Job, key: str) -> Built:
         begun = time.monotonic()
         warnings = {}
         failed = []
@@ -280,15 +287,15 @@ class _Run:
         if failed:
             test, count = failed[0]
             raise ModelError(str(AtFault(test, count, self._tables.rows(test, SHOWN_ROWS), len(failed) - 1)))
-        built = Built(key, "", "", time.monotonic() - begun, warnings)
-        self._tables.keep(name, built)
-        return built
+        return Built(key, "", "", time.monotonic() - begun, warnings)
 
     def _stands(self, name: str, built: Built) -> None:
         self._expected.pop(name, None)
         self._describe(name, built)
 
     def _note(self, name: str, built: Built) -> None:
+        if self._jobs[name][0].kind == "test":
+            self._results[name] = built
         self._spent += built.seconds
         self._expected.pop(name, None)
         if self._jobs[name][0].kind != "test":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ class SparkTables:
         frame = self._sessions.session_of(test).sql(f"select * from ({test.sql}) limit {most}")
         return [row.asDict() for row in frame.collect()]
 
-    def keep(self, name: str, built: Built) -> None:
+    def keep(self, results: Mapping[str, Built]) -> None:
         """Keep nothing: the tests of a session are those of one build."""
 
     def _write(self, statement: Statement, frame: DataFrame) -> None:
