@@ -1,9 +1,9 @@
-"""How long connections in the wild take: ingest, marts, and the plainest SQL for the same figures in the same run.
+"""How long connections in the wild take: ingest, builds, and the plainest SQL for the same figures in the same run.
 
 ``python benchmarks/connection_mart_speed.py --var FOLDER --rows N`` generates a data set, labelled synthetic, and
 prints tables and keeps them (raw_results). Each step is a process of its own, whose seconds, CPU seconds and peak
-memory are reported. For the marts, the start of dbt is reported separately, and so are its tests. Groupings are
-measured by what the API runs, over a published snapshot. What it writes to FOLDER is removed at the end.
+memory are reported. A build includes its tests and the publication. Groupings are measured by what the API runs, over
+a published snapshot. What it writes to FOLDER is removed at the end.
 """
 
 from __future__ import annotations
@@ -35,10 +35,8 @@ from sojourn_api.requests.distributions import DistributionParameters, distribut
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
-from sojourn_ingest.lake import Lake
 from sojourn_ingest.synthetic.connection_rows import rows_of_day
 from sojourn_snapshot.pointer import CURRENT
-from sojourn_transforms.warehouse import register_lake
 
 ROOT = Path(__file__).resolve().parents[1]
 SOJOURN = str(Path(sys.executable).parent / "sojourn")
@@ -153,30 +151,6 @@ cube = rows.groupby(['day', 'country', 'access_technology', 'ip_version', 'bin']
 hosts = rows.groupby(['day', 'access_technology', 'client_host_key']).delay_us.agg(['max', 'size'])
 print(len(cube), len(hosts))
 """
-
-MARTS = """
-import sys
-from pathlib import Path
-from sojourn_transforms.dbt.invocation import run_dbt
-run_dbt(Path(sys.argv[1]), Path(sys.argv[2]), lambda _: None, warehouse=Path(sys.argv[3]),
-    full_refresh=sys.argv[4] == 'full', select=sys.argv[5], tests=sys.argv[6] == 'tests')
-"""
-PUBLISH = """
-import json, sys
-from pathlib import Path
-from sojourn_transforms.catalogue import MART_LAYER, marts_in
-from sojourn_transforms.dbt.invocation import manifest_path
-from sojourn_transforms.snapshot import publish
-from sojourn_transforms.warehouse import date_fingerprints
-warehouse, dbt, snapshots = map(Path, sys.argv[1:4])
-manifest = json.loads(manifest_path(dbt).read_text())
-chosen = {n['name'] for n in manifest['nodes'].values() if 'marts/connection/' in n['original_file_path']}
-marts = [mart for mart in marts_in(manifest) if mart.name in chosen]
-publish(warehouse, MART_LAYER, marts, {}, snapshots, date_fingerprints(warehouse, ''), full=sys.argv[4] == 'full')
-"""
-OF_MARTS = "+path:marts/connection"
-NEXT_TO_NOTHING = "delay_threshold,resource_type:seed"
-"""A seed of three rows: what dbt takes for it is what it takes to start."""
 
 
 @dataclass(frozen=True)
@@ -375,32 +349,24 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
         "Steps", {"step": "", "seconds": ".1f", "CPU seconds": ".1f", "peak MB": ",", "rows a second": ",.0f"}
     )
 
-    home, warehouse, plain = var / "var", var / "warehouse.duckdb", var / "plain.duckdb"
+    home, plain = var / "var", var / "plain.duckdb"
+    warehouse = home / "warehouse" / "warehouse.duckdb"
 
     def say(name: str, found: Measured, of: int = 0) -> Measured:
         steps.row(name, found.seconds, found.cpu_seconds, found.peak_mb, of / found.seconds if of else None)
         return found
 
-    def dbt(mode: str, select: str = OF_MARTS, tests: str = "no tests") -> Measured:
-        register_lake(warehouse, Lake(home / "lake"))
-        return python(MARTS, ROOT / "models", var / "dbt", warehouse, mode, select, tests)
-
-    def publish(mode: str) -> Measured:
-        return python(PUBLISH, warehouse, var / "dbt", var / "snapshots", mode)
+    def build(*options: str) -> Measured:
+        return measured([SOJOURN, "build", "--var", str(home), *options])
 
     say("ingest", measured([SOJOURN, "ingest", "--var", str(home), str(world)]), rows - last_rows)
     shutil.rmtree(world)
-    say(f"marts of {days - 1} days", dbt("full"), rows - last_rows)
-    say(f"marts of {days - 1} days: publication", publish("full"))
-    say("of dbt, to start", dbt("incremental", NEXT_TO_NOTHING))
+    say(f"build of {days - 1} days", build(), rows - last_rows)
     say("one day more: ingest", measured([SOJOURN, "ingest", "--var", str(home), str(last)]), last_rows)
-    say("one day more: marts", dbt("incremental"), last_rows)
-    # With nothing left to make, what remains is the tests, and what is counted over all time at every build.
-    say("nothing more: marts", dbt("incremental"))
-    tests = say("nothing more: marts with their tests", dbt("incremental", tests="tests"))
-    say("one day more: publication", publish("incremental"))
-    built = say("all marts from scratch", dbt("full"), rows)
-    say("all marts from scratch: publication", publish("full"))
+    say("one day more: build", build(), last_rows)
+    # With nothing left to count, what remains is every table that is not kept by day or month, and every test.
+    say("nothing more: build --force", build("--force"))
+    built = say("everything counted again: build --full", build("--full"), rows)
     ours = number(warehouse, "select sum(connections)::bigint from marts.connection_count where outcome = 'counted'")
     # Both databases together may be more than the disk has.
     warehouse_bytes = warehouse.stat().st_size
@@ -424,10 +390,11 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
         say(f"pandas, {smaller}", python(PANDAS, home / "lake" / "data" / "connection"), rows)
     results.note(
         f"All marts took {built.seconds / baseline.seconds:.2f} times the plain SQL (goal: 1.3), "
-        f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, and with the tests "
-        f"{(built.cpu_seconds + tests.cpu_seconds) / baseline.cpu_seconds:.2f} times; both count {ours:,}."
+        f"{built.cpu_seconds / baseline.cpu_seconds:.2f} times its CPU time, tests and publication included; "
+        f"both count {ours:,}."
     )
-    measure_groupings(results, var / "snapshots" / json.loads((var / "snapshots" / CURRENT).read_text())["build_id"])
+    snapshots = home / "snapshots"
+    measure_groupings(results, snapshots / json.loads((snapshots / CURRENT).read_text())["build_id"])
     of_lake = sum(path.stat().st_size for path in (home / "lake").rglob("*") if path.is_file())
     results.note(f"Lake {of_lake // 2**20:,} MiB, warehouse {warehouse_bytes // 2**20:,} MiB.")
 

@@ -9,7 +9,6 @@ took longest, and keeps them (raw_results). Each build is a process of its own, 
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import shutil
@@ -20,9 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 from raw_results import Results, Table
 from synthetic_captures import generate_captures
 from synthetic_lake import generate
+
+from sojourn_transforms.running.duckdb_tables import NOTES
 
 ROOT = Path(__file__).resolve().parents[1]
 SOJOURN = Path(sys.executable).parent / "sojourn"
@@ -38,10 +40,9 @@ SLOWEST = 15
 
 @dataclass(frozen=True)
 class Measured:
-    """What one build took: seconds of the whole, of dbt in it and of all threads' CPU, and the most memory in MB."""
+    """What one build took: seconds, those of all threads' CPU, and the most memory in MB."""
 
     wall: float
-    dbt: float
     cpu: float
     peak_mb: int
     load: float
@@ -56,16 +57,14 @@ def measured_build(var: Path) -> Measured:
     wall = time.monotonic() - started
     if status:
         raise SystemExit(f"sojourn build --var {var} failed")
-    results = json.loads((var / "dbt" / "target" / "run_results.json").read_text(encoding="utf-8"))
-    # model.sojourn.NAME, test.sojourn.NAME.HASH
-    nodes = [(one["execution_time"], " ".join(one["unique_id"].split(".")[0:3:2])) for one in results["results"]]
+    with duckdb.connect(str(var / "warehouse" / "warehouse.duckdb"), read_only=True) as warehouse:
+        slowest = warehouse.execute(f"select seconds, name from lake.{NOTES} order by seconds desc").fetchmany(SLOWEST)
     return Measured(
         wall=wall,
-        dbt=results["elapsed_time"],
         cpu=usage.ru_utime + usage.ru_stime,
         peak_mb=usage.ru_maxrss // 1024,
         load=os.getloadavg()[0],
-        slowest=sorted(nodes, reverse=True)[:SLOWEST],
+        slowest=slowest,
     )
 
 
@@ -85,7 +84,7 @@ def main() -> None:
     results = Results("models")
     builds = results.table(
         "Builds",
-        {"lake": "", "seconds": ".0f", "of them dbt": ".0f", "CPU seconds": ".0f", "peak MB": ",", "load": ".1f"},
+        {"lake": "", "seconds": ".0f", "CPU seconds": ".0f", "peak MB": ",", "load": ".1f"},
     )
     slowest: list[tuple[str, Measured]] = []
     shutil.rmtree(arguments.var, ignore_errors=True)
@@ -107,7 +106,7 @@ def main() -> None:
             slowest.append(("the captures alone", measured_build(captures)))
             _add(builds, f"generated: {arguments.capture_flows:,} flows of captures alone", slowest[-1][1])
         for lake, measured in slowest:
-            table = results.table(f"The slowest {SLOWEST} of {lake}", {"node": "", "seconds": ".1f"})
+            table = results.table(f"The slowest {SLOWEST} of {lake}", {"table or tests": "", "seconds": ".1f"})
             for seconds, name in measured.slowest:
                 table.row(name, seconds)
     finally:
@@ -121,7 +120,7 @@ def _in_own_process(generator: Callable[..., None], *arguments: Path | int) -> N
 
 
 def _add(table: Table, name: str, measured: Measured) -> None:
-    table.row(name, measured.wall, measured.dbt, measured.cpu, measured.peak_mb, measured.load)
+    table.row(name, measured.wall, measured.cpu, measured.peak_mb, measured.load)
 
 
 if __name__ == "__main__":

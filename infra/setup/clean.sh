@@ -5,7 +5,7 @@ set -euo pipefail
 var=$1
 yes=${2:-}
 # Installed tools and secrets stay: without the address key, pseudonyms of later ingests would not compare.
-for name in lake warehouse snapshots dbt superset logs test test-studies figures screenshots; do
+for name in lake warehouse snapshots superset logs test test-studies test-superset figures screenshots; do
   [ -e "$var/$name" ] || continue
   size=$(du -sh "$var/$name" | cut -f1)
   if [ "$yes" = 1 ]; then

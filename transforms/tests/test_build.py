@@ -1,6 +1,7 @@
 """A build publishes only what passed its tests, and does nothing when nothing changed."""
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ from sojourn_ingest.paths import Paths
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.build import BuildError, build, inputs_fingerprint, refuse_too_many_files
 from sojourn_transforms.engine_options import engine_of
-from sojourn_transforms.project import SettingError, find_project
+from sojourn_transforms.project import SettingError, find_project, project_fingerprint
+from sojourn_transforms.running.statements import bundled_name, compiled_project
 from sojourn_transforms.warehouse import open_warehouse
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
@@ -83,23 +85,49 @@ def test_fingerprint_follows_the_statistics(tmp_path: Path, monkeypatch: pytest.
     assert inputs_fingerprint(lake, tmp_path / "models") != before
 
 
+@pytest.fixture
+def without_dbt(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a process in which dbt cannot be imported."""
+    module = tmp_path / "without" / "dbt" / "__init__.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("raise ModuleNotFoundError('dbt is not installed')")
+    return {**os.environ, "PYTHONPATH": str(module.parents[1])}
+
+
+def write_project(folder: Path, repository: Path, *planted: dict[str, str]) -> None:
+    """Write a project as a wheel has it, with its compiled statements and some that are planted."""
+    shutil.copytree(repository / "models", folder, ignore=shutil.ignore_patterns("target", "logs"), dirs_exist_ok=True)
+    compiled_project(repository / "models", "duckdb")
+    document = json.loads((repository / "models" / "target" / bundled_name("duckdb")).read_bytes())
+    document |= {"fingerprint": project_fingerprint(folder), "statements": [*document["statements"], *planted]}
+    (folder / bundled_name("duckdb")).write_text(json.dumps(document))
+
+
 @pytest.mark.integration
-def test_a_failing_test_publishes_nothing_and_is_named(tmp_path: Path, repository: Path, sample: Path) -> None:
+def test_a_project_of_a_wheel_builds_without_dbt_and_a_failing_test_publishes_nothing(
+    tmp_path: Path, repository: Path, sample: Path, without_dbt: dict[str, str]
+) -> None:
     run = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep1"
-    var = tmp_path / "var"
-    project = tmp_path / "models"
-    shutil.copytree(repository / "models", project, ignore=shutil.ignore_patterns("target", "logs"))
-    environment = {**os.environ, "SOJOURN_MODELS": str(project), "SOJOURN_VAR": str(var)}
+    var, project = tmp_path / "var", tmp_path / "models"
+    write_project(project, repository)
+    environment = {**without_dbt, "SOJOURN_MODELS": str(project), "SOJOURN_VAR": str(var)}
     subprocess.run([str(SOJOURN), "ingest", str(run)], env=environment, check=True, capture_output=True)
     subprocess.run([str(SOJOURN), "build"], env=environment, check=True, capture_output=True)
     served = read_pointer(var / "snapshots")
 
+    planted = {"name": "planted_failure", "kind": "test", "path": "tests/planted_failure.sql"}
     (project / "tests" / "planted_failure.sql").write_text("select 1 as planted")
+    write_project(project, repository, {**planted, "sql": "select 1 as planted", "relation": "tests.planted_failure"})
     failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)
     assert failed.returncode == 1
-    assert "planted_failure" in failed.stderr
-    assert "nothing was published" in failed.stderr
+    assert "error: planted_failure fails at 1 row: planted 1; nothing was published" in failed.stderr
     assert read_pointer(var / "snapshots") == served
+
+    # Models that are changed need the compiler.
+    (project / "tests" / "planted_failure.sql").write_text("select 2 as planted")
+    failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert "are not compiled, and dbt is not installed: pip install 'sojourn[dbt]'" in failed.stderr
 
 
 @pytest.mark.integration

@@ -63,13 +63,8 @@ class Paths:
 
     @property
     def warehouse(self) -> Path:
-        """The DuckDB file that dbt builds in."""
+        """The DuckDB file that models are built in."""
         return self.var / "warehouse" / "warehouse.duckdb"
-
-    @property
-    def dbt(self) -> Path:
-        """What dbt writes: its manifest, compiled statements and log."""
-        return self.var / "dbt"
 
     @property
     def spark(self) -> Path:

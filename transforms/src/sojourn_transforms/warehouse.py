@@ -52,6 +52,13 @@ def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: M
         connection.execute("commit")
 
 
+def view_lake(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Make every lake table a view over the files that are live now."""
+    connection.execute(f"create schema if not exists {LAKE_SCHEMA}")
+    for table in TABLES.values():
+        connection.execute(lake_view_sql(table, lake))
+
+
 def _files_and_bytes(lake: Lake) -> tuple[Counter[str], Counter[str]]:
     files: Counter[str] = Counter()
     sizes: Counter[str] = Counter()

@@ -77,7 +77,7 @@ def _reference(marts: list[DocumentedMart]) -> Iterator[str]:
     yield ""
     yield "## Lake"
     yield ""
-    yield "Facts as decoded, one Parquet file for each source and table. Only dbt's staging reads them."
+    yield "Facts as decoded, one Parquet file for each source and table. Only the staging models read them."
     for table in TABLES.values():
         yield from _section(
             table.name,
