@@ -59,6 +59,7 @@ def test_every_figure_is_drawn(path: Path, studies_api: str, tmp_path: Path) -> 
     assert set(drawn) <= kept, "run make figures"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_build_without_the_runs_that_the_texts_are_about_is_drawn_too(
     path: Path, service: Service, tmp_path: Path

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 READY_S = 1800
 DATA = {
     "models": "sojourn_transforms/project",
@@ -78,6 +78,7 @@ def test_the_wheel_runs_on_every_python_and_holds_the_project_and_the_sample(whe
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = Parser().parsestr(archive.read(f"sojourn-{version}.dist-info/METADATA").decode())
+    assert {f"sojourn_transforms/project/compiled-{engine}.json" for engine in ("duckdb", "spark")} <= names
     for folder, place in DATA.items():
         listed = subprocess.run(["git", "ls-files", folder], cwd=repository, capture_output=True, text=True, check=True)
         tracked = [Path(line).relative_to(folder) for line in listed.stdout.splitlines()]
@@ -89,7 +90,9 @@ def test_the_wheel_runs_on_every_python_and_holds_the_project_and_the_sample(whe
     assert not [name for name in names if name.endswith(".pyc") or "secrets.env" in name]
     requirements = metadata.get_all("Requires-Dist") or []
     assert not [one for one in requirements if one.startswith("sojourn")]
-    assert {"serve", "client", "spark", "testbed", "object-store"} <= set(metadata.get_all("Provides-Extra") or [])
+    assert {"serve", "client", "dbt", "spark", "testbed", "object-store"} <= set(
+        metadata.get_all("Provides-Extra") or []
+    )
 
 
 def test_ingest_build_and_serve_from_another_folder(
@@ -132,6 +135,10 @@ def test_ingest_build_and_serve_from_another_folder(
     # What was generated is in the folder where the command ran, and nothing was loaded from the checkout.
     assert (tmp_path / "var" / "snapshots" / "CURRENT").exists()
     assert str(repository) not in maps
+
+
+def test_no_dbt_is_installed(installed: Path) -> None:
+    assert not list(installed.parents[1].glob("lib/python3*/site-packages/dbt*"))
 
 
 def test_a_look_needs_no_extra_checkout_or_project_folder(

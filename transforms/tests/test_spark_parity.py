@@ -16,7 +16,7 @@ WORLD = ("--rows", "1000000", "--days", "3", "--seed", "5")
 SHORT_LIVED = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 SPARK = ("--engine", "spark", "--master", "local[2]", "--spark-conf", SHORT_LIVED)
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
 def sojourn(var: Path, *arguments: str | Path) -> str:
@@ -56,7 +56,6 @@ def test_every_table_and_mart_of_the_sample_and_a_world_is_equal_on_both_engines
     assert rows["queuing_delay_share"] > 0
 
 
-@pytest.mark.long
 def test_every_table_and_mart_of_a_published_study_is_equal_on_both_engines(tmp_path: Path, tma23: Path) -> None:
     rows = assert_equal_on_both_engines(tmp_path, tma23)
     assert rows["comparison"] > 0

@@ -86,10 +86,7 @@ class DuckDbEngine:
         Only days of connections whose sources changed are counted, unless their models changed or ``full`` was asked
         for.
         """
-        # SciPy takes a second to import, which a build without work should not spend.
-        from sojourn_transforms.statistics_marts import statistics_statements
-
-        statements: list[Statement] = [*compiled.statements, *statistics_statements()]
+        statements = with_statistics(compiled)
         with open_warehouse(self._paths.warehouse, self.memory) as connection:
             tables = DuckDbTables(connection, compiled.project)
             tables.keep_only(statements)
@@ -111,6 +108,15 @@ class DuckDbEngine:
     def parts_by_day(self) -> Parts:
         """Return the sources of each day."""
         return parts_by_day(self._paths.warehouse)
+
+
+def with_statistics(compiled: Compiled) -> list[Statement]:
+    """Return the statements of a project, or of a part of it, with the marts of the statistics that it suffices for."""
+    # SciPy takes a second to import, which a build without work should not spend.
+    from sojourn_transforms.statistics_marts import statistics_statements
+
+    names = {each.name for each in compiled.statements if each.kind != "test"}
+    return [*compiled.statements, *(each for each in statistics_statements() if each.after <= names)]
 
 
 def _forgotten(paths: Paths) -> str:

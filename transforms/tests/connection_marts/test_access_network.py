@@ -28,7 +28,7 @@ from sojourn_statistics.quality.outcome import iqb_bounds_by_latency
 from sojourn_statistics.quality.replicated_groups import competition_ranks
 
 pytestmark = pytest.mark.integration
-SELECTION = "+access_delay +access_outcome"
+ACCESS_MARTS = ("access_delay", "access_outcome")
 NETWORK = AccessNetwork(samples=120_000, circuits=400, sites=12, seed=3)
 LINES_OF_SMALL = 12
 MINIMUM = 10
@@ -50,9 +50,9 @@ def looked_up(isp: Path) -> Enrichment:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory, repository: Path, isp: Path) -> Installation:
-    made = Installation(Paths(tmp_path_factory.mktemp("access")), repository / "models")
+    made = Installation(Paths(tmp_path_factory.mktemp("access")), repository / "models", ACCESS_MARTS)
     made.ingest(isp / "pping", enrichment=looked_up(isp))
-    made.build(select=SELECTION)
+    made.build()
     return made
 
 
@@ -175,18 +175,18 @@ def test_scores_of_groups_of_lines_follow_the_percentile_over_the_lines(installa
 def test_a_later_file_of_the_day_is_added_and_a_build_from_scratch_is_the_same(
     tmp_path: Path, repository: Path, isp: Path
 ) -> None:
-    made = Installation(Paths(tmp_path), repository / "models")
+    made = Installation(Paths(tmp_path), repository / "models", ACCESS_MARTS)
     enrichment = looked_up(isp)
     *first, last = sorted((isp / "pping").iterdir())
     made.ingest(*first, enrichment=enrichment)
-    made.build(select=SELECTION)
+    made.build()
     assert made.value("select max(hour_of_day) from marts.access_delay") == 22
     made.ingest(last, enrichment=enrichment)
-    made.build(select=SELECTION)
+    made.build()
     columns = "* from marts.access_delay order by all"
     added = made.rows(f"select {columns}")
     assert max(row["hour_of_day"] or 0 for row in added) == 23
-    made.build(full=True, select=SELECTION)
+    made.build(full=True)
     assert made.rows(f"select {columns}") == added
 
 
@@ -194,9 +194,9 @@ def test_with_a_minimum_of_one_each_circuit_is_served(
     tmp_path: Path, repository: Path, isp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOJOURN_MINIMUM_HOSTS", "1")
-    made = Installation(Paths(tmp_path), repository / "models")
+    made = Installation(Paths(tmp_path), repository / "models", ACCESS_MARTS)
     made.ingest(isp / "pping", enrichment=looked_up(isp))
-    made.build(select=SELECTION)
+    made.build()
     rows = made.rows("from marts.access_delay where group_kind = 'circuit' and metric = 'rtt'")
     assert len(rows) == NETWORK.circuits
     assert {row["lower_ms"] for row in rows} == {None}

@@ -39,6 +39,8 @@ class Installation:
 
     paths: Paths
     project: Path
+    models: tuple[str, ...] = ()
+    """What is built with all that it needs; the marts of connections if none is named."""
 
     def ingest(self, *sources: Path, enrichment: Enrichment | None = None) -> None:
         lake = Lake(self.paths.lake)
@@ -50,7 +52,8 @@ class Installation:
 
     @property
     def compiled(self) -> Compiled:
-        return compiled_project(self.project, "duckdb").below(CONNECTION_MARTS)
+        compiled = compiled_project(self.project, "duckdb")
+        return compiled.of(self.models) if self.models else compiled.below(CONNECTION_MARTS)
 
     def build(self, full: bool = False, models: tuple[str, ...] | None = None) -> RunReport:
         """Build the marts of connections, or only some models without their tests."""

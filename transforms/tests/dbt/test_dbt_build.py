@@ -1,13 +1,15 @@
-"""dbt itself builds the project too, and its tables are those of the runner."""
+"""dbt itself builds the project: its tables are those of the runner and as their YAML says, and its unit tests pass."""
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -22,6 +24,7 @@ from sojourn_transforms.warehouse import open_warehouse, register_lake
 
 pytestmark = pytest.mark.integration
 BIN = Path(sys.executable).parent
+LAYERS = ("staging", "intermediate", "marts")
 RUN = "1000k_rtt50_codel_bbr_video_appfirst_rep1"
 
 
@@ -45,7 +48,7 @@ def run(paths: Paths, project: Path, marts: Sequence[str]) -> list[Statement]:
 def dbt(paths: Paths, project: Path, command: Sequence[str | Path], *arguments: str) -> None:
     environment = {**os.environ, "SOJOURN_VAR": str(paths.var), "SOJOURN_MODELS": str(project)}
     done = subprocess.run(
-        [*command, "build", *arguments, "--exclude-resource-type", "unit_test", "--exclude", "tag:history"],
+        [*command, "build", *arguments, "--exclude", "tag:history"],
         cwd=project, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -80,41 +83,89 @@ def copied(paths: Paths, statements: Sequence[Statement]) -> str:
     return f"select * from '{paths.warehouse.parent}/{{layer}}.{{name}}.parquet'"
 
 
-def test_some_marts_are_the_same_by_dbt(tmp_path: Path, repository: Path, sample: Path) -> None:
-    paths, project = ingested(tmp_path, sample), repository / "models"
-    marts = ["run_queuing_delay", "ingest_outcome"]
-    tables = run(paths, project, marts)
-    target = ["--target-path", str(tmp_path / "target"), "--log-path", str(tmp_path / "logs")]
-    dbt(
+@dataclass
+class Built:
+    """A warehouse that dbt built, and what dbt says of it."""
+
+    paths: Paths
+    warehouse: Path
+    manifest: dict[str, Any]
+    statuses: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, repository: Path, sample: Path) -> Built:
+    """Return what dbt made of one run: every seed and model, with its unit tests; data tests are the runner's."""
+    folder = tmp_path_factory.mktemp("dbt")
+    paths, target = ingested(folder, sample), folder / "target"
+    arguments = ["--target-path", str(target), "--log-path", str(folder / "logs"), "--exclude-resource-type", "test"]
+    dbt(paths, repository / "models", [BIN / "dbt"], *arguments)
+    results = json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]
+    return Built(
         paths,
-        project,
-        [BIN / "dbt"],
-        "--select",
-        *(f"+{mart}" for mart in marts),
-        "--indirect-selection",
-        "cautious",
-        *target,
+        paths.warehouse.with_name("dbt.duckdb"),
+        json.loads((target / "manifest.json").read_text(encoding="utf-8")),
+        {result["unique_id"]: result["status"] for result in results},
     )
-    assert_equal_tables(paths, tables, copied(paths, tables))
+
+
+def test_every_table_is_the_same_by_dbt(built: Built, repository: Path) -> None:
+    project = repository / "models"
+    tables = run(built.paths, project, [mart.name for mart in compiled_project(project, "duckdb").marts])
+    assert len(tables) > 250
+    assert_equal_tables(built.paths, tables, copied(built.paths, tables))
+
+
+def test_every_unit_test_of_the_project_ran(built: Built) -> None:
+    ran = {name for name, status in built.statuses.items() if name.startswith("unit_test.") and status == "pass"}
+    assert ran == set(built.manifest["unit_tests"])
+    tested = {test["model"] for test in built.manifest["unit_tests"].values()}
+    # The verdicts, each of which has a definition that an example can hold it to.
+    verdicts = {"int_throughput_demand", "int_run_throughput_harm", "run_metric_harm", "run_flow_rate_equality"}
+    assert verdicts | {"queuing_delay_histogram", "run_queuing_delay"} <= tested
+
+
+def test_relations_have_the_columns_their_yaml_declares_in_order(built: Built) -> None:
+    with duckdb.connect(str(built.warehouse), read_only=True) as connection:
+        rows = connection.execute(
+            "select table_schema, table_name, column_name from information_schema.columns"
+            " where table_schema in ('staging', 'intermediate', 'marts') order by ordinal_position"
+        ).fetchall()
+    actual: dict[tuple[str, str], list[str]] = {}
+    for schema, table, column in rows:
+        actual.setdefault((schema, table), []).append(column)
+    declared = {
+        (node["schema"], node["name"]): list(node["columns"])
+        for node in built.manifest["nodes"].values()
+        if node["resource_type"] in ("model", "seed")
+    }
+    assert actual == declared
+    assert {schema for schema, _ in actual} == set(LAYERS)
+
+
+def test_the_key_of_a_long_table_is_tested_as_strictly_as_that_of_a_short_one(repository: Path) -> None:
+    (test,) = [
+        each
+        for each in compiled_project(repository / "models", "duckdb").statements
+        if each.name.startswith("unique_key_stg_lake__queue_packet_")
+    ]
+    assert "repeated_hashes" in test.sql
+    with duckdb.connect() as connection:
+        connection.execute("create schema staging")
+        connection.execute(
+            "create table staging.stg_lake__queue_packet as from (values"
+            " ('h', 1), ('h', 2), ('k', 1), ('h', 2), ('h', 2), ('k', null), (null, 7)) as t(source_hash, packet_index)"
+        )
+        found = connection.execute(test.sql).fetchall()
+    assert sorted(found, key=str) == sorted([("h", 2, 3), ("k", None, 1), (None, 7, 1)], key=str)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_every_mart_is_the_same_by_dbt(tmp_path: Path, repository: Path, sample: Path, engine: str) -> None:
-    paths, project = ingested(tmp_path, sample), tmp_path / "models"
-    shutil.copytree(repository / "models", project, ignore=shutil.ignore_patterns("target", "logs"))
-    tables = run(
-        paths, repository / "models", [mart.name for mart in compiled_project(repository / "models", "duckdb").marts]
-    )
-    if engine == "duckdb":
-        dbt(paths, project, [BIN / "dbt"])
-        assert_equal_tables(paths, tables, copied(paths, tables))
-        # Again, as a second build of dbt's: incremental models find nothing to add.
-        dbt(paths, project, [BIN / "dbt"], "--select", "config.materialized:incremental")
-        assert_equal_tables(paths, tables, copied(paths, tables))
-    else:
-        dbt(paths, project, [sys.executable, "-m", "sojourn_transforms.dbt"])
-        # Staging of long tables is part of the statements there, and hashes differ between engines.
-        marts = [each for each in tables if each.layer == "marts"]
-        warehouse = next(folder for folder in paths.spark.rglob("marts.db"))
-        assert_equal_tables(paths, marts, f"select * from '{warehouse.parent}/{{layer}}.db/{{name}}/*.parquet'")
+def test_every_mart_is_the_same_by_dbt_on_spark(tmp_path: Path, repository: Path, sample: Path) -> None:
+    paths, project = ingested(tmp_path, sample), repository / "models"
+    tables = run(paths, project, [mart.name for mart in compiled_project(project, "duckdb").marts])
+    dbt(paths, project, [sys.executable, "-m", "sojourn_transforms.dbt"])
+    # Staging of long tables is part of the statements there, and hashes differ between engines.
+    marts = [each for each in tables if each.layer == "marts"]
+    (warehouse,) = paths.spark.rglob("marts.db")
+    assert_equal_tables(paths, marts, f"select * from '{warehouse.parent}/{{layer}}.db/{{name}}/*.parquet'")

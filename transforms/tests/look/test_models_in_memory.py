@@ -1,4 +1,4 @@
-"""Models computed without dbt: every one of the project, and what happens to a name that is not one."""
+"""Single models in memory: every one of the project over an empty lake, and a name that is not one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from sojourn_ingest.lake import Lake
 from sojourn_transforms.models_in_memory import ModelsInMemory, UnknownModelError
+from sojourn_transforms.running.duckdb_tables import DuckDbTables
+from sojourn_transforms.running.statements import compiled_project
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +21,6 @@ def models(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def test_every_mart_can_be_computed_and_has_the_declared_columns(models: ModelsInMemory, repository: Path) -> None:
-    """dbt enforces the declared columns; nothing here does, so that a difference in rendering shows."""
     import yaml
 
     declared = {
@@ -34,6 +35,17 @@ def test_every_mart_can_be_computed_and_has_the_declared_columns(models: ModelsI
         columns = [row[0] for row in models.connection.execute(f"describe {relation}").fetchall()]
         assert sorted(columns) == sorted(declared[name]), name
         assert models.layer(name) == "marts"
+
+
+def test_every_data_test_passes_over_a_lake_without_a_row(models: ModelsInMemory, repository: Path) -> None:
+    compiled = compiled_project(repository / "models", "duckdb")
+    for each in compiled.statements:
+        if each.kind != "test":
+            models.table(each.name)
+    tests = [each for each in compiled.statements if each.kind == "test"]
+    assert len(tests) > 500
+    failures = DuckDbTables(models.connection, repository / "models").failures(tests)
+    assert [test.name for test, n in zip(tests, failures, strict=True) if n] == []
 
 
 def test_seeds_have_the_rows_of_their_file_with_the_declared_types(models: ModelsInMemory, repository: Path) -> None:

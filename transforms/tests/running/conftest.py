@@ -43,7 +43,7 @@ class OnEngine:
         return sorted(self.connection.sql(f"select * from {relation}").fetchall())
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = SparkSettings("local[2]", {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
     with spark_session(Paths(tmp_path_factory.mktemp("spark")), settings) as held:

@@ -20,7 +20,7 @@ from transforms.tests.spark_faults.conftest import one_block
 
 from sojourn_ingest.lake import Lake
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
 def test_an_ingest_whose_worker_is_killed_finishes_with_every_row_once(
@@ -53,7 +53,6 @@ def test_an_ingest_whose_driver_is_killed_is_completed_by_the_same_command(
     assert_same_lake(expected, var)
 
 
-@pytest.mark.long
 def test_a_build_whose_driver_and_then_whose_worker_is_killed_gives_the_same_marts(
     cluster: object, expected: Path, sample: Path, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from dbt.adapters.duckdb.credentials import DuckDBCredentials
 from dbt.adapters.duckdb.plugins import BasePlugin
 
 from sojourn_ingest.paths import Paths
@@ -22,6 +23,10 @@ class Plugin(BasePlugin):
     def initialize(self, plugin_config: dict[str, Any]) -> None:
         """Keep the folder."""
         self._var = Path(plugin_config["var"])
+
+    def update_connection_config(self, creds: DuckDBCredentials, config: dict[str, Any]) -> None:
+        """Make the folder of the database, which is not there before the first build."""
+        Path(creds.path).parent.mkdir(parents=True, exist_ok=True)
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:
         """Make each lake table a view, as the lake is when dbt begins."""

@@ -15,7 +15,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import MART_LAYER
-from sojourn_transforms.engine import OnProgress
+from sojourn_transforms.engine import OnProgress, with_statistics
 from sojourn_transforms.mart_files import Parts
 from sojourn_transforms.running.runner import RunReport, lake_contents_of, run_statements
 from sojourn_transforms.running.statements import Compiled, EngineName
@@ -89,13 +89,12 @@ class SparkEngine:
         Everything is built, whether ``force`` says so or not.
         """
         from sojourn_transforms.spark.tables import SparkTables
-        from sojourn_transforms.statistics_marts import statistics_statements
 
         register_lake(self.session, lake, self._paths.spark / "little")
         self._empty_warehouse()
-        statements = [*compiled.statements, *statistics_statements()]
         tables = SparkTables(self.session, lake, compiled.project)
-        report = run_statements(tables, statements, lake_contents_of(lake, TABLES), on_progress, force=force)
+        contents = lake_contents_of(lake, TABLES)
+        report = run_statements(tables, with_statistics(compiled), contents, on_progress, force=force)
         self._expose_marts()
         return report
 
