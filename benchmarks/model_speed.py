@@ -58,7 +58,7 @@ def measured_build(var: Path) -> Measured:
     if status:
         raise SystemExit(f"sojourn build --var {var} failed")
     with duckdb.connect(str(var / "warehouse" / "warehouse.duckdb"), read_only=True) as warehouse:
-        slowest = warehouse.execute(f"select seconds, name from lake.{NOTES} order by seconds desc").fetchmany(SLOWEST)
+        slowest = warehouse.execute(f"select seconds, name from {NOTES} order by seconds desc").fetchmany(SLOWEST)
     return Measured(
         wall=wall,
         cpu=usage.ru_utime + usage.ru_stime,

@@ -11,7 +11,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.statements import compiled_project
-from sojourn_transforms.warehouse import lake_view_sql
+from sojourn_transforms.warehouse import LAKE_SCHEMA, lake_view_sql
 
 
 class UnknownModelError(LookupError):
@@ -26,6 +26,7 @@ class ModelsInMemory:
 
     def __init__(self, project: Path, lake: Lake) -> None:
         self.connection = duckdb.connect()
+        self.connection.execute(f"create schema {LAKE_SCHEMA}")
         self._tables = DuckDbTables(self.connection, project)
         self._lake = lake
         self._project = project

@@ -15,7 +15,7 @@ from sojourn_ingest.schema import TABLES, Table
 from sojourn_transforms.mart_files import Parts
 
 LAKE_SCHEMA = "lake"
-COPIES = "copied"
+COPIES = "runner.copied"
 #: Parquet of at most so many bytes is little: a DuckDB table of some 100 MB.
 LITTLE_BYTES = 16 * 2**20
 
@@ -31,22 +31,22 @@ def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: M
     Little data in several files is copied, once for each of its ``contents``: many models read it, and to open a file
     takes longer than to read a few rows.
     """
-    connection.execute(f"create schema if not exists {LAKE_SCHEMA}")
-    connection.execute(f"create table if not exists {LAKE_SCHEMA}.{COPIES} (name varchar, content varchar)")
-    copied = dict(connection.execute(f"select name, content from {LAKE_SCHEMA}.{COPIES}").fetchall())
+    connection.execute(f"create schema if not exists {LAKE_SCHEMA}; create schema if not exists runner")
+    connection.execute(f"create table if not exists {COPIES} (name varchar, content varchar)")
+    copied = dict(connection.execute(f"select name, content from {COPIES}").fetchall())
     files, sizes = _files_and_bytes(lake)
     for table in TABLES.values():
         is_copy = files[table.name] > 1 and sizes[table.name] <= LITTLE_BYTES
         if is_copy and copied.get(table.name) == contents[table.name]:
             continue
         connection.execute("begin")
-        connection.execute(f"delete from {LAKE_SCHEMA}.{COPIES} where name = ?", [table.name])
+        connection.execute(f"delete from {COPIES} where name = ?", [table.name])
         if table.name in copied:
             connection.execute(f'drop table {LAKE_SCHEMA}."{table.name}"')
         if is_copy:
             connection.execute(f'drop view if exists {LAKE_SCHEMA}."{table.name}"')
             connection.execute(f'create table {LAKE_SCHEMA}."{table.name}" as {live_rows_sql(table, lake)}')
-            connection.execute(f"insert into {LAKE_SCHEMA}.{COPIES} values (?, ?)", [table.name, contents[table.name]])
+            connection.execute(f"insert into {COPIES} values (?, ?)", [table.name, contents[table.name]])
         else:
             connection.execute(lake_view_sql(table, lake))
         connection.execute("commit")

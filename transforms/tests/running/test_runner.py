@@ -120,6 +120,7 @@ class Changing:
 
     def __init__(self, engine: OnEngine) -> None:
         self._engine = engine
+        engine.connection.execute("create schema lake")
 
     def run(self, rows: list[tuple[int, int]], **options: Any) -> list[str]:
         listed = ", ".join(f"({n}, {other})" for n, other in rows)
@@ -167,7 +168,7 @@ def test_an_incremental_table_continues_and_comes_to_what_it_is_from_scratch(
     # What it held of 1 stands, 2 is gone, 3 and 4 are added.
     assert duckdb_engine.rows("marts.kept") == [(1, -1), (3, 9), (4, 16)]
     connection.execute("update marts.kept set square = 1 where n = 1")
-    content = "select content from lake.built where name = 'kept'"
+    content = "select content from runner.built where name = 'kept'"
     continued = connection.execute(content).fetchall()
     world.run([(1, 0), (3, 0), (4, 0)], from_scratch=True)
     assert connection.execute(content).fetchall() == continued
@@ -200,7 +201,7 @@ def test_what_another_release_or_nobody_described_is_made_again(duckdb_engine: O
     connection, three = duckdb_engine.connection, model("three", THREE)
     duckdb_engine.run(three)
     connection.execute("create table marts.stray as select 1; create view marts.old as select 1")
-    connection.execute("update lake.built set duckdb_version = '0.1'")
+    connection.execute("update runner.built set duckdb_version = '0.1'")
     assert duckdb_engine.run(three).built == ["three"]
     relations = connection.sql("select table_name from information_schema.tables where table_schema = 'marts'")
     assert relations.fetchall() == [("three",)]

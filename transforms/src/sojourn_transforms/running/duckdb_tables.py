@@ -20,14 +20,14 @@ from sojourn_transforms.running.runner import Built, Task
 from sojourn_transforms.running.statements import ModelError, Statement
 
 LAYERS = ("staging", "intermediate", "marts")
-NOTES = "built"
-"""The table that describes the tables of a warehouse, beside the views of the lake."""
+NOTES = "runner.built"
+"""The table that describes the tables of a warehouse."""
 
 
 class DuckDbTables:
     """The tables of a DuckDB database, whose schema ``lake`` has the lake.
 
-    ``project`` is where the CSV files of seeds are. What stands is described in the table ``lake.built`` of the same
+    ``project`` is where the CSV files of seeds are. What stands is described in the table ``runner.built`` of the same
     database, which is written in the transaction that makes a table, so that a kill at any time leaves both or neither.
     """
 
@@ -38,11 +38,10 @@ class DuckDbTables:
         self._project = project
         self._of_thread = threading.local()
         self._types: dict[str, str] = {}
-        connection.execute("create schema if not exists lake")
-        for layer in LAYERS:
+        for layer in ("runner", *LAYERS):
             connection.execute(f"create schema if not exists {layer}")
         connection.execute(
-            f"create table if not exists lake.{NOTES} (name varchar, key varchar, definition varchar, content varchar,"
+            f"create table if not exists {NOTES} (name varchar, key varchar, definition varchar, content varchar,"
             " seconds double, warnings varchar, duckdb_version varchar)"
         )
 
@@ -52,7 +51,7 @@ class DuckDbTables:
         Hashes of rows differ between releases of DuckDB: of another release nothing stands.
         """
         found = self._connection.execute(
-            f"select name, key, definition, content, seconds, warnings from lake.{NOTES} where duckdb_version = ?",
+            f"select name, key, definition, content, seconds, warnings from {NOTES} where duckdb_version = ?",
             [duckdb.__version__],
         ).fetchall()
         relations = {f"{schema}.{name}": kind for schema, name, kind in self._relations()}
@@ -61,7 +60,7 @@ class DuckDbTables:
             for name, key, definition, content, seconds, warnings in found
         }
         named = {relation.partition(".")[2] for relation in relations}
-        self._connection.execute(f"delete from lake.{NOTES} where duckdb_version != ?", [duckdb.__version__])
+        self._connection.execute(f"delete from {NOTES} where duckdb_version != ?", [duckdb.__version__])
         for relation, kind in relations.items():
             if relation.partition(".")[2] not in standing:
                 self._drop(relation, kind)
@@ -116,9 +115,9 @@ class DuckDbTables:
         warnings = pa.array([json.dumps(dict(built.warnings)) for built in results.values()])
         self._connection.register("results", rows.drop_columns("warnings").append_column("warnings", warnings))
         self._connection.execute("begin")
-        self._connection.execute(f"delete from lake.{NOTES} where name in (select name from results)")
+        self._connection.execute(f"delete from {NOTES} where name in (select name from results)")
         self._connection.execute(
-            f"insert into lake.{NOTES} by name select *, ? as duckdb_version from results", [duckdb.__version__]
+            f"insert into {NOTES} by name select *, ? as duckdb_version from results", [duckdb.__version__]
         )
         self._connection.execute("commit")
         self._connection.unregister("results")
@@ -131,7 +130,7 @@ class DuckDbTables:
         for schema, name, kind in self._relations():
             if name not in names:
                 self._drop(f"{schema}.{name}", kind)
-        self._connection.execute(f"delete from lake.{NOTES} where not list_contains(?, name)", [sorted(names)])
+        self._connection.execute(f"delete from {NOTES} where not list_contains(?, name)", [sorted(names)])
 
     def _relations(self) -> list[tuple[str, str, str]]:
         return self._connection.execute(
@@ -225,7 +224,7 @@ class DuckDbTables:
     def _add(self, cursor: duckdb.DuckDBPyConnection, statement: Statement) -> str:
         """Insert what an incremental table lacks, and return its new content: the hash of a sum needs no other rows."""
         relation = statement.relation
-        (before,) = cursor.execute(f"select content from lake.{NOTES} where name = ?", [statement.name]).fetchall()
+        (before,) = cursor.execute(f"select content from {NOTES} where name = ?", [statement.name]).fetchall()
         text, _, form = before[0].partition(" of ")
         content = _Content.of_text(text)
         names = [column[0] for column in cursor.execute(f"select * from {relation} limit 0").description or ()]
@@ -288,9 +287,9 @@ def _content(cursor: duckdb.DuckDBPyConnection, relation: str) -> str:
 
 
 def _note(cursor: duckdb.DuckDBPyConnection, name: str, built: Built) -> None:
-    cursor.execute(f"delete from lake.{NOTES} where name = ?", [name])
+    cursor.execute(f"delete from {NOTES} where name = ?", [name])
     cursor.execute(
-        f"insert into lake.{NOTES} values (?, ?, ?, ?, ?, ?, ?)",
+        f"insert into {NOTES} values (?, ?, ?, ?, ?, ?, ?)",
         [
             name, built.key, built.definition, built.content, built.seconds, json.dumps(dict(built.warnings)),
             duckdb.__version__,
