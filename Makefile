@@ -111,10 +111,7 @@ build: setup ## The same without the servers
 setup: ## Check the tools, build the decoder, install the Python environment
 	@infra/setup/check.sh
 	@infra/setup/uv.sh install
-	@echo "==> decoder (Rust)"
-	@# A module of Python's takes Python's functions from the process that loads it; Debian's libpython without its headers cannot be linked with.
-	@PYO3_BUILD_EXTENSION_MODULE=1 cargo build --release --locked --manifest-path native/Cargo.toml
-	@echo "==> Python environment"
+	@echo "==> Python environment, with the decoder (Rust), which is compiled where its sources changed: two minutes"
 	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
 
@@ -170,13 +167,14 @@ lint: ## Formatting, types, import directions, Rust lints, SQL style
 	@.venv/bin/lint-imports
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy
-	@cargo clippy --release --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
+	@cargo clippy --quiet --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
 	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
 
 .PHONY: test-rust
 test-rust: ## Tests of the Rust crates
 	@echo "==> Rust tests"
-	@cargo test --release --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-native
+	@# Without the crate whose dependencies have other features, which would have those of the decoder compiled again.
+	@cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
 
 .PHONY: test-guest
 test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
