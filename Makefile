@@ -156,7 +156,7 @@ wheels: setup ## Build the distribution sojourn with all packages into dist/ (TA
 
 # Cheap stages come first, so that a failure shows early. Each stage can be called alone after make setup-tests.
 .PHONY: test
-test: setup-tests lint test-rust test-guest test-fuzz-smoke test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
+test: setup-tests lint test-rust test-guest test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
 
 .PHONY: lint
 lint: ## Formatting, types, import directions, Rust lints, SQL style
@@ -171,7 +171,7 @@ lint: ## Formatting, types, import directions, Rust lints, SQL style
 	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
 
 .PHONY: test-rust
-test-rust: ## Tests of the Rust crates
+test-rust: ## Tests of the Rust crates, in which every fuzz target is given its seeds and what it failed on once
 	@echo "==> Rust tests"
 	@# Without the crate whose dependencies have other features, which would have those of the decoder compiled again.
 	@cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
@@ -182,7 +182,7 @@ test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
 	@cd testbed/guest && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 go test ./...
 
 .PHONY: test-fuzz-smoke
-test-fuzz-smoke: ## Every fuzz target for 10,000 contents, the same every time: those in Rust each, those in Python together
+test-fuzz-smoke: ## Every fuzz target for 10,000 contents, the same every time: those in Rust each, those in Python together (3 minutes)
 	@echo "==> fuzz targets: 10,000 contents"
 	@native/fuzz/run.sh smoke
 	@ingest/fuzz/run.sh smoke all
@@ -221,8 +221,9 @@ kubernetes-server: ## Build what the test of the deployment files runs: a Kubern
 		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o "$$folder/" tool
 
 .PHONY: test-long
-test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
-	@infra/setup/debian-packages.sh bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
+test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
+	@infra/setup/debian-packages.sh g++ bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
+	@$(MAKE) test-fuzz-smoke
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py

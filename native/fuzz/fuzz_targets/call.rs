@@ -15,7 +15,11 @@ fn packet(payload: &[u8], snapped: usize, way: bool, tcp: bool, sequence: u32) -
     ip.extend(length.to_be_bytes());
     ip.extend([0, 1, 0, 0, 64, if tcp { 6 } else { 17 }, 0, 0]);
     let ends = [(1u8, 4000u16), (2, 3478)];
-    let (from, to) = if way { (ends[1], ends[0]) } else { (ends[0], ends[1]) };
+    let (from, to) = if way {
+        (ends[1], ends[0])
+    } else {
+        (ends[0], ends[1])
+    };
     ip.extend([10, 0, 0, from.0, 10, 0, 0, to.0]);
     ip.extend(from.1.to_be_bytes());
     ip.extend(to.1.to_be_bytes());
@@ -63,7 +67,13 @@ fuzz_target!(|input: &[u8]| {
         CaptureDecoder::open(&[CaptureInput::Memory(content)], options).expect("the file header is whole");
     let mut sums: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     while let Some((table, batch)) = decoder.next_batch().expect("decoded rows form a batch") {
-        for column in ["packets", "payload_bytes", "frames", "expected_packets", "lost_packets"] {
+        for column in [
+            "packets",
+            "payload_bytes",
+            "frames",
+            "expected_packets",
+            "lost_packets",
+        ] {
             if matches!(table, "rtp_stream" | "rtp_interval") {
                 *sums.entry((table, column)).or_default() += sum(&batch, column);
             }
@@ -73,7 +83,17 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     // The intervals of streams are the streams, whatever came.
-    for column in ["packets", "payload_bytes", "frames", "expected_packets", "lost_packets"] {
-        assert_eq!(sums.get(&("rtp_stream", column)), sums.get(&("rtp_interval", column)), "{column}");
+    for column in [
+        "packets",
+        "payload_bytes",
+        "frames",
+        "expected_packets",
+        "lost_packets",
+    ] {
+        assert_eq!(
+            sums.get(&("rtp_stream", column)),
+            sums.get(&("rtp_interval", column)),
+            "{column}"
+        );
     }
 });

@@ -56,9 +56,18 @@ fn capture(input: &[u8]) -> (Vec<u8>, u64) {
             transport.extend([0, 0]);
         }
         transport.extend(payload);
-        let ends = if forward { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
+        let ends = if forward {
+            [CLIENT, SERVER]
+        } else {
+            [SERVER, CLIENT]
+        };
         let total = (20 + transport.len()) as u16;
-        let header = [&[0x45, 0][..], &total.to_be_bytes(), &[0, 1, 0, 0, 64, protocol, 0, 0]].concat();
+        let header = [
+            &[0x45, 0][..],
+            &total.to_be_bytes(),
+            &[0, 1, 0, 0, 64, protocol, 0, 0],
+        ]
+        .concat();
         let packet = [&header[..], &ends.concat(), &transport].concat();
         for field in [1000, records as u32, packet.len() as u32, packet.len() as u32] {
             content.extend(field.to_le_bytes());
@@ -74,7 +83,11 @@ fn capture(input: &[u8]) -> (Vec<u8>, u64) {
 fn check(batch: &RecordBatch, server_names: ServerNames) {
     let texts = |name: &str| {
         let column = batch.column_by_name(name).expect("declared");
-        column.as_any().downcast_ref::<StringArray>().expect("text").clone()
+        column
+            .as_any()
+            .downcast_ref::<StringArray>()
+            .expect("text")
+            .clone()
     };
     let (names, sources) = (texts("server_name"), texts("server_name_source"));
     let protocols = texts("application_protocols_offered");
