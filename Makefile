@@ -159,7 +159,7 @@ wheels: setup ## Build the distribution sojourn with all packages into dist/ (TA
 test: setup-tests lint test-rust test-guest test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
 
 .PHONY: lint
-lint: ## Formatting, types, import directions, Rust lints, SQL style
+lint: ## Formatting, types, import directions, Rust lints, SQL style of the models that differ from the main branch
 	@echo "==> lint"
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
@@ -168,6 +168,11 @@ lint: ## Formatting, types, import directions, Rust lints, SQL style
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy
 	@cargo clippy --quiet --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
+	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff lint --processes 2)
+
+.PHONY: lint-sql
+lint-sql: ## SQL style of every model (six CPU minutes)
+	@echo "==> SQL style"
 	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
 
 .PHONY: test-rust
@@ -221,9 +226,9 @@ kubernetes-server: ## Build what the test of the deployment files runs: a Kubern
 		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o "$$folder/" tool
 
 .PHONY: test-long
-test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
+test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: style of all SQL, fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
 	@infra/setup/debian-packages.sh g++ bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
-	@$(MAKE) test-fuzz-smoke
+	@$(MAKE) lint-sql test-fuzz-smoke
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py
@@ -242,11 +247,11 @@ fuzz: ## Fuzz the decoder and the parsers in Python, SECONDS_EACH (1200) for eac
 ##@ Develop
 
 .PHONY: format
-format: ## Format Python, Rust and SQL
+format: ## Format Python, Rust, and the SQL of models that differ from the main branch
 	@.venv/bin/ruff check --fix-only .
 	@.venv/bin/ruff format .
 	@cargo fmt --manifest-path native/Cargo.toml --all
-	@cd models && ../.venv/bin/sqlfluff fix --processes 2 staging intermediate marts
+	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff fix --processes 2)
 
 .PHONY: docs
 docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation, the OpenAPI document
