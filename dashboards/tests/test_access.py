@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from contract_server import Contract, serving
+from prepared_database import put_prepared_database
 from test_import import write_assets
 
 pytestmark = pytest.mark.integration
@@ -24,6 +25,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what Superset answered, and what was asked of another host."""
     folder = tmp_path_factory.mktemp("access")
     write_assets(folder / "assets")
+    put_prepared_database(folder / "var")
     contract, other = Contract(), Contract()
     rows = [
         {"study_id": "s", "run_id": f"r{n}", "aqm": None, "packets": n, "harm_ratio": 0.5, "synthetic": None}

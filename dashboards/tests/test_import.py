@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from contract_server import Contract
+from prepared_database import put_prepared_database
 
 from sojourn_superset import assets
 
@@ -42,6 +43,7 @@ def command(var: Path, folder: Path, *arguments: str) -> str:
 def test_importing_replaces_ours_and_leaves_the_rest(tmp_path: Path, contract: Contract) -> None:
     folder, var = tmp_path / "assets", tmp_path / "var"
     write_assets(folder)
+    put_prepared_database(var)
     said = command(var, folder, "prepare", "--api", contract.url)
     assert "created the user tester" in said
     assert all(line.startswith("[") for line in said.splitlines()), "progress is one line per step, nothing else"

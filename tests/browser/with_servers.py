@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "infra"), str(ROOT)]
 
+from dashboards.tests.prepared_database import put_prepared_database  # noqa: E402 - as that
 from launch import Servers, launch, say  # noqa: E402 - found through the line above
 
 from tests.integration.study_runs import write_studies  # noqa: E402 - as that
@@ -33,6 +34,12 @@ def free_port() -> int:
         return port
 
 
+def launch_and_test(var: Path, tests: list[str], **settings: str) -> int:
+    """Run tests over the build below ``var``; return the exit status."""
+    put_prepared_database(var)
+    return launch(Servers(var, free_port(), free_port()), lambda servers: run_browser_test(servers, tests, **settings))
+
+
 def run_browser_test(servers: Servers, tests: list[str], **settings: str) -> int:
     """Run tests with Superset's environment, which has the browser driver; return the exit status."""
     say(f"driving the browser: {' '.join(tests)}")
@@ -46,10 +53,7 @@ def over_the_sample(var: Path) -> int:
     screenshot = ROOT / "var" / "screenshots" / "aqm-comparison.png"
     screenshot.parent.mkdir(parents=True, exist_ok=True)
     tests = ["tests/browser", f"--ignore={GROWING}", f"--ignore={STUDIES}", f"--ignore={MARKS}"]
-    return launch(
-        Servers(var, free_port(), free_port()),
-        lambda servers: run_browser_test(servers, tests, SOJOURN_SCREENSHOT=str(screenshot)),
-    )
+    return launch_and_test(var, tests, SOJOURN_SCREENSHOT=str(screenshot))
 
 
 def over_a_growing_build(var: Path) -> int:
@@ -63,12 +67,7 @@ def over_a_growing_build(var: Path) -> int:
     subprocess.run([sojourn, "ingest", str(offered), *where], check=False, stdout=subprocess.DEVNULL)
     subprocess.run([sojourn, "build", *where], check=True, stdout=subprocess.DEVNULL)
     screenshot = str(var / "screenshots" / "empty.png")
-    return launch(
-        Servers(var, free_port(), free_port()),
-        lambda servers: run_browser_test(
-            servers, [GROWING], SOJOURN_GROWING_VAR=str(var), SOJOURN_SCREENSHOT=screenshot
-        ),
-    )
+    return launch_and_test(var, [GROWING], SOJOURN_GROWING_VAR=str(var), SOJOURN_SCREENSHOT=screenshot)
 
 
 def over_planted_studies(var: Path, shared: Path) -> int:
@@ -82,10 +81,7 @@ def over_planted_studies(var: Path, shared: Path) -> int:
     subprocess.run([sojourn, "ingest", str(runs), *where], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([sojourn, "build", *where], check=True, stdout=subprocess.DEVNULL)
     screenshot = str(var / "screenshots" / "planted.png")
-    return launch(
-        Servers(var, free_port(), free_port()),
-        lambda servers: run_browser_test(servers, [STUDIES], SOJOURN_SCREENSHOT=screenshot),
-    )
+    return launch_and_test(var, [STUDIES], SOJOURN_SCREENSHOT=screenshot)
 
 
 def over_marks_and_lines(var: Path) -> int:
@@ -103,10 +99,7 @@ def over_marks_and_lines(var: Path) -> int:
     ):
         subprocess.run([sojourn, *arguments], check=True, stdout=subprocess.DEVNULL)
     screenshot = str(var / "screenshots" / "marks.png")
-    return launch(
-        Servers(var, free_port(), free_port()),
-        lambda servers: run_browser_test(servers, [MARKS], SOJOURN_SCREENSHOT=screenshot),
-    )
+    return launch_and_test(var, [MARKS], SOJOURN_SCREENSHOT=screenshot)
 
 
 def main() -> int:

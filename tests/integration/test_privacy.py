@@ -23,6 +23,7 @@ import duckdb
 import httpx
 import pyarrow.parquet as pq
 import pytest
+from dashboards.tests.prepared_database import put_prepared_database
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Lake
@@ -209,6 +210,7 @@ def test_none_is_served_or_kept_by_the_service_and_by_superset(
                     answers += bool(rows.content)
             assert answers > 5
             own = tmp_path / "superset"
+            put_prepared_database(own)
             secret = "only-for-this-test-0123456789abcdef"
             superset = {
                 "SOJOURN_API_URL": url, "SUPERSET_SECRET_KEY": secret, "SUPERSET_ADMIN_USER": "tester",
