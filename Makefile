@@ -301,6 +301,13 @@ bench-capture: setup ## Captures: decoder against tcptrace, NFStream and tshark 
 bench-queue: setup ## Queue logs of 10 million events (EVENTS), binary and text (10 minutes, 2 GB of disk)
 	@.venv/bin/python benchmarks/queue_log_speed.py $(if $(EVENTS),--events $(EVENTS))
 
+.PHONY: bench-build
+bench-build: setup ## Builds of what make build ingests: from nothing, after one capture or one run more, with nothing new (3 minutes)
+	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
+	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
+	@.venv/bin/python benchmarks/build_speed.py --folder $(SOJOURN_VAR)/bench-build \
+		--sources $(wildcard $(SAMPLE)/*_rep*) $(MARKED) $(MEASURED) $(SYNTHETIC) $(SYNTHETIC_ACCESS)/pping
+
 .PHONY: bench-models
 bench-models: setup ## Builds: the reference data, 10 million generated flows (FLOWS) in 100,000 runs (RUNS), 10 million of captures alone (CAPTURE_FLOWS)
 	@.venv/bin/python benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models \
