@@ -46,7 +46,7 @@ OF_READING = re.compile(
 )
 """Words in errors of DuckDB and Spark that a file with other bytes than were written may cause."""
 
-#: The warehouse without a row, and what dbt writes of its models, were 80 MB.
+#: The warehouse without a row, and the copies of little lake tables.
 OF_A_BUILD_BYTES = 90_000_000
 OF_A_SNAPSHOT_BYTES = 2_000_000
 WAREHOUSE_RATIO = 1.4

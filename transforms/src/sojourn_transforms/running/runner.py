@@ -219,44 +219,42 @@ class _Run:
         self._results: dict[str, Built] = {}
 
     def run(self) -> RunReport:
-        try:
-            return self._run()
-        finally:
-            self._tables.keep(self._results)
-
-    def _run(self) -> RunReport:
         self._order.prepare()
-        done = 0
-        with ThreadPoolExecutor(self._tables.workers) as pool:
-            running: dict[Future[Built], str] = {}
-            while self._order.is_active():
-                for name in self._order.get_ready():
-                    key = self._key(name)
-                    before = self._before.get(name)
-                    if before is not None and before.key == key and not self._force:
-                        done += 1
-                        self._stands(name, before)
-                        self._order.done(name)
-                    else:
-                        running[pool.submit(self._execute, name, key)] = name
-                # What stands may have made more ready without anything running.
-                if not running:
-                    continue
-                ended, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    name = running.pop(future)
-                    try:
-                        built = future.result()
-                    except BaseException:
-                        pool.shutdown(wait=True, cancel_futures=True)
-                        raise
-                    done += 1
-                    self._note(name, built)
-                    self._order.done(name)
-                    self._on_progress(Progress(done, len(self._jobs), name, self._seconds_left(done)))
-                    if self._jobs[name][0].layer == "marts" and self._jobs[name][0].kind == "model":
-                        named_points.reach("mart.built")
+        pool = ThreadPoolExecutor(self._tables.workers)
+        try:
+            self._run(pool)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+            self._tables.keep(self._results)
+        self._report.warnings.sort()
         return self._report
+
+    def _run(self, pool: ThreadPoolExecutor) -> None:
+        running: dict[Future[Built], str] = {}
+        done = 0
+        while self._order.is_active():
+            for name in self._order.get_ready():
+                key = self._key(name)
+                before = self._before.get(name)
+                if before is not None and before.key == key and not self._force:
+                    done += 1
+                    self._stands(name, before)
+                    self._order.done(name)
+                else:
+                    running[pool.submit(self._execute, name, key)] = name
+            # What stands may have made more ready without anything running.
+            if not running:
+                continue
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                name = running.pop(future)
+                built = future.result()
+                done += 1
+                self._note(name, built)
+                self._order.done(name)
+                self._on_progress(Progress(done, len(self._jobs), name, self._seconds_left(done)))
+                if self._jobs[name][0].layer == "marts" and self._jobs[name][0].kind == "model":
+                    named_points.reach("mart.built")
 
     def _key(self, name: str) -> str:
         job = self._jobs[name]
