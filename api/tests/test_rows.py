@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 from typing import Any
 
@@ -254,3 +256,36 @@ def test_made_up_cursors_are_checked_like_other_input(client: TestClient) -> Non
         made_up = cursors.encode("b1", query, values)
         problem = client.get(path, params={"cursor": made_up}).json()
         assert (problem["status"], problem["type"]) == (422, "urn:sojourn:problem:invalid-cursor"), values
+
+
+def _forged(payload: str) -> str:
+    raw = payload.encode()
+    return base64.urlsafe_b64encode(hashlib.sha256(raw).digest()[:8] + raw).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "[" * 5000,
+        "[" * 4000 + "]" * 4000,
+        '[{"real":' + '{"real":' * 2000 + '"0x1p0"' + "}" * 2000 + "}]",
+        '["' + "a" * 20_000 + '"]',
+        '["\\ud800"]',
+        '["\\',
+        "[" + "1" * 5000 + "]",
+        "[NaN]",
+        "null",
+        '{"a":1}',
+        '[{"real":[]}]',
+    ],
+    ids=lambda values: values[:16],
+)
+def test_forged_cursors_are_refused_whatever_they_hold(client: TestClient, values: str) -> None:
+    from sojourn_api.requests import cursors
+
+    path = ROWS.format("study")
+    # The checksum is right, and so are build and query: only the values are not.
+    payload = f'["b1","{cursors.fingerprint(path, [])}",{values}]'
+    for forged in (payload, values):
+        problem = client.get(path, params={"cursor": _forged(forged)}).json()
+        assert (problem["status"], problem["type"]) == (422, "urn:sojourn:problem:invalid-cursor"), problem

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,6 +14,7 @@ from typing import Any
 
 from sojourn_api.catalogue import INTEGER_RANGES, ValueKind, kind_of
 from sojourn_api.problems import ProblemError
+from sojourn_api.safety.admission import MOST_TARGET_BYTES
 
 _CHECKSUM_BYTES = 8
 _PYTHON_TYPES: dict[ValueKind, type] = {
@@ -23,6 +25,10 @@ _PYTHON_TYPES: dict[ValueKind, type] = {
     "timestamp": datetime,
     "date": date,
 }
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+_VALUE = rb'(?:"|-?\d{1,39}|true|false|null|\{":"\})'
+#: What `encode` writes, with each string as one quotation mark.
+_SHAPE = re.compile(rb'\[",",\[(?:' + _VALUE + rb"(?:," + _VALUE + rb")*)?\]\]")
 
 
 def fingerprint(path: str, items: Iterable[tuple[str, str]]) -> str:
@@ -48,6 +54,9 @@ def _pack(value: Any) -> Any:
 
 def _unpack(value: Any) -> Any:
     match value:
+        case str():
+            # Half of a surrogate pair is no text, and DuckDB takes none.
+            value.encode()
         case {"real": text}:
             return float.fromhex(text)
         case {"timestamp": text}:
@@ -86,6 +95,9 @@ def decode(cursor: str, build_id: str, query: str, types: Sequence[str]) -> tupl
         410 for a cursor of another build, 422 for one of another query or no cursor of this service.
     """
     malformed = ProblemError("invalid-cursor", "The cursor is damaged; use it as it was received.", parameter="cursor")
+    # A cursor is a part of the address.
+    if len(cursor) > MOST_TARGET_BYTES:
+        raise malformed
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
@@ -94,7 +106,10 @@ def decode(cursor: str, build_id: str, query: str, types: Sequence[str]) -> tupl
     if hashlib.sha256(payload).digest()[:_CHECKSUM_BYTES] != checksum:
         raise malformed
     # The checksum is not secret, so a cursor may be forged: its values are checked like any
-    # other input, and reach SQL as typed parameters only.
+    # other input, and reach SQL as typed parameters only. Its shape is checked first, because the
+    # parser of JSON follows brackets as deep as they go.
+    if not _SHAPE.fullmatch(_STRING.sub(b'"', payload)):
+        raise malformed
     try:
         cursor_build, cursor_query, packed = json.loads(payload)
         values = tuple(_unpack(value) for value in packed)
