@@ -112,7 +112,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise _fail(f"{error.name} is not installed; install sojourn with its extra serve: sojourn[serve]") from None
     from sojourn_api.safety.admission import is_loopback
-    from sojourn_api.safety.connections import TimedProtocol
+    from sojourn_api.safety.connections import BoundedProtocol
     from sojourn_api.snapshot import SnapshotError
 
     if var is not None and snapshots is not None:
@@ -140,7 +140,7 @@ def serve(
     config = uvicorn.Config(
         app,
         factory=workers > 1,
-        http=TimedProtocol,
+        http=BoundedProtocol,
         workers=workers,
         log_config=None,
         access_log=access_log,

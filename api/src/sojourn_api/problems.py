@@ -35,7 +35,7 @@ KINDS: dict[str, Kind] = {
     "not-acceptable": Kind(406, "None of the accepted media types is served"),
     "too-many-requests": Kind(429, "The client has too many requests under way"),
     "rate-exceeded": Kind(429, "The key has used up its requests"),
-    "too-many-headers": Kind(431, "The request has too many headers"),
+    "too-many-headers": Kind(431, "The request has too many headers, or too long ones"),
     "target-too-long": Kind(414, "The address is too long"),
     "body-not-allowed": Kind(413, "The request has a body"),
     "unknown-host": Kind(421, "The request is meant for another host"),

@@ -1,8 +1,9 @@
-"""Clients that send or read slowly, break off, or are a thousand: others are served, and the slow are let go."""
+"""Clients that send or read slowly or without end, break off, or are a thousand: others are served, these let go."""
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import select
 import socket
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from api.tests.conftest import Build
-from api.tests.service.real_server import Server, read_until_closed, serving
+from api.tests.service.real_server import HOST, Server, read_until_closed, serving
 
 pytestmark = pytest.mark.integration
 
@@ -67,6 +68,68 @@ def test_a_byte_a_second_is_let_go_after_the_stated_time(server: Server, connect
         assert head.startswith(b"HTTP/1.1 408 ")
         assert json.loads(body)["type"] == "urn:sojourn:problem:slow-request"
     assert time.monotonic() - started >= REQUEST_SECONDS
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [b"a: b\r\n", b"a" * 1000 + b": b\r\n", b"a: " + b"b" * 1000 + b"\r\n", b"a"],
+    ids=["headers", "long names", "long values", "one name"],
+)
+@pytest.mark.parametrize("begun", [b"GET /healthz HTTP/1.1\r\n", b"GET /"], ids=["header", "target"])
+def test_a_head_without_end_is_refused_while_it_comes(
+    server: Server, connections: contextlib.ExitStack, begun: bytes, endless: bytes
+) -> None:
+    _send_until_closed(server, connections.enter_context(server.connect()), begun, endless)
+
+
+def _send_until_closed(server: Server, connection: socket.socket, begun: bytes, endless: bytes) -> None:
+    before = server.status_of_process()["bytes"]
+    started = time.monotonic()
+    block = endless * (65536 // len(endless))
+    with contextlib.suppress(OSError):
+        connection.sendall(begun)
+        while time.monotonic() - started < 30:
+            connection.sendall(block)
+            # Generous for what an allocator keeps; all that is sent would be a gigabyte.
+            assert server.status_of_process()["bytes"] < before + 20_000_000
+    assert time.monotonic() - started < 30
+    assert server.is_serving() == "b1"
+
+
+@pytest.mark.parametrize(
+    ("headers", "detail"),
+    [
+        (b"".join(b"X-%d: 1\r\n" % number for number in range(100)), "the request has more than 100 headers"),
+        (b"X: " + b"a" * 70_000 + b"\r\n", "the head of the request is longer than 65536 bytes"),
+    ],
+    ids=["headers", "bytes"],
+)
+def test_a_head_that_is_too_large_is_refused_in_words(
+    server: Server, connections: contextlib.ExitStack, headers: bytes, detail: str
+) -> None:
+    connection = connections.enter_context(server.connect())
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n")
+    head, _, body = read_until_closed(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 ")
+    problem = json.loads(body)
+    assert (problem["type"], problem["detail"]) == ("urn:sojourn:problem:too-many-headers", detail)
+
+
+def test_heads_at_the_bounds_are_answered_one_after_the_other(server: Server) -> None:
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
+    # With Host and Accept-Encoding, which are sent with each, a hundred headers.
+    large = {f"X-{number}": "a" * 600 for number in range(98)}
+    with contextlib.closing(connection):
+        # On one connection, so that a count that went on from a request to the next would be seen.
+        for headers in (large, *[{}] * 120, large):
+            connection.request("GET", "/healthz", headers=headers)
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
+
+
+def test_trailers_without_end_are_not_kept(server: Server, connections: contextlib.ExitStack) -> None:
+    begun = b"GET /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: "
+    _send_until_closed(server, connections.enter_context(server.connect()), begun, b"a")
 
 
 def test_a_second_request_and_a_body_have_the_same_time(server: Server, connections: contextlib.ExitStack) -> None:

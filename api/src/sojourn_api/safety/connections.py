@@ -1,8 +1,8 @@
-"""Connections of clients that are slow, by intent or not: each has a time to send its request and to take its answer.
+"""Connections of clients that are slow or send without end, by intent or not.
 
-Uvicorn waits for ever for the rest of a request, and keeps an answer in memory for as long as its client does not
-read it. Here a request has to be whole within some seconds, and a client that reads has to take what was written before
-more is written to it.
+Uvicorn waits for ever for the rest of a request, keeps all of its head, and keeps an answer in memory for as long as
+its client does not read it. Here a request has to be whole within some seconds, its head is bounded while it comes, and
+a client that reads has to take what was written before more is written to it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sojourn_api.problems import KINDS
+from sojourn_api.safety.admission import MOST_HEADERS
 
 logger = logging.getLogger(__name__)
 
 #: A larger body is written in pieces of this size, each when the one before was taken.
 PIECE_BYTES = 128 * 1024
+#: Bytes of a request from its first to the empty line.
+MOST_HEAD_BYTES = 64 * 1024
+#: What came is parsed in pieces of this size, by which a head may exceed its bound.
+PARSED_BYTES = 4 * 1024
+#: What a refused client still sends is read and dropped for this time: closing on unread bytes is a reset, which may
+#: overtake the refusal.
+DROPPING_SECONDS = 1.0
 #: Name of the limits in the state of the application, by which the server hands them to connections.
 STATE = "connection_limits"
 #: Files that the process needs beside its connections: datasets, libraries, logs.
@@ -72,14 +80,22 @@ def _refusal(kind: str, status: str, detail: str, *headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-class TimedProtocol(HttpToolsProtocol):
-    """Uvicorn's connection with times for the client."""
+class _TooManyHeadersError(Exception):
+    """Stops the parser."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Uvicorn's connection with a bound of the request's head and times for the client."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._limits: ConnectionLimits | None = self.app_state.get(STATE)
         self._request_timer: asyncio.TimerHandle | None = None
         self._stalled_timer: asyncio.TimerHandle | None = None
+        self._is_in_head = False
+        self._head_bytes = 0
+        self._header_count = 0
+        self._is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, or refuse one connection too many."""
@@ -103,7 +119,16 @@ class TimedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; what is no beginning of a request, such as empty lines, does not keep a connection either."""
-        super().data_received(data)
+        for start in range(0, len(data), PARSED_BYTES):
+            if self._is_refused or self.transport.is_closing():
+                return
+            piece = data[start : start + PARSED_BYTES]
+            super().data_received(piece)
+            if self._is_in_head:
+                # The parser tells of a header when it is whole, and keeps what it has of it until then.
+                self._head_bytes += len(piece)
+                if self._head_bytes > MOST_HEAD_BYTES:
+                    self._refuse_head(f"the head of the request is longer than {MOST_HEAD_BYTES} bytes")
         is_idle = self.cycle is None or self.cycle.response_complete
         if is_idle and self.timeout_keep_alive_task is None and not self.transport.is_closing():
             self._expect_request()
@@ -111,7 +136,34 @@ class TimedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start the time of a request that follows another one."""
         super().on_message_begin()
+        self._is_in_head, self._head_bytes, self._header_count = True, 0, 0
         self._expect_request()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, or stop the parser at one too many.
+
+        Raises
+        ------
+        _TooManyHeadersError
+        """
+        self._header_count += 1
+        if self._header_count > MOST_HEADERS:
+            raise _TooManyHeadersError
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Answer the request; one in chunks, whose trailers would be kept as headers are, ends its connection."""
+        self._is_in_head = False
+        super().on_headers_complete()
+        if any(name == b"transfer-encoding" for name, _ in self.headers):
+            self.cycle.keep_alive = False
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what the parser did not take."""
+        if self._header_count > MOST_HEADERS:
+            self._refuse_head(f"the request has more than {MOST_HEADERS} headers")
+        else:
+            super().send_400_response(msg)
 
     def on_message_complete(self) -> None:
         """End the time of a request with its last byte."""
@@ -142,6 +194,18 @@ class TimedProtocol(HttpToolsProtocol):
         if self._stalled_timer is not None:
             self._stalled_timer.cancel()
             self._stalled_timer = None
+
+    def _refuse_head(self, detail: str) -> None:
+        self._is_refused = True
+        self._stop_request_timer()
+        if self.cycle is not None and not self.cycle.response_complete:
+            # Of the request before; nothing can be written into its answer.
+            self.transport.close()
+            return
+        self.transport.write(_refusal("too-many-headers", "431 Request Header Fields Too Large", detail))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(DROPPING_SECONDS, self.transport.close)
 
     def _on_slow_request(self) -> None:
         self._request_timer = None
