@@ -18,12 +18,13 @@ from starlette.types import Receive, Scope, Send
 
 from sojourn_api.safety.admission import MOST_HEADERS, MOST_TARGET_BYTES, AdmissionMiddleware, is_loopback
 
+from .service.real_server import serving
 from .test_serve import COMMAND, environment, run
 
 ANSWER = PlainTextResponse("answer")
 
 
-def asked(client_requests: int = 4, names: tuple[str, ...] | None = None, **request: Any) -> httpx.Response:
+def asked(client_requests: int = 4, names: tuple[str, ...] = (), **request: Any) -> httpx.Response:
     async def ask() -> httpx.Response:
         app = AdmissionMiddleware(ANSWER, client_requests, names)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://10.0.0.1:8000") as client:
@@ -60,20 +61,32 @@ def test_a_request_at_the_limits_is_answered() -> None:
         ("sojourn-api", 200),
         ("SOJOURN-API:8000", 200),
         ("localhost:8000", 200),
+        ("127.0.0.1:8000", 200),
+        ("[::1]:8000", 200),
         ("192.0.2.7", 200),
         ("[2001:db8::1]:8000", 200),
         ("attacker.example", 421),
         ("sojourn-api.attacker.example", 421),
         ("192.0.2.7.attacker.example", 421),
+        ("localhost.attacker.example:8000", 421),
         ("", 421),
     ],
 )
-def test_beyond_the_loopback_only_known_names_and_addresses_are_hosts(host: str, status: int) -> None:
+def test_only_known_names_and_addresses_are_hosts(host: str, status: int) -> None:
     assert asked(names=("sojourn-api",), headers={"host": host}).status_code == status
 
 
-def test_on_the_loopback_any_name_is_a_host() -> None:
-    assert asked(names=None, headers={"host": "attacker.example"}).status_code == 200
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_loopback_is_not_read_through_a_name_of_an_attacker(
+    example_folder: Path, tmp_path: Path, workers: str
+) -> None:
+    arguments = ("--workers", workers, "--allow-host", "sojourn.lab", "--allow-host", "figures.lab")
+    with serving(example_folder, tmp_path / "log", arguments=arguments, SOJOURN_API_HOSTS="other.lab") as server:
+        for host in ("sojourn.lab", "figures.lab:8000", "other.lab", f"localhost:{server.port}", "[::1]"):
+            answer = httpx.get(f"http://127.0.0.1:{server.port}/v1/studies", headers={"Host": host}, timeout=60)
+            assert answer.status_code == 200, host
+        refused = httpx.get(f"http://127.0.0.1:{server.port}/v1/studies", headers={"Host": "evil.example"}, timeout=60)
+        assert (refused.status_code, refused.json()["type"]) == (421, "urn:sojourn:problem:unknown-host")
 
 
 def test_a_client_has_a_number_of_requests_at_a_time_and_gets_them_back() -> None:
@@ -85,7 +98,7 @@ def test_a_client_has_a_number_of_requests_at_a_time_and_gets_them_back() -> Non
             await ANSWER(scope, receive, send)
 
         transport = httpx.ASGITransport(AdmissionMiddleware(slow, 2))
-        async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             running = [asyncio.create_task(client.get("/")) for _ in range(2)]
             await asyncio.sleep(0.05)
             refused = await client.get("/")

@@ -93,6 +93,15 @@ def serve(
         int,
         typer.Option(min=1, help="Processes that answer; each holds the build and its own kept responses in memory."),
     ] = 1,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name by which clients reach the service, beside addresses, localhost and this machine's own name; "
+            "may be repeated. Requests for other names are refused.",
+            show_default="SOJOURN_API_HOSTS",
+        ),
+    ] = None,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     open_to_all: Annotated[
         bool,
@@ -118,6 +127,7 @@ def serve(
     if var is not None and snapshots is not None:
         raise _fail("--var and --snapshots both name the builds; give one of them")
     settings = _settings(snapshots if var is None else var / "snapshots")
+    settings = settings.model_copy(update={"api_hosts": (*settings.api_hosts, *(allow_host or ()))})
     _check_certificate(tls_certificate, tls_key)
     open_beyond = not is_loopback(host) and not settings.api_keys
     if open_beyond and not open_to_all:
@@ -127,7 +137,7 @@ def serve(
     app: FastAPI | str
     try:
         if workers == 1:
-            app = guarded_app(settings, host)
+            app = guarded_app(settings)
             build_id = app.state.store.start().build_id
         else:
             app, build_id = _WORKER, _checked_build(settings)
@@ -158,7 +168,7 @@ def serve(
     if workers == 1:
         uvicorn.Server(config).run(sockets=[listener])
     else:
-        _run_workers(config, listener, settings, host)
+        _run_workers(config, listener, settings)
 
 
 def _check_certificate(certificate: Path | None, key: Path | None) -> None:
@@ -181,20 +191,19 @@ def _checked_build(settings: Settings) -> str:
     return opened.pointer.build_id
 
 
-def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings, host: str) -> None:
+def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Settings) -> None:
     """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
     from uvicorn.supervisors import Multiprocess
 
     from sojourn_api.settings import answer_bytes_that_fit, memory_that_fits
     from sojourn_api.snapshot import duckdbs_bound
-    from sojourn_api.worker import HOST_VARIABLE
 
     os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
     if settings.api_memory is None:
         os.environ["SOJOURN_API_MEMORY"] = memory_that_fits(duckdbs_bound(), config.workers)
     if settings.api_answer_bytes is None:
         os.environ["SOJOURN_API_ANSWER_BYTES"] = str(answer_bytes_that_fit(duckdbs_bound(), config.workers))
-    os.environ[HOST_VARIABLE] = host
+    os.environ["SOJOURN_API_HOSTS"] = ",".join(settings.api_hosts)
     with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         Multiprocess(config, sockets=[listener]).run()

@@ -60,7 +60,8 @@ class Settings(BaseSettings):
     )
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Comma-separated names under which clients reach a service that listens beyond this machine.",
+        description="Comma-separated names under which clients reach the service, beside addresses, localhost and "
+        "this machine's own name.",
     )
     api_client_requests: int = Field(
         default=64, ge=1, description="Requests of one client address that are answered at one time; others get 429."

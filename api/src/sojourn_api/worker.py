@@ -15,33 +15,23 @@ from fastapi import FastAPI
 
 from sojourn_api.app import create_app
 from sojourn_api.arrow_alone import keep_pandas_out
-from sojourn_api.safety.admission import AdmissionMiddleware, is_loopback
+from sojourn_api.safety.admission import AdmissionMiddleware
 from sojourn_api.safety.connections import ConnectionLimits, PiecesMiddleware, connections_that_fit
 from sojourn_api.settings import Settings
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-HOST_VARIABLE = "SOJOURN_WORKER_HOST"
-"""Environment variable by which `sojourn serve` tells its workers the address that they listen on."""
-
 #: When the service has long answered whoever waits for it to be ready.
 WARM_AFTER_S = 3.0
 
 
-def guarded_app(settings: Settings, host: str) -> FastAPI:
-    """Return the application with the limits that a service on an address needs.
-
-    Parameters
-    ----------
-    settings : Settings
-    host : str
-        Address that it listens on. Beyond the loopback, the Host header of a request must name this machine.
-    """
+def guarded_app(settings: Settings) -> FastAPI:
+    """Return the application with the limits of a service: the Host header of a request must name this machine."""
     keep_pandas_out()
     app = create_app(settings)
     # Outside everything else, so that what is refused costs nothing more.
-    names = None if is_loopback(host) else (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
+    names = (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
     app.add_middleware(AdmissionMiddleware, client_requests=settings.api_client_requests, names=names)
     app.add_middleware(PiecesMiddleware)
     app.state.connection_limits = ConnectionLimits(
@@ -68,7 +58,7 @@ def create_worker_app() -> FastAPI:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), name="sojourn-parent-watch", daemon=True).start()
-    app = guarded_app(Settings(), os.environ[HOST_VARIABLE])
+    app = guarded_app(Settings())
     app.state.store.start()
     return app
 

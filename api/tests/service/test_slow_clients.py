@@ -54,7 +54,7 @@ def test_a_byte_a_second_is_let_go_after_the_stated_time(server: Server, connect
     slow = [connections.enter_context(server.connect()) for _ in range(100)]
     silent = [connections.enter_context(server.connect()) for _ in range(100)]
     started = time.monotonic()
-    request = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 100
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 100
     for place in range(6):
         for connection in slow:
             with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ def test_a_head_that_is_too_large_is_refused_in_words(
     server: Server, connections: contextlib.ExitStack, headers: bytes, detail: str
 ) -> None:
     connection = connections.enter_context(server.connect())
-    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n")
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
     head, _, body = read_until_closed(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 431 ")
     problem = json.loads(body)
@@ -128,16 +128,16 @@ def test_heads_at_the_bounds_are_answered_one_after_the_other(server: Server) ->
 
 
 def test_trailers_without_end_are_not_kept(server: Server, connections: contextlib.ExitStack) -> None:
-    begun = b"GET /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: "
+    begun = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: "
     _send_until_closed(server, connections.enter_context(server.connect()), begun, b"a")
 
 
 def test_a_second_request_and_a_body_have_the_same_time(server: Server, connections: contextlib.ExitStack) -> None:
-    head = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
     # A byte again and again, which would keep a connection that only idleness ends.
     for begun, more in ((head + b"X-Long: ", b"a"), (head + b"Content-Length: 9000\r\n\r\n", b"a"), (b"\r\n", b"\r\n")):
         connection = connections.enter_context(server.connect())
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
         connection.sendall(begun)
         started = time.monotonic()
@@ -163,7 +163,7 @@ def test_a_client_that_does_not_read_is_let_go_and_its_answer_too(
     for number in range(8):
         connection = connections.enter_context(server.connect())
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.sendall(f"GET {LARGE}&id__ge={number} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.sendall(f"GET {LARGE}&id__ge={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     server.wait_for(lambda: server.status_of_process()["files"] >= before + 8)
     assert server.is_serving() == "b1"
     server.wait_for(lambda: server.log.read_text().count("took too little of its answer") == 8)
@@ -176,7 +176,7 @@ def test_connections_that_break_in_the_middle_of_an_answer_leave_nothing(
     before = server.settled_files()
     for number in range(30):
         connection = connections.enter_context(server.connect())
-        connection.sendall(f"GET {LARGE}&id__ge={number % 3} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.sendall(f"GET {LARGE}&id__ge={number % 3} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         if number % 2:
             connection.recv(1000)
         # With a reset, as of a client that crashed.
@@ -188,7 +188,7 @@ def test_connections_that_break_in_the_middle_of_an_answer_leave_nothing(
 
 
 def test_a_thousand_connections_at_a_time_are_answered(server: Server, connections: contextlib.ExitStack) -> None:
-    request = b"GET /v1/datasets/run_harm/rows?limit=5 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    request = b"GET /v1/datasets/run_harm/rows?limit=5 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     opened = [connections.enter_context(server.connect()) for _ in range(1000)]
     for connection in opened:
         connection.sendall(request)
@@ -206,7 +206,7 @@ def test_one_connection_too_many_is_refused_in_words(
     with serving(folder, tmp_path / "log", SOJOURN_API_CONNECTIONS="10") as server:
         kept = [connections.enter_context(server.connect()) for _ in range(10)]
         for connection in kept:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
         status, headers, body = server.get("/healthz")
         assert (status, headers["retry-after"]) == (503, "5")

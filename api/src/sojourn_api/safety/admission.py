@@ -53,14 +53,14 @@ class AdmissionMiddleware:
     client_requests : int
         Requests of one address that are answered at one time.
     names : collection of str, optional
-        Names that a Host header may have, beside addresses and localhost. With None the header is not checked: on
-        the loopback, names are the business of this machine.
+        Names that a Host header may have, beside addresses and localhost. Any other may be that of a page in a
+        browser, whose owner made it an address of this service in order to read it (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, client_requests: int, names: Collection[str] | None = None) -> None:
+    def __init__(self, app: ASGIApp, client_requests: int, names: Collection[str] = ()) -> None:
         self.app = app
         self._most = client_requests
-        self._names = None if names is None else {_name_of(name) for name in names} | {"localhost"}
+        self._names = {_name_of(name) for name in names} | {"localhost"}
         self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,11 +99,8 @@ class AdmissionMiddleware:
         length = values.get(b"content-length", b"0")
         if b"transfer-encoding" in values or not length.isdigit() or int(length) > MOST_BODY_BYTES:
             return ProblemError("body-not-allowed", "a request has no body; give parameters in the query string")
-        if self._names is not None:
-            name = _name_of(values.get(b"host", b"").decode("latin-1"))
-            if not _is_address(name) and name not in self._names:
-                detail = (
-                    "the Host header names another host; the operator lists this service's names in SOJOURN_API_HOSTS"
-                )
-                return ProblemError("unknown-host", detail)
+        name = _name_of(values.get(b"host", b"").decode("latin-1"))
+        if not _is_address(name) and name not in self._names:
+            detail = "the Host header names another host; the operator adds names by --allow-host or SOJOURN_API_HOSTS"
+            return ProblemError("unknown-host", detail)
         return None
