@@ -1,15 +1,17 @@
-"""Every lake table is a view of the warehouse, also where the lake holds nothing of it."""
+"""Every lake table is readable in the warehouse, also where the lake holds nothing of it: a view, or a copy."""
 
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from sojourn_ingest.lake import FactWriter, Lake, Outcome
 from sojourn_ingest.lake.live_rows_sql import DUCKDB_TYPES
 from sojourn_ingest.schema import TABLES, table
-from sojourn_transforms.warehouse import register_lake
+from sojourn_transforms.running.runner import lake_contents_of
+from sojourn_transforms.warehouse import COPIES, open_warehouse, register_lake
 
 
 def put_score(lake: Lake, path: str, content: str) -> None:
@@ -22,8 +24,13 @@ def put_score(lake: Lake, path: str, content: str) -> None:
         lake.commit(outcome, writer.finish())
 
 
+def register(warehouse: Path, lake: Lake) -> None:
+    with open_warehouse(warehouse, None) as connection:
+        register_lake(connection, lake, lake_contents_of(lake, TABLES))
+
+
 def test_empty_lake_gives_empty_views_of_the_declared_types(tmp_path: Path) -> None:
-    register_lake(tmp_path / "w.duckdb", Lake(tmp_path / "lake"))
+    register(tmp_path / "w.duckdb", Lake(tmp_path / "lake"))
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
         for declared in TABLES.values():
             described = connection.execute(f'describe lake."{declared.name}"').fetchall()
@@ -38,8 +45,8 @@ def test_views_show_live_files_only_and_follow_the_lake(tmp_path: Path) -> None:
         put_score(lake, "/a", content)
     put_score(lake, "/b", "c3")
     (lake.root / "data" / "qoe_score" / "orphan.parquet").write_bytes(b"cut short")
-    register_lake(tmp_path / "w.duckdb", lake)
-    register_lake(tmp_path / "w.duckdb", lake)
+    register(tmp_path / "w.duckdb", lake)
+    register(tmp_path / "w.duckdb", lake)
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
         assert connection.execute("select run_id from lake.qoe_score order by run_id").fetchall() == [("c2",), ("c3",)]
 
@@ -49,6 +56,41 @@ def test_a_column_that_no_file_has_yet_is_null(tmp_path: Path) -> None:
     put_score(lake, "/a", "c1")
     (path,) = lake.files("qoe_score")
     pq.write_table(pq.read_table(path).drop_columns(["decoder_version"]), path)
-    register_lake(tmp_path / "w.duckdb", lake)
+    register(tmp_path / "w.duckdb", lake)
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as connection:
         assert connection.execute("select run_id, decoder_version from lake.qoe_score").fetchall() == [("c1", None)]
+
+
+def test_a_little_table_of_several_files_is_copied_once_for_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, lake = tmp_path / "w.duckdb", Lake(tmp_path / "lake")
+
+    def rows() -> tuple[str, list[str]]:
+        with duckdb.connect(str(warehouse), read_only=True) as connection:
+            (kind,) = connection.execute(
+                "select table_type from information_schema.tables where table_name = 'qoe_score'"
+            ).fetchall()
+            found = connection.execute("select run_id from lake.qoe_score order by run_id").fetchall()
+        return kind[0], [row[0] for row in found]
+
+    put_score(lake, "/a", "c1")
+    register(warehouse, lake)
+    assert rows() == ("VIEW", ["c1"])
+    put_score(lake, "/b", "c2")
+    register(warehouse, lake)
+    assert rows() == ("BASE TABLE", ["c1", "c2"])
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute("delete from lake.qoe_score where run_id = 'c1'")
+    # The same content is not read again; another is.
+    register(warehouse, lake)
+    assert rows() == ("BASE TABLE", ["c2"])
+    put_score(lake, "/c", "c3")
+    register(warehouse, lake)
+    assert rows() == ("BASE TABLE", ["c1", "c2", "c3"])
+    # Much data is read where it is.
+    monkeypatch.setattr("sojourn_transforms.warehouse.LITTLE_BYTES", 1)
+    register(warehouse, lake)
+    assert rows() == ("VIEW", ["c1", "c2", "c3"])
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        assert connection.execute(f"select name from {COPIES}").fetchall() == []

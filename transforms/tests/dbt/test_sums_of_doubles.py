@@ -48,7 +48,8 @@ def doubles(project: Path) -> set[str]:
 
 
 def test_no_model_adds_doubles_in_the_order_of_rows(project: Path, doubles: set[str]) -> None:
-    files = [path for path in sorted(project.rglob("*.sql")) if path.name != ADDED_IN_ORDER]
+    written = [path for path in sorted(project.rglob("*.sql")) if "target" not in path.relative_to(project).parts]
+    files = [path for path in written if path.name != ADDED_IN_ORDER]
     assert len(files) > 100
     assert {
         str(path.relative_to(project)): found
