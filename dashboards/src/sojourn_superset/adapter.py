@@ -28,6 +28,7 @@ from shillelagh.typing import RequestedOrder, Row
 
 from sojourn_client import ApiError, Client, Column, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
+from sojourn_superset.read_only import install_read_only
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.service import TABLES
 from sojourn_superset.virtual_table import install_best_index
@@ -191,6 +192,7 @@ class Other(String):  # type: ignore[misc]
 # looked up by shillelagh for every column type on the way into and out of SQLite
 type_map[BigInteger.type] = BigInteger
 install_best_index()
+install_read_only()
 
 INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 REALS = {"FLOAT", "DOUBLE"}

@@ -145,7 +145,8 @@ def only_the_api(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the parameters of an engine with one adapter and bounded settings (Superset's DB_CONNECTION_MUTATOR).
 
-    What a database says of adapters and of addresses has no effect, so that whoever may edit one reaches no other host.
+    What a database says of adapters, addresses and files has no effect, so that whoever may edit one reaches no other
+    host and no file. Its connections only read tables (`sojourn_superset.read_only`).
 
     Raises
     ------
@@ -155,6 +156,10 @@ def only_the_api(
     validate_database_uri(uri)
     if uri.drivername != DRIVER:
         return uri, params
+    # Here too, so that it does not depend on whether the adapter can be loaded; it takes a second to import.
+    from sojourn_superset.read_only import install_read_only
+
+    install_read_only()
     named = params.get("adapter_kwargs")
     of_ours = named.get(ADAPTER, {}) if isinstance(named, Mapping) else {}
     kept: dict[str, Any] = {}
@@ -162,7 +167,9 @@ def only_the_api(
         value = of_ours.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             kept[name] = type(most)(min(value, most))
-    return uri, {**params, "adapters": [ADAPTER], "adapter_kwargs": {ADAPTER: kept}}
+    # They would come after everything else: the path of a file, other adapters, and that these need not be safe.
+    others = {name: value for name, value in params.items() if name != "connect_args"}
+    return uri, {**others, "adapters": [ADAPTER], "adapter_kwargs": {ADAPTER: kept}}
 
 
 def sync_viewer_role(security_manager: Any, database_permission: str | None = None) -> None:

@@ -1,0 +1,156 @@
+"""The SQLite connection behind Superset: it reads the API's tables, and can do nothing else.
+
+shillelagh opens a SQLite database in memory, with all that SQLite can do: `ATTACH` reads and writes any file of the
+process, such as Superset's own database with its users, and `VACUUM INTO` writes one. Whoever may use SQL Lab would be
+administrator. So SQLite asks `reading` about every action of every statement, and what is not listed here is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+from shillelagh.backends.apsw import db
+from shillelagh.exceptions import OperationalError, ProgrammingError
+
+ALLOWED = frozenset(
+    {
+        apsw.SQLITE_SELECT,
+        apsw.SQLITE_READ,
+        apsw.SQLITE_FUNCTION,
+        apsw.SQLITE_RECURSIVE,
+        apsw.SQLITE_PRAGMA,
+    }
+)
+"""Actions of a statement; PRAGMA and functions within the two lists below."""
+
+#: What SQLAlchemy asks about schemas and tables. Each only tells something, with any argument.
+PRAGMAS = frozenset(
+    {"database_list", "foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_xinfo"}
+)
+#: What SQLAlchemy asks as it connects; with an argument it would change something.
+PRAGMAS_WITHOUT_ARGUMENT = frozenset({"read_uncommitted"})
+
+#: Code of a file, waiting that nothing interrupts, an address in memory, lines in the log and on the terminal.
+FORBIDDEN_FUNCTIONS = frozenset({"load_extension", "sleep", "fts3_tokenizer", "sqlite_log", "geopoly_debug"})
+
+#: What SQLite does besides, as it makes a virtual table: it notes it in its schema.
+NOTED = frozenset({apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE})
+
+Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
+
+
+def reading(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
+    """Answer SQLite whether a statement may do something (`sqlite3_set_authorizer`)."""
+    if code == apsw.SQLITE_PRAGMA:
+        name = (first or "").lower()
+        allowed = name in PRAGMAS or (name in PRAGMAS_WITHOUT_ARGUMENT and second is None)
+    elif code == apsw.SQLITE_FUNCTION:
+        allowed = (second or "").lower() not in FORBIDDEN_FUNCTIONS
+    else:
+        allowed = code in ALLOWED
+    return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+
+
+class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
+    """A cursor of `ReadOnlyConnection`.
+
+    Raises
+    ------
+    ProgrammingError
+        By `execute` and while rows are read, if a statement would do anything but read.
+    """
+
+    def __init__(self, connection: ReadOnlyConnection, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.connection = connection
+
+    def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
+        """Execute a statement."""
+        self.connection.refused = None
+        with self.connection.told():
+            super().execute(operation, parameters)
+        return self
+
+    def _convert(self, cursor: Any) -> Iterator[tuple[Any, ...]]:
+        with self.connection.told():
+            yield from super()._convert(cursor)
+
+    def _create_table(self, uri: str) -> None:
+        # by shillelagh, when a statement names a dataset for the first time
+        with self.connection.making_a_table():
+            super()._create_table(uri)
+
+
+class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
+    """A connection to a SQLite database in memory whose statements only read virtual tables.
+
+    Raises
+    ------
+    OperationalError
+        If a database in a file is asked for.
+    """
+
+    def __init__(self, path: str, *arguments: Any, **keywords: Any) -> None:
+        if path != ":memory:":
+            raise OperationalError("only a database in memory is opened")
+        super().__init__(path, *arguments, **keywords)
+        self.refused: str | None = None
+        sqlite = self._connection
+        sqlite.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+        sqlite.set_authorizer(self._noting(reading))
+
+    def cursor(self) -> ReadOnlyCursor:
+        """Return a new cursor."""
+        if self.closed:
+            raise ProgrammingError(f"{self.__class__.__name__} already closed")
+        cursor = ReadOnlyCursor(
+            self, self._connection.cursor(), self._adapters, self._adapter_kwargs, self.isolation_level, self.schema
+        )
+        self.cursors.append(cursor)
+        return cursor
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raise a refusal as the error that SQL users expect (PEP 249), in words."""
+        try:
+            yield
+        except apsw.AuthError as error:
+            raise ProgrammingError(f"this database only reads tables; refused: {self.refused or error}") from error
+
+    @contextmanager
+    def making_a_table(self) -> Iterator[None]:
+        """Let SQLite make a virtual table of an adapter in the meantime. Each change has statements checked anew."""
+        modules = {adapter.__name__ for adapter in self._adapters}
+
+        def making(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
+            if code == apsw.SQLITE_CREATE_VTABLE and second in modules:
+                return apsw.SQLITE_OK
+            if code in NOTED and first == "sqlite_master":
+                return apsw.SQLITE_OK
+            return reading(code, first, second, schema, within)
+
+        self._connection.set_authorizer(self._noting(making))
+        try:
+            yield
+        finally:
+            self._connection.set_authorizer(self._noting(reading))
+
+    def _noting(self, authorizer: Authorizer) -> Authorizer:
+        """Return an authorizer that keeps what it refused, for the message."""
+
+        def noting(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
+            answer = authorizer(code, first, second, schema, within)
+            if answer != apsw.SQLITE_OK:
+                action = apsw.mapping_authorizer_function[code]
+                self.refused = " ".join(str(part) for part in (action, first, second) if part)
+            return answer
+
+        return noting
+
+
+def install_read_only() -> None:
+    """Have shillelagh open such connections only; it names its own class and accepts no other."""
+    db.APSWConnection = ReadOnlyConnection

@@ -1,0 +1,228 @@
+"""The SQLite connection behind Superset: it reads the API's tables, and nothing else, within limits."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from contract_server import Contract
+from shillelagh.exceptions import Error
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
+
+from sojourn_superset.adapter_query import adapter
+from sojourn_superset.read_only import ALLOWED, FORBIDDEN_FUNCTIONS, ReadOnlyConnection, reading
+
+CODES: dict[int, str] = {code: name for code, name in apsw.mapping_authorizer_function.items() if isinstance(code, int)}
+
+READS = {
+    "SQLITE_SELECT": "SELECT 1",
+    "SQLITE_READ": "SELECT COUNT(aqm) FROM run_harm",
+    "SQLITE_FUNCTION": "SELECT upper('a')",
+    "SQLITE_RECURSIVE": "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 3) SELECT * FROM n",
+    "SQLITE_PRAGMA": "PRAGMA main.table_info(run_harm)",
+}
+"""A statement of each action that is allowed."""
+
+CHANGES = {
+    "SQLITE_ALTER_TABLE": "ALTER TABLE held RENAME TO other",
+    "SQLITE_ANALYZE": "ANALYZE held",
+    "SQLITE_ATTACH": "ATTACH DATABASE '{file}' AS x",
+    "SQLITE_CREATE_INDEX": "CREATE INDEX other ON held (a)",
+    "SQLITE_CREATE_TABLE": "CREATE TABLE other (a)",
+    "SQLITE_CREATE_TEMP_INDEX": "CREATE INDEX temp.other ON held_temp (a)",
+    "SQLITE_CREATE_TEMP_TABLE": "CREATE TEMP TABLE other (a)",
+    "SQLITE_CREATE_TEMP_TRIGGER": "CREATE TEMP TRIGGER other AFTER INSERT ON held BEGIN SELECT 1; END",
+    "SQLITE_CREATE_TEMP_VIEW": "CREATE TEMP VIEW other AS SELECT 1",
+    "SQLITE_CREATE_TRIGGER": "CREATE TRIGGER other AFTER INSERT ON held BEGIN SELECT 1; END",
+    "SQLITE_CREATE_VIEW": "CREATE VIEW other AS SELECT 1",
+    "SQLITE_CREATE_VTABLE": "CREATE VIRTUAL TABLE other USING SojournAPI('')",
+    "SQLITE_DELETE": "DELETE FROM held",
+    "SQLITE_DETACH": "DETACH DATABASE temp",
+    "SQLITE_DROP_INDEX": "DROP INDEX held_index",
+    "SQLITE_DROP_TABLE": "DROP TABLE held",
+    "SQLITE_DROP_TEMP_INDEX": "DROP INDEX temp.held_temp_index",
+    "SQLITE_DROP_TEMP_TABLE": "DROP TABLE temp.held_temp",
+    "SQLITE_DROP_TEMP_TRIGGER": "DROP TRIGGER temp.held_temp_trigger",
+    "SQLITE_DROP_TEMP_VIEW": "DROP VIEW temp.held_temp_view",
+    "SQLITE_DROP_TRIGGER": "DROP TRIGGER held_trigger",
+    "SQLITE_DROP_VIEW": "DROP VIEW held_view",
+    "SQLITE_DROP_VTABLE": "DROP TABLE run_harm",
+    "SQLITE_INSERT": "REPLACE INTO held VALUES (1)",
+    "SQLITE_REINDEX": "REINDEX held",
+    "SQLITE_SAVEPOINT": "SAVEPOINT other",
+    "SQLITE_TRANSACTION": "BEGIN IMMEDIATE",
+    "SQLITE_UPDATE": "UPDATE held SET a = 1",
+}
+"""A statement of each action that is refused."""
+
+WITHOUT_A_STATEMENT = {"SQLITE_COPY"}
+"""SQLite itself no longer asks for these."""
+
+HELD = """
+CREATE TABLE held (a); CREATE INDEX held_index ON held (a); CREATE VIEW held_view AS SELECT 1;
+CREATE TRIGGER held_trigger AFTER INSERT ON held BEGIN SELECT 1; END;
+CREATE TEMP TABLE held_temp (a); CREATE INDEX temp.held_temp_index ON held_temp (a);
+CREATE TEMP VIEW held_temp_view AS SELECT 1;
+CREATE TEMP TRIGGER held_temp_trigger AFTER INSERT ON held BEGIN SELECT 1; END;
+"""
+"""What a statement could change, if there were any."""
+
+
+def sqlite_of(connection: Connection) -> apsw.Connection:
+    """Return SQLite's own connection."""
+    opened: apsw.Connection = connection.connection.dbapi_connection._connection
+    return opened
+
+
+@pytest.fixture
+def connection(contract: Contract) -> Iterator[Connection]:
+    """Connect as Superset does, to a database in which there is something to change."""
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
+    with engine.connect() as opened:
+        opened.execute(text("SELECT COUNT(*) FROM run_harm"))
+        sqlite = sqlite_of(opened)
+        kept = sqlite.authorizer
+        sqlite.set_authorizer(None)
+        sqlite.execute(HELD)
+        sqlite.set_authorizer(kept)
+        yield opened
+    engine.dispose()
+
+
+def refusal(connection: Connection, statement: str) -> str:
+    """Return what SQL users are told of a statement that must fail."""
+    with pytest.raises((DBAPIError, Error)) as caught:
+        connection.execute(text(statement.replace(":", "\\:"))).fetchall()
+    return str(caught.value)
+
+
+def test_each_action_of_sqlite_is_read_or_refused() -> None:
+    named = {*READS, *CHANGES, *WITHOUT_A_STATEMENT}
+    assert named == set(CODES.values())
+    assert {CODES[code] for code in ALLOWED} == set(READS)
+
+
+@pytest.mark.parametrize("action", READS)
+def test_an_action_that_reads_works(connection: Connection, action: str) -> None:
+    assert connection.execute(text(READS[action])).fetchall()
+
+
+@pytest.mark.parametrize("action", CHANGES)
+def test_an_action_that_changes_something_is_refused(connection: Connection, action: str, tmp_path: Path) -> None:
+    said = refusal(connection, CHANGES[action].format(file=tmp_path / "made.db"))
+    assert "this database only reads tables" in said
+    # SQLite asks for the note in its schema first.
+    assert f"refused: {action}" in said or "sqlite_master" in said or "sqlite_temp_master" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [code for code, name in CODES.items() if name not in READS] + [-1, 34, 1000])
+def test_what_is_not_listed_is_refused(code: int) -> None:
+    assert reading(code, "sqlite_master", "SojournAPI", "main", None) == apsw.SQLITE_DENY
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ATTACH DATABASE '{file}' AS x",
+        "ATTACH DATABASE 'file:{file}?mode=ro' AS x",
+        "ATTACH DATABASE ':memory:' AS x",
+        "VACUUM",
+        "VACUUM INTO '{file}'",
+        "SELECT 1; ATTACH DATABASE '{file}' AS x; SELECT username, password FROM x.ab_user",
+        "EXPLAIN ATTACH DATABASE '{file}' AS x",
+        "WITH n AS (SELECT 1) INSERT INTO run_harm (run_id) SELECT * FROM n",
+        "UPDATE run_harm SET run_id = 'x'",
+        "DELETE FROM run_harm",
+        "CREATE VIRTUAL TABLE other USING fts5(a)",
+        "CREATE VIRTUAL TABLE temp.other USING dbstat",
+        "CREATE TABLE other AS SELECT * FROM run_harm",
+        "INSERT INTO sqlite_master VALUES ('table', 'x', 'x', 1, 'CREATE TABLE x (a)')",
+        "SELECT load_extension('{file}')",
+        "SELECT sleep(1)",
+        "SELECT fts3_tokenizer('simple')",
+        "PRAGMA writable_schema = 1",
+        "PRAGMA temp_store_directory = '/'",
+        "PRAGMA read_uncommitted = 1",
+        "PRAGMA hard_heap_limit = 0",
+        "PRAGMA journal_mode = WAL",
+        "SELECT * FROM pragma_module_list",
+    ],
+)
+def test_a_statement_reaches_no_file_and_changes_nothing(
+    connection: Connection, statement: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "superset.db"
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("CREATE TABLE ab_user (username, password)")
+    before = file.read_bytes()
+    refusal(connection, statement.format(file=file))
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+    assert connection.execute(text("SELECT COUNT(*) FROM run_harm")).scalar() == 8
+
+
+def test_a_dataset_is_made_a_table_and_then_nothing_more_is_allowed(connection: Connection, contract: Contract) -> None:
+    contract.add("other", {"a": "BIGINT"}, ["a"], [{"a": 1}])
+    assert connection.execute(text("SELECT a FROM other JOIN run_harm ON a < packets LIMIT 1")).scalar() == 1
+    made = connection.execute(text("SELECT sql FROM sqlite_master WHERE name = 'other'")).scalar()
+    assert "already exists" not in refusal(connection, made)
+    assert "refused: " in refusal(connection, made.replace("other", "another"))
+    # A name that cannot be a table leaves nothing open behind it.
+    refusal(connection, "SELECT * FROM unknown_dataset")
+    assert "refused: " in refusal(connection, "CREATE TABLE more (a)")
+
+
+def test_no_database_is_attached_even_if_nobody_is_asked(connection: Connection) -> None:
+    sqlite = sqlite_of(connection)
+    sqlite.set_authorizer(None)
+    with pytest.raises(apsw.SQLError, match="too many attached databases - max 0"):
+        sqlite.execute("ATTACH DATABASE ':memory:' AS x")
+
+
+def test_a_function_that_sqlite_does_not_call_harmless_is_known(connection: Connection) -> None:
+    sqlite = sqlite_of(connection)
+    sqlite.set_authorizer(None)
+    innocuous = 0x200000
+    listed = sqlite.execute("SELECT name, flags FROM pragma_function_list").fetchall()
+    of_statistics = {"median", "percentile", "percentile_cont", "percentile_disc"}
+    of_shillelagh = {"date_trunc", "get_metadata", "version"}
+    # They work on tables of full text and on trees, of which none can be made, or on their argument.
+    of_modules = {
+        "bm25", "fts5", "fts5_get_locale", "highlight", "match", "matchinfo", "offsets", "optimize", "snippet",
+        "rtreecheck", "rtreedepth", "rtreenode",
+    }  # fmt: skip
+    assert {name for name, flags in listed if not flags & innocuous} == (
+        FORBIDDEN_FUNCTIONS | of_statistics | of_shillelagh | of_modules
+    )
+
+
+def test_what_sqlalchemy_asks_of_tables_is_answered(connection: Connection) -> None:
+    found = inspect(connection)
+    assert found.get_schema_names() == ["main"]
+    assert "run_harm" in found.get_table_names()
+    assert found.get_columns("run_harm")
+    assert found.get_pk_constraint("run_harm")["constrained_columns"] == []
+    assert found.get_foreign_keys("run_harm") == found.get_indexes("run_harm") == []
+    assert found.get_view_names() == ["held_view"]
+
+
+def test_a_database_in_a_file_is_not_opened(contract: Contract, tmp_path: Path) -> None:
+    file = tmp_path / "superset.db"
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"], connect_args={"path": str(file)})
+    with pytest.raises((DBAPIError, Error), match="only a database in memory"):
+        engine.connect()
+    assert not file.exists()
+
+
+def test_every_connection_of_the_adapter_is_of_this_kind(contract: Contract) -> None:
+    from sojourn_client import Client
+
+    with Client(contract.url) as client, adapter(client) as opened:
+        assert isinstance(opened.connection.dbapi_connection, ReadOnlyConnection)
