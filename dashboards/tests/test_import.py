@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,8 @@ def test_importing_replaces_ours_and_leaves_the_rest(tmp_path: Path, contract: C
     assert "created the user tester" in said
     assert all(line.startswith("[") for line in said.splitlines()), "progress is one line per step, nothing else"
 
+    assert stat.S_IMODE((var / "superset").stat().st_mode) == 0o700
+    assert stat.S_IMODE((var / "superset" / "superset.db").stat().st_mode) == 0o600
     database = sqlite3.connect(var / "superset" / "superset.db")
 
     def titles(table: str, column: str) -> set[str]:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +16,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from sojourn_superset import security
+from sojourn_superset import instance, security
 from sojourn_superset.security import (
     ForbiddenDatabaseError,
     only_the_api,
@@ -19,6 +25,7 @@ from sojourn_superset.security import (
     weakness_of_key,
     weakness_of_password,
 )
+from sojourn_superset.settings import Settings
 
 STRONG = "kq3Zt0uVdXw1RfYb7sLmNc5hGpJ9eA2oTiWy"
 
@@ -112,7 +119,59 @@ def test_what_a_database_says_of_adapters_is_not_believed(monkeypatch: pytest.Mo
     }
     _, params = only_the_api(uri, {"adapter_kwargs": {"sojourn": {"base_url": "http://evil"}}}, None, None, None)
     assert params["adapter_kwargs"] == {"sojourn": {}}
+    of_a_file = {"path": "/var/superset.db", "adapters": ["csvfile"], "safe": False}
+    _, params = only_the_api(uri, {"connect_args": of_a_file}, None, None, None)
+    assert params == {"adapters": ["sojourn"], "adapter_kwargs": {"sojourn": {}}}
     with pytest.raises(ForbiddenDatabaseError):
         only_the_api(make_url("shillelagh://"), {}, None, None, None)
     postgres = make_url("postgresql://host/db")
     assert only_the_api(postgres, {"a": 1}, None, None, None) == (postgres, {"a": 1})
+
+
+@contextlib.contextmanager
+def open_to_all() -> Iterator[None]:
+    """Have new files readable and writable by everyone."""
+    kept = os.umask(0)
+    try:
+        yield
+    finally:
+        os.umask(kept)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_the_database_of_superset_is_only_its_owners(
+    existing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "var" / "superset"
+    settings = Settings(home, tmp_path / "config.py", STRONG, "admin", STRONG)
+    with open_to_all():
+        if existing:
+            home.mkdir(parents=True)
+            for name in ("superset.db", "superset.db-journal"):
+                (home / name).write_bytes(b"")
+
+        def started() -> Any:
+            # What Superset finds as it starts, before it writes anything.
+            assert mode(settings.database) == 0o600
+            return SimpleNamespace(app_context=contextlib.nullcontext)
+
+        started.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
+        monkeypatch.setattr(instance, "_create_app", started)
+        with instance._application(settings, print):
+            pass
+    assert mode(home) == 0o700
+    assert {mode(file) for file in home.glob("superset.db*")} == {0o600}
+
+
+def test_a_database_that_is_prepared_already_is_closed_to_others(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "superset", tmp_path / "config.py", STRONG, "admin", STRONG)
+    with open_to_all():
+        settings.home.mkdir()
+        settings.database.write_bytes(b"")
+        instance._write(settings.home / instance.PREPARED, instance._preparation(settings))
+        instance.prepare(settings, print)
+    assert (mode(settings.home), mode(settings.database)) == (0o700, 0o600)

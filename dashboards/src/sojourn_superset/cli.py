@@ -85,6 +85,7 @@ def serve(
     chosen = settings.load()
     if not chosen.database.is_file():
         raise settings.SettingError(f"no {chosen.database}; run `sojourn-superset prepare` first")
+    instance.keep_private(chosen)
     chosen.logs.mkdir(parents=True, exist_ok=True)
     os.environ["SUPERSET_CONFIG_PATH"] = str(chosen.config)
     say(f"Superset: serving on http://{host}:{port} (logs in {chosen.logs})")

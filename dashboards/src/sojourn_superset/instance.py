@@ -29,10 +29,10 @@ Say = Callable[[str], None]
 def prepare(settings: Settings, say: Say) -> None:
     """Migrate the metadata database, set the admin's password, register permissions; skip when already done."""
     stamp = _preparation(settings)
+    keep_private(settings)
     if settings.database.is_file() and _read(settings.home / PREPARED) == stamp:
         say(f"Superset {stamp['superset']} is prepared already")
         return
-    settings.home.mkdir(parents=True, exist_ok=True)
     (settings.home / PREPARED).unlink(missing_ok=True)
     with _application(settings, say):
         from flask_migrate import upgrade
@@ -64,6 +64,24 @@ def prepare(settings: Settings, say: Say) -> None:
             security_manager.reset_password(user.id, settings.admin_password)
             say(f"Superset: set the password of {settings.admin_user}")
     _write(settings.home / PREPARED, stamp)
+
+
+def keep_private(settings: Settings) -> None:
+    """Make the folder of Superset and its database readable by their owner only: hashes of passwords are in it.
+
+    Raises
+    ------
+    SettingError
+        If they belong to someone else.
+    """
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        settings.home.chmod(0o700)
+        # Those of a journal are taken from the database.
+        for file in settings.home.glob(f"{settings.database.name}*"):
+            file.chmod(0o600)
+    except OSError as error:
+        raise SettingError(f"cannot keep {settings.home} to its owner: {error}") from error
 
 
 def load_assets(settings: Settings, contents: dict[str, str], api: str, say: Say, force: bool = False) -> bool:
@@ -178,6 +196,9 @@ def _create_app() -> Any:
 def _application(settings: Settings, say: Say) -> Iterator[None]:
     """Enter Superset's application context; starting it takes ten seconds and more, so one per process."""
     os.environ["SUPERSET_CONFIG_PATH"] = str(settings.config)
+    keep_private(settings)
+    # Before Superset makes it, which would let everyone read it.
+    settings.database.touch(mode=0o600)
     if not _create_app.cache_info().currsize:
         say("Superset: starting it up")
     # it greets on standard output, without even ending the line
