@@ -14,7 +14,7 @@ platform=manylinux_2_28
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 mkdir -p "$out"
 echo "==> models, compiled for both engines"
-"$root/.venv/bin/python" -m sojourn_transforms.dbt.compilation "$root/var/wheels/compiled"
+"$root/.venv/bin/python" -m sojourn_transforms.running.compiled "$root/var/wheels/compiled"
 for target in "$@"; do
   if command -v rustup >/dev/null 2>&1; then
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"

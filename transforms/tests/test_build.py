@@ -19,7 +19,7 @@ from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.build import BuildError, build, inputs_fingerprint, refuse_too_many_files
 from sojourn_transforms.engine_options import engine_of
 from sojourn_transforms.project import SettingError, find_project, project_fingerprint
-from sojourn_transforms.running.statements import bundled_name, compiled_project
+from sojourn_transforms.running.compiled import bundled_name, compiled_project
 from sojourn_transforms.warehouse import open_warehouse
 
 SOJOURN = Path(sys.executable).parent / "sojourn"

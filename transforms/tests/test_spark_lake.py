@@ -26,9 +26,9 @@ from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_ingest.session.survey import survey
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import lake_contents_of, run_statements
-from sojourn_transforms.running.statements import compiled_project
 from sojourn_transforms.spark import ingest_runner
 from sojourn_transforms.spark.compaction import write_groups_on
 from sojourn_transforms.spark.ingest_runner import SparkRunner

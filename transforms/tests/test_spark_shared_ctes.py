@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sojourn_ingest.paths import Paths
-from sojourn_transforms.running.statements import compiled_project
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 from sojourn_transforms.spark.shared_ctes import Cte, chosen, frame_of, pieces, shared, split, without_comments
 

@@ -33,8 +33,9 @@ from sojourn_transforms.project import (
     project_fingerprint,
     statistics_fingerprint,
 )
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.runner import Progress
-from sojourn_transforms.running.statements import ModelError, compiled_project
+from sojourn_transforms.running.statements import ModelError
 from sojourn_transforms.snapshot import current_build, publish
 
 COUNTED_ONCE = "every_connection_is_counted_once"

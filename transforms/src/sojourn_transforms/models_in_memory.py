@@ -9,8 +9,8 @@ import duckdb
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
-from sojourn_transforms.running.statements import compiled_project
 from sojourn_transforms.warehouse import LAKE_SCHEMA, lake_view_sql
 
 

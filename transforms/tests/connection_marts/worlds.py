@@ -24,9 +24,10 @@ from sojourn_ingest.synthetic.connection_rows import connection_schema, day_batc
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.mart_files import Origin
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import RunReport, definitions_of, lake_contents_of, run_statements
-from sojourn_transforms.running.statements import Compiled, compiled_project
+from sojourn_transforms.running.statements import Compiled
 from sojourn_transforms.snapshot import publish
 from sojourn_transforms.warehouse import open_warehouse, parts_by_day, register_lake
 

@@ -17,9 +17,10 @@ import pytest
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.comparing_builds import Relation, compare_relations
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import lake_contents_of, run_statements
-from sojourn_transforms.running.statements import Statement, compiled_project
+from sojourn_transforms.running.statements import Statement
 from sojourn_transforms.warehouse import open_warehouse, register_lake
 
 pytestmark = pytest.mark.integration

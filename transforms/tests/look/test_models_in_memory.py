@@ -9,8 +9,8 @@ import pytest
 
 from sojourn_ingest.lake import Lake
 from sojourn_transforms.models_in_memory import ModelsInMemory, UnknownModelError
+from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
-from sojourn_transforms.running.statements import compiled_project
 
 
 @pytest.fixture(scope="module")

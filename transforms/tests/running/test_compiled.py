@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sojourn_transforms.dbt import compilation
-from sojourn_transforms.running import statements
-from sojourn_transforms.running.statements import MINIMUM_HOSTS, Compiled, ModelError, compiled_project
+from sojourn_transforms.running.compiled import bundled_name, compiled_project
+from sojourn_transforms.running.statements import MINIMUM_HOSTS, Compiled, ModelError
 
 pytestmark = pytest.mark.integration
 
@@ -156,7 +156,7 @@ def test_what_a_wheel_has_beside_the_project_needs_no_dbt(
 ) -> None:
     copied = tmp_path / "project"
     shutil.copytree(project, copied, ignore=shutil.ignore_patterns("target"))
-    shutil.copy(project / "target" / "compiled-duckdb.json", copied / statements.bundled_name("duckdb"))
+    shutil.copy(project / "target" / "compiled-duckdb.json", copied / bundled_name("duckdb"))
     monkeypatch.setitem(__import__("sys").modules, "sojourn_transforms.dbt.compilation", None)
     assert compiled_project(copied, "duckdb").statements == compiled.statements
     (copied / "marts" / "flows.sql").write_text("select 1")

@@ -22,16 +22,7 @@ from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
-from sojourn_transforms.project import find_project
-from sojourn_transforms.running.statements import (
-    MINIMUM_HOSTS,
-    EngineName,
-    Kind,
-    ModelError,
-    Statement,
-    Storage,
-    write_bundled,
-)
+from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
 ADDS_VARIABLE = "SOJOURN_DBT_ADDS"
@@ -263,7 +254,3 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
             )
         )
     return sorted(marts, key=lambda mart: mart.name)
-
-
-if __name__ == "__main__":
-    write_bundled(find_project(), Path(sys.argv[1]))
