@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -226,3 +227,55 @@ def test_every_connection_of_the_adapter_is_of_this_kind(contract: Contract) -> 
 
     with Client(contract.url) as client, adapter(client) as opened:
         assert isinstance(opened.connection.dbapi_connection, ReadOnlyConnection)
+
+
+NUMBERS = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMIT {rows})"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("SELECT MAX(hex(zeroblob(400000000))) FROM run_harm", "a value, a row or the statement is larger than 1 MiB"),
+        ("SELECT printf('%.*c', 400000000, 'x')", "larger than 1 MiB"),
+        (NUMBERS.format(rows=2_000) + " SELECT group_concat(printf('%.1000c', 'x')) FROM n", "larger than 1 MiB"),
+        (f"SELECT 1 /* {'x' * 2**20} */", "larger than 1 MiB"),
+        ("SELECT 'a' LIKE hex(zeroblob(600))", "LIKE or GLOB pattern too complex"),
+        (f"SELECT {', '.join(['hex(zeroblob(500000))'] * 900)}", "more than 512 MiB of memory"),
+        (NUMBERS.format(rows=10**9) + " SELECT hex(zeroblob(500000)) FROM n", "the result is larger than 512 MiB"),
+    ],
+)
+def test_a_statement_of_much_memory_is_refused(connection: Connection, statement: str, message: str) -> None:
+    assert message in refusal(connection, statement)
+    assert connection.execute(text("SELECT COUNT(*) FROM run_harm")).scalar() == 8
+
+
+def test_a_value_that_is_too_large_takes_little_memory(connection: Connection) -> None:
+    apsw.memory_high_water(True)
+    before = apsw.memory_used()
+    refusal(connection, "SELECT MAX(hex(zeroblob(400000000))) FROM run_harm")
+    assert apsw.memory_high_water() - before < 10 * 2**20
+
+
+def test_a_statement_that_takes_too_long_is_stopped(contract: Contract) -> None:
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs={"sojourn": {"timeout_s": 0.5}})
+    start = time.monotonic()
+    with engine.connect() as opened:
+        said = refusal(opened, NUMBERS.format(rows=10**12) + " SELECT COUNT(*) FROM n")
+        assert "the statement took longer than 0.5 s and was stopped" in said
+        # Rows that are read one after the other belong to it.
+        rows = opened.execute(text(NUMBERS.format(rows=10**12) + " SELECT x FROM n"))
+        with pytest.raises((DBAPIError, Error), match="took longer"):
+            for _ in rows:
+                pass
+        # The time of the next begins anew.
+        assert opened.execute(text("SELECT COUNT(*) FROM run_harm")).scalar() == 8
+    engine.dispose()
+    assert time.monotonic() - start < 20
+
+
+def test_a_statement_has_the_time_limit_of_the_database(contract: Contract) -> None:
+    for settings, seconds in (({}, 60.0), ({"timeout_s": 5}, 5)):
+        engine = create_engine("shillelagh+safe://", adapters=["sojourn"], adapter_kwargs={"sojourn": settings})
+        with engine.connect() as opened:
+            assert opened.connection.dbapi_connection.seconds == seconds
+        engine.dispose()

@@ -28,14 +28,13 @@ from shillelagh.typing import RequestedOrder, Row
 
 from sojourn_client import ApiError, Client, Column, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
-from sojourn_superset.read_only import install_read_only
+from sojourn_superset.read_only import DEFAULT_TIMEOUT_S, install_read_only
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.service import TABLES
 from sojourn_superset.virtual_table import install_best_index
 
 DEFAULT_PAGE_SIZE = 10_000
 DEFAULT_MAX_ROWS = 200_000
-DEFAULT_TIMEOUT_S = 60.0
 
 TABLE = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
 

@@ -3,10 +3,12 @@
 shillelagh opens a SQLite database in memory, with all that SQLite can do: `ATTACH` reads and writes any file of the
 process, such as Superset's own database with its users, and `VACUUM INTO` writes one. Whoever may use SQL Lab would be
 administrator. So SQLite asks `reading` about every action of every statement, and what is not listed here is refused.
+Memory and time of a statement are limited too.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +16,22 @@ from typing import Any
 import apsw
 from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
+
+LARGEST_VALUE_BYTES = 2**20
+"""Largest text, blob or row within SQLite. The largest cell of a dashboard, bars with words in HTML, has some kB."""
+LARGEST_STATEMENT_BYTES = 2**20
+"""Longest SQL. The longest of a dashboard has some tens of kB, and a filter of many values adds to it."""
+LONGEST_PATTERN_BYTES = 1_000
+"""Longest pattern of LIKE and GLOB: one function call cannot be interrupted."""
+LARGEST_RESULT_BYTES = 512 * 2**20
+"""Largest result of a statement, with VALUE_BYTES for each value besides its text."""
+VALUE_BYTES = 32
+LARGEST_HEAP_BYTES = 512 * 2**20
+"""Most memory of SQLite for all statements at a time. Sorting and grouping go to temporary files long before."""
+DEFAULT_TIMEOUT_S = 60.0
+"""Seconds that a statement may take, unless the database's `timeout_s` says otherwise."""
+STEPS_BETWEEN_CHECKS = 1_000
+"""Steps of SQLite's machine after which it asks for the time: some ten microseconds."""
 
 ALLOWED = frozenset(
     {
@@ -61,6 +79,8 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     ------
     ProgrammingError
         By `execute` and while rows are read, if a statement would do anything but read.
+    OperationalError
+        By the same, if it takes too long, or too much memory.
     """
 
     def __init__(self, connection: ReadOnlyConnection, *arguments: Any) -> None:
@@ -68,15 +88,24 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
         self.connection = connection
 
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
-        """Execute a statement."""
-        self.connection.refused = None
+        """Execute a statement; its time begins."""
+        self.connection.begin_statement()
         with self.connection.told():
             super().execute(operation, parameters)
         return self
 
     def _convert(self, cursor: Any) -> Iterator[tuple[Any, ...]]:
+        size = 0
         with self.connection.told():
-            yield from super()._convert(cursor)
+            for row in super()._convert(cursor):
+                size += sum(
+                    VALUE_BYTES + len(value) if isinstance(value, str | bytes) else VALUE_BYTES for value in row
+                )
+                if size > LARGEST_RESULT_BYTES:
+                    raise OperationalError(
+                        f"the result is larger than {LARGEST_RESULT_BYTES // 2**20} MiB; ask for fewer rows or columns"
+                    )
+                yield row
 
     def _create_table(self, uri: str) -> None:
         # by shillelagh, when a statement names a dataset for the first time
@@ -98,8 +127,18 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
             raise OperationalError("only a database in memory is opened")
         super().__init__(path, *arguments, **keywords)
         self.refused: str | None = None
+        self.seconds = max(
+            (each["timeout_s"] for each in self._adapter_kwargs.values() if "timeout_s" in each),
+            default=DEFAULT_TIMEOUT_S,
+        )
+        self.begin_statement()
         sqlite = self._connection
         sqlite.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+        sqlite.limit(apsw.SQLITE_LIMIT_LENGTH, LARGEST_VALUE_BYTES)
+        sqlite.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, LARGEST_STATEMENT_BYTES)
+        sqlite.limit(apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN_BYTES)
+        apsw.hard_heap_limit(LARGEST_HEAP_BYTES)
+        sqlite.set_progress_handler(lambda: time.monotonic() > self.deadline, STEPS_BETWEEN_CHECKS)
         sqlite.set_authorizer(self._noting(reading))
 
     def cursor(self) -> ReadOnlyCursor:
@@ -112,13 +151,26 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         self.cursors.append(cursor)
         return cursor
 
+    def begin_statement(self) -> None:
+        """Count the time from now."""
+        self.refused = None
+        self.deadline = time.monotonic() + self.seconds
+
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Raise a refusal as the error that SQL users expect (PEP 249), in words."""
+        """Raise what SQLite says of a limit as the error that SQL users expect (PEP 249), in words."""
         try:
             yield
         except apsw.AuthError as error:
             raise ProgrammingError(f"this database only reads tables; refused: {self.refused or error}") from error
+        except apsw.InterruptError as error:
+            raise OperationalError(f"the statement took longer than {self.seconds:g} s and was stopped") from error
+        except apsw.TooBigError as error:
+            raise OperationalError(
+                f"a value, a row or the statement is larger than {LARGEST_VALUE_BYTES // 2**20} MiB"
+            ) from error
+        except apsw.NoMemError as error:
+            raise OperationalError(f"SQLite needs more than {LARGEST_HEAP_BYTES // 2**20} MiB of memory") from error
 
     @contextmanager
     def making_a_table(self) -> Iterator[None]:
