@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sojourn_transforms.project import find_project
+from sojourn_transforms.running.compiled import compiled_project
+
 #: Runs the command and writes which distributions' modules it has loaded, of which the standard library is not asked.
 RUNNER = """
 import json, pathlib, sys
@@ -113,6 +116,8 @@ def test_a_build_without_facts_says_so_before_it_loads_dbt_or_statistics(tmp_pat
 
 def test_a_look_loads_what_draws_and_neither_dbt_nor_pandas_nor_scipy(tmp_path: Path, sample: Path) -> None:
     log = sorted(sample.glob("*/queue_bpftrace.txt.xz"))[0]
+    # As in a wheel: what a checkout has not compiled yet, dbt compiles first.
+    compiled_project(find_project(), "duckdb")
     modules = loaded(tmp_path, "look", str(log), "--no-open", status=0)
     assert {"matplotlib", "jinja2", "duckdb"} <= modules
     assert modules.isdisjoint({"dbt", "pandas", "scipy", "statsmodels", "fastapi", "pyspark", "sojourn_client"})
