@@ -176,12 +176,16 @@ def _build_and_publish(
     # SciPy takes a second to import, which a build without work should not spend.
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
+    try:
+        # Before an engine is started, which waits for nothing then.
+        compiled = compiled_project(project, engine.name)
+    except ModelError as error:
+        raise BuildError(str(error)) from error
     with lake.reading(), engine.running():
         refuse_damage(lake)
         # From here on the build sees the lake as it is now, even if files are ingested or compacted meanwhile.
         fingerprint = inputs_fingerprint(lake, project)
         try:
-            compiled = compiled_project(project, engine.name)
             report = engine.build_marts(compiled, lake, on_step, force)
         except (ModelError, duckdb.Error) as error:
             # A file that changed without changing its size is found by its hash; if none is, the error stands as it is.
