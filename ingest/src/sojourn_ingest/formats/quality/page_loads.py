@@ -27,7 +27,7 @@ HAR = re.compile(rb'^\s*\{\s*"log"\s*:\s*\{')
 CURL = re.compile(rb'^\s*\{.*"time_total"\s*:')
 NUMBERS_FILE: Final = "page_loads.txt"
 SECONDS = re.compile(rb"-?\d{1,9}([.,]\d{1,9})?")
-NAVIGATION = re.compile(rb'^\s*\[?\s*\{.*"loadEventEnd"\s*:')
+NAVIGATION = re.compile(rb'^\s*(?:\[\s*)?\{.*"loadEventEnd"\s*:')
 
 
 def load_time_ms(value: Any, factor: float = 1.0) -> float:

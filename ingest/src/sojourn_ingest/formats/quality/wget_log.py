@@ -16,7 +16,9 @@ REQUEST = re.compile(rb"--\d{4}-\d\d-\d\d \d\d:\d\d:\d\d--  (\(try:)?")
 DEBUG: Final = b"DEBUG output created by Wget"
 FAILED = re.compile(rb"ERROR \d{3}|failed: |^wget: unable to resolve|^Giving up|^Read error")
 CONNECTED: Final = b"connected."
-SAVED = re.compile(rb"\) - .* saved \[|^Saving to: ")
+SAVED_FROM: Final = b") - "
+SAVED_TO: Final = b" saved ["
+SAVING: Final = b"Saving to: "
 TOTAL: Final = b"Total wall clock time: "
 DOWNLOADED = re.compile(rb"Downloaded: (\d+) files?,")
 TIME = re.compile(rb"(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m ?)?(?:(\d+(?:\.\d+)?)s)?")
@@ -106,7 +108,7 @@ def _scores(handle: BinaryIO, reading: Reading) -> Iterator[Score]:
             block.has_failed = True
         elif line.rstrip().endswith(CONNECTED):
             block.has_failed = False
-        elif SAVED.search(line):
+        elif _is_saved(line):
             block.has_page = True
         elif line.startswith(TOTAL):
             block.time = line.removeprefix(TOTAL).strip()
@@ -125,6 +127,11 @@ def _scores(handle: BinaryIO, reading: Reading) -> Iterator[Score]:
             block = _Block()
     if block.is_open:
         _refuse(reading, block)
+
+
+def _is_saved(line: bytes) -> bool:
+    # Not `\) - .* saved \[`, which reads the line once more for each `) - ` of it.
+    return SAVED_TO in line.partition(SAVED_FROM)[2] or line.startswith(SAVING)
 
 
 def _refuse(reading: Reading, block: _Block) -> None:

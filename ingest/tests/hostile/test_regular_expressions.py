@@ -1,0 +1,91 @@
+"""Regular expressions that read the text of tools take time in proportion to it, whatever it is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+from collections.abc import Iterator
+from re import _constants, _parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+
+from sojourn_ingest.formats.connection import pping, ss_text
+from sojourn_ingest.formats.quality import frame_lines, page_loads, wget_log
+from sojourn_ingest.formats.series import iperf2, iperf3, irtt, ping, speed_test, streaming
+
+MODULES = (frame_lines, iperf2, iperf3, irtt, page_loads, ping, pping, speed_test, ss_text, streaming, wget_log)
+CHARACTERS = 20_000
+#: A line that is read once takes a fraction of this for so many characters; one that is read again for each takes more.
+LEAST_S = 0.02
+
+
+def _expressions() -> Iterator[Any]:
+    for module in MODULES:
+        source = inspect.getsource(module)
+        for name, value in vars(module).items():
+            if isinstance(value, re.Pattern) and f"\n{name} = " in source:
+                for use in sorted(set(re.findall(rf"\b{name}\.(match|fullmatch|search|finditer)\(", source))):
+                    yield pytest.param(value, use, id=f"{module.__name__.rpartition('.')[2]}-{name}-{use}")
+
+
+def _literals(parsed: Any) -> Iterator[str]:
+    """Return the texts that stand as they are in an expression, of all its depths."""
+    text = ""
+    for operation, argument in parsed:
+        if operation is _constants.LITERAL:
+            text += chr(argument)
+            continue
+        yield text
+        text = ""
+        inner = argument if isinstance(argument, (tuple, list)) else (argument,)
+        for part in inner:
+            for one in part if isinstance(part, list) else (part,):
+                if isinstance(one, _parser.SubPattern):
+                    yield from _literals(one)
+    yield text
+
+
+def _seconds(pattern: re.Pattern[Any], use: str, text: str) -> float:
+    subject = text if isinstance(pattern.pattern, str) else text.encode("latin-1")
+    started = time.thread_time()
+    found = getattr(pattern, use)(subject)
+    if use == "finditer":
+        list(found)
+    return time.thread_time() - started
+
+
+def _growth(pattern: re.Pattern[Any], use: str) -> str | None:
+    """Return a text that takes more than in proportion to its length, or None."""
+    written = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    literals = list(dict.fromkeys(text for text in _literals(_parser.parse(written)) if text))
+    repeated = [*literals, "".join(literals) or "-", " ", "1", "a", "1.", "1,", "a:", "a ", ") - "]
+    for begun in ("", *literals[:1]):
+        for part in repeated:
+            once, twice = (begun + part * (times * CHARACTERS // len(part)) + "\0" for times in (1, 2))
+            taken = _seconds(pattern, use, once)
+            # Twice the text takes twice the time, and four times if each character is read again for each.
+            if taken > LEAST_S and _seconds(pattern, use, twice) > 3 * taken:
+                return f"{begun!r}, then {part!r} again and again: {taken:.2f} s"
+    return None
+
+
+@pytest.mark.parametrize(("pattern", "use"), list(_expressions()))
+def test_an_expression_takes_time_in_proportion_to_the_text(pattern: re.Pattern[Any], use: str) -> None:
+    assert _growth(pattern, use) is None
+
+
+def test_an_expression_that_reads_again_is_found() -> None:
+    # As the log of wget was once read.
+    assert _growth(re.compile(rb"\) - .* saved \["), "search") is not None
+
+
+def test_a_line_of_wget_that_begins_to_end_again_and_again_is_read_once() -> None:
+    def seconds(times: int) -> float:
+        started = time.thread_time()
+        assert not wget_log._is_saved(b") - " * times)
+        return time.thread_time() - started
+
+    assert seconds(100_000) < 1
+    assert wget_log._is_saved(b"2026-11-20 10:00:00 (1.2 MB/s) - \xe2\x80\x98x\xe2\x80\x99 saved [123/123]\n")
