@@ -210,9 +210,14 @@ test-testbed: testbed-image ## A guest with two queues: probe, captures and coun
 	@.venv/bin/pytest -q -m "guest and not long" testbed/tests
 
 .PHONY: test-browser
-test-browser: ## The dashboards in a real browser, over the build of test-integration; saves the screenshot of the README
+test-browser: ## Every dashboard in a real browser, over the build of test-integration; saves the screenshot of the README
 	@echo "==> browser tests"
-	@.venv/bin/python tests/browser/with_servers.py
+	@.venv/bin/python tests/browser/with_servers.py sample
+
+.PHONY: test-browser-planted
+test-browser-planted: ## Dashboards over other builds: one that grows while it is served, planted studies, marks and access networks
+	@echo "==> browser tests over planted builds"
+	@.venv/bin/python tests/browser/with_servers.py growing studies marks
 
 .PHONY: hdfs-jars
 hdfs-jars: ## Fetch Hadoop's jars from Maven Central (infra/hdfs/pom.xml): a real HDFS of one node, for tests
@@ -228,7 +233,7 @@ kubernetes-server: ## Build what the test of the deployment files runs: a Kubern
 .PHONY: test-long
 test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: style of all SQL, fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
 	@infra/setup/debian-packages.sh g++ bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
-	@$(MAKE) lint-sql test-fuzz-smoke
+	@$(MAKE) lint-sql test-fuzz-smoke test-browser-planted
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py

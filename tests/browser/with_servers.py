@@ -1,6 +1,6 @@
 """Run the browser tests against real servers: over the warehouse of the integration tests, an empty one, and others.
 
-`make test-browser` calls this; the arguments `sample`, `growing`, `studies` and `marks` choose one of them. The servers
+`make test-browser` calls it with `sample`, `make test-browser-planted` with `growing`, `studies` and `marks`. The servers
 listen on free ports, so that a running `make run` is not in the way, and are stopped in any case.
 """
 
