@@ -1,7 +1,7 @@
 """Run the browser tests against real servers: over the warehouse of the integration tests, an empty one, and others.
 
-`make test-browser` calls it with `sample`, `make test-browser-planted` with `growing`, `studies` and `marks`. The servers
-listen on free ports, so that a running `make run` is not in the way, and are stopped in any case.
+`make test-browser` calls it with `sample`, `make test-browser-planted` with `growing`, `studies` and `marks`. The
+servers listen on free ports, so that a running `make run` is not in the way, and are stopped in any case.
 """
 
 from __future__ import annotations
