@@ -174,7 +174,7 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
 
     @contextmanager
     def making_a_table(self) -> Iterator[None]:
-        """Let SQLite make a virtual table of an adapter in the meantime. Each change has statements checked anew."""
+        """Let SQLite make a virtual table of an adapter until it ends. SQLite then checks cached statements again."""
         modules = {adapter.__name__ for adapter in self._adapters}
 
         def making(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:

@@ -25,8 +25,8 @@ FORMAT = 1
 def compiled_project(project: Path, engine: EngineName) -> Compiled:
     """Return the statements of a project for an engine, compiled by dbt unless that was done for the same files.
 
-    A wheel's project has them beside it. Those of a checkout are kept in its folder ``target``; processes that need
-    them at once wait for the one that compiles.
+    A wheel ships them with the project; a checkout keeps them in ``target``. If several processes need them at once,
+    one compiles and the others wait.
 
     Raises
     ------
