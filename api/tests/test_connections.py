@@ -54,7 +54,7 @@ def test_any_threshold_is_enclosed(served: TestClient, delays: Delays) -> None:
     assert len(rows) == 3 * len(SYSTEMS)
     for row in rows:
         true = np.mean(of(delays, row["access_technology"]) > 1000 * row["threshold_ms"])
-        assert row["share_above_lower_ratio"] <= true <= row["share_above_upper_ratio"]
+        assert row["share_above_bin_lower_ratio"] <= true <= row["share_above_bin_upper_ratio"]
 
 
 def test_one_system_is_answered_from_the_dataset_that_knows_systems(served: TestClient, delays: Delays) -> None:

@@ -43,7 +43,7 @@ def test_quantiles_are_within_one_percent_of_the_packets_own(client: TestClient,
         assert row["runs"] == (9 if row["aqm"] == "codel" else 12)
         assert row["delay_basis"] == "queue_sojourn"
         assert abs(row["queuing_delay_ms"] - exact) <= 0.01 * exact
-        assert row["queuing_delay_lower_ms"] <= exact <= row["queuing_delay_upper_ms"]
+        assert row["queuing_delay_bin_lower_ms"] <= exact <= row["queuing_delay_bin_upper_ms"]
 
 
 def test_default_is_quantiles_of_everything(client: TestClient, build: Any) -> None:
@@ -66,12 +66,12 @@ def test_pdf_has_the_area_of_the_delays_above_zero(client: TestClient, build: An
     rows = get(client, "statistic=pdf&bins_per_octave=8&aqm=fq_codel")
     delays = np.array(delays_ms(build, aqm="fq_codel"))
     area = sum(
-        row["density_per_decade"] * math.log10(row["queuing_delay_upper_ms"] / row["queuing_delay_lower_ms"])
+        row["density_per_decade"] * math.log10(row["queuing_delay_bin_upper_ms"] / row["queuing_delay_bin_lower_ms"])
         for row in rows
-        if row["queuing_delay_lower_ms"] > 0
+        if row["queuing_delay_bin_lower_ms"] > 0
     )
     assert area == pytest.approx(np.mean(delays > 0))
-    assert rows[0]["queuing_delay_lower_ms"] == 0
+    assert rows[0]["queuing_delay_bin_lower_ms"] == 0
     assert rows[0]["density_per_decade"] is None
     assert rows[0]["share_ratio"] == pytest.approx(np.mean(delays == 0))
 
@@ -81,8 +81,8 @@ def test_threshold_shares_enclose_the_truth(client: TestClient, build: Any) -> N
     assert len(rows) == 15
     for row in rows:
         true = np.mean(np.array(delays_ms(build, aqm=row["aqm"])) > row["threshold_ms"])
-        assert row["share_above_lower_ratio"] <= true <= row["share_above_upper_ratio"]
-        assert row["share_above_lower_ratio"] <= row["share_above_ratio"] <= row["share_above_upper_ratio"]
+        assert row["share_above_bin_lower_ratio"] <= true <= row["share_above_bin_upper_ratio"]
+        assert row["share_above_bin_lower_ratio"] <= row["share_above_ratio"] <= row["share_above_bin_upper_ratio"]
         if row["threshold_ms"] < 0.128:
             assert row["share_above_ratio"] == true
 

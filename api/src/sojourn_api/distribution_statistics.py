@@ -62,8 +62,8 @@ def _quantile_points(histograms: HistogramSet, groups: Groups, asked: Arguments)
     return {
         "quantile_ratio": np.tile(np.array(asked.quantiles, dtype=np.float64), len(groups)),
         "value_ms": (log_linear.representative_us(every_bin) / 1000)[chosen],
-        "value_lower_ms": (log_linear.bin_lower_us(every_bin) / 1000)[chosen],
-        "value_upper_ms": ((log_linear.bin_upper_us(every_bin) - 1) / 1000)[chosen],
+        "value_bin_lower_ms": (log_linear.bin_lower_us(every_bin) / 1000)[chosen],
+        "value_bin_upper_ms": ((log_linear.bin_upper_us(every_bin) - 1) / 1000)[chosen],
     }, totals
 
 
@@ -73,8 +73,8 @@ def _threshold_points(histograms: HistogramSet, groups: Groups, asked: Arguments
     return {
         "threshold_ms": np.tile(thresholds / 1000, len(groups)),
         "share_above_ratio": share.estimate.ravel(),
-        "share_above_lower_ratio": share.lower.ravel(),
-        "share_above_upper_ratio": share.upper.ravel(),
+        "share_above_bin_lower_ratio": share.lower.ravel(),
+        "share_above_bin_upper_ratio": share.upper.ravel(),
     }, totals
 
 
@@ -90,8 +90,8 @@ def _cdf_points(bins: Bins, asked: Arguments) -> Points:
 def _pdf_points(bins: Bins, asked: Arguments) -> Points:
     lower, upper, counts = log_linear.coarsen(*bins, asked.bins_per_octave)
     return {
-        "value_lower_ms": lower / 1000,
-        "value_upper_ms": upper / 1000,
+        "value_bin_lower_ms": lower / 1000,
+        "value_bin_upper_ms": upper / 1000,
         "count": counts,
         "share_ratio": counts / counts.sum(),
         "density_per_decade": log_linear.log_pdf_per_decade(lower, upper, counts),

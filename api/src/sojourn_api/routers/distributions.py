@@ -58,8 +58,8 @@ _ANSWER = {
             "runs": 12,
             "quantile_ratio": 0.95,
             "queuing_delay_ms": 21.0555,
-            "queuing_delay_lower_ms": 20.992,
-            "queuing_delay_upper_ms": 21.247,
+            "queuing_delay_bin_lower_ms": 20.992,
+            "queuing_delay_bin_upper_ms": 21.247,
         }
     ],
     "row_count": 1,
