@@ -319,6 +319,17 @@ def test_files_that_come_later_are_bound_to_a_manifest_that_lists_none(tmp_path:
     assert counts(tmp_path) == before
 
 
+def test_a_file_that_comes_without_its_manifest_is_bound_to_it(tmp_path: Path, inputs: Path) -> None:
+    (inputs / "manifest.yaml").write_text(
+        "schema: testbed-manifest/1\nrun_id: r1\nstudy: s\nbandwidth_bps: 1000000\nrtt_ms: 20\n"
+        "queue: {discipline: codel}\norder: solo\n"
+    )
+    ingest(tmp_path, inputs)
+    ingest(tmp_path, write_pcap(inputs / "after.pcap", [udp_frame(b"x")]))
+    (bound,) = rows(tmp_path, "run_source")
+    assert bound["measurement_hash"] == rows(tmp_path, "flow")[0]["source_hash"]
+
+
 def test_another_key_or_policy_decodes_again(tmp_path: Path, inputs: Path) -> None:
     write_pcap(inputs / "a.pcap", [udp_frame(b"x", ("8.8.8.8", 1), ("8.8.4.4", 2))])
     lake = Lake(tmp_path / "lake")

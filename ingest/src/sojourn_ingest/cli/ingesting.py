@@ -50,21 +50,21 @@ class IngestOptions:
     var: Path | None
     addresses: AddressPolicy
     workers: int
-    packets: bool
     server_names: str
     prefix_tables: tuple[Path, ...]
-    access_rules: Path | None
-    lookups_win: bool
-    circuits: Path | None
-    keep_site_names: bool
-    dry_run: bool
-    root: Path | None
-    crate: Path | None
-    engine: str
-    master: str | None
-    spark_conf: tuple[str, ...]
-    strict: bool
-    ignore_disk: bool
+    packets: bool = False
+    access_rules: Path | None = None
+    lookups_win: bool = False
+    circuits: Path | None = None
+    keep_site_names: bool = False
+    dry_run: bool = False
+    root: Path | None = None
+    crate: Path | None = None
+    engine: str = "threads"
+    master: str | None = None
+    spark_conf: tuple[str, ...] = ()
+    strict: bool = False
+    ignore_disk: bool = False
 
 
 def run_ingest(options: IngestOptions) -> None:
@@ -112,18 +112,8 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     files = [path for path in files if paths.var not in path.parents or paths.generated in path.parents]
     if not files and not remote:
         raise typer.BadParameter("no file below the given folders", param_hint="PATH")
-    # A dry run writes no address, and no key either.
-    key = b"dry run" if options.dry_run else address_key(paths.secrets)
-    forget_key_bytes = b"dry run" if options.dry_run else forget_key(paths.secrets)
     try:
-        pseudonymiser = Pseudonymiser(key, options.addresses, ForgottenHosts.load(paths.forgotten, forget_key_bytes))
-        enrichment = Enrichment(
-            prefix_lists=tuple(PrefixList.load(path) for path in options.prefix_tables),
-            rules=bundled_rules() if options.access_rules is None else AccessRules.load(options.access_rules),
-            lookups_win=options.lookups_win,
-            circuits=None if options.circuits is None else CircuitTable.load(options.circuits),
-            keep_site_names=options.keep_site_names,
-        )
+        pseudonymiser, enrichment = pseudonymiser_of(options, paths), enrichment_of(options)
     except (InputError, ForgottenListError) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
@@ -165,6 +155,25 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     imperfect = [a for a in attempts if a.commit.status != "ok"]
     if (options.strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
         raise typer.Exit(1)
+
+
+def pseudonymiser_of(options: IngestOptions, paths: Paths) -> Pseudonymiser:
+    """Return what replaces addresses; raises ForgottenListError if the list of forgotten hosts cannot be read."""
+    # A dry run writes no address, and no key either.
+    of_addresses = b"dry run" if options.dry_run else address_key(paths.secrets)
+    of_forgotten = b"dry run" if options.dry_run else forget_key(paths.secrets)
+    return Pseudonymiser(of_addresses, options.addresses, ForgottenHosts.load(paths.forgotten, of_forgotten))
+
+
+def enrichment_of(options: IngestOptions) -> Enrichment:
+    """Return what is looked up of addresses; raises InputError if a table or the rules cannot be read."""
+    return Enrichment(
+        prefix_lists=tuple(PrefixList.load(path) for path in options.prefix_tables),
+        rules=bundled_rules() if options.access_rules is None else AccessRules.load(options.access_rules),
+        lookups_win=options.lookups_win,
+        circuits=None if options.circuits is None else CircuitTable.load(options.circuits),
+        keep_site_names=options.keep_site_names,
+    )
 
 
 def _refuse_too_small_a_disk(

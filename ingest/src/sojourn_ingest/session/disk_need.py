@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.remote import is_remote
-from sojourn_ingest.session.recorded_paths import path_text
+from sojourn_ingest.session.recorded import recorded_as_it_is
 
 #: First bytes of gzip, zstd, xz and bzip2.
 COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")
@@ -58,13 +58,7 @@ def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
                     compressed = handle.read(6).startswith(COMPRESSED)
         except OSError:
             continue  # the attempt to read it says why
-        text = path_text(path)
-        known = lake.at_path(text)
-        recording = lake.recording_with(text)
-        part = None if recording is None else recording.of_part(text)
-        if part is not None:
-            known.append(part)
-        if any((one.size_bytes, one.modified_ns) == (state.st_size, state.st_mtime_ns) for one in known):
+        if recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns):
             continue
         # Holes of a sparse file hold nothing.
         size = min(state.st_size, state.st_blocks * STAT_BLOCK_BYTES)

@@ -8,9 +8,10 @@ file in its list is a recording of its own, and parts in its list are one record
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from sojourn_ingest.formats.capture.rtp_hint import RtpHint
@@ -18,7 +19,8 @@ from sojourn_ingest.formats.interface import DeclaredFiles, Format, InputError, 
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, Lake
 from sojourn_ingest.remote import is_remote
-from sojourn_ingest.session.recorded_paths import path_of, path_text
+from sojourn_ingest.session.recorded import recorded_as_it_is
+from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import open_file
 
 #: How much of a plain file is read to see whether it declares anything.
@@ -52,6 +54,32 @@ class PlannedRecording:
         return self.reader(registry).why_not_one_recording(self.parts) if self.declared else None
 
 
+@dataclass(frozen=True)
+class RecordingLimit:
+    """With so many files, or bytes, a recording is complete: files that continue it begin another one."""
+
+    files: int
+    size_bytes: int
+
+    def is_reached(self, sizes_bytes: Sequence[int]) -> bool:
+        """Return whether files of these sizes are a complete recording."""
+        return len(sizes_bytes) >= self.files or sum(sizes_bytes) >= self.size_bytes
+
+    def split(self, parts: Iterable[Path]) -> Iterator[tuple[Path, ...]]:
+        """Yield files that continue one another as recordings that this allows; a file that is left alone is none."""
+        taken: list[Path] = []
+        sizes: list[int] = []
+        for part in parts:
+            taken.append(part)
+            sizes.append(part.stat().st_size)
+            if self.is_reached(sizes):
+                if len(taken) > 1:
+                    yield tuple(taken)
+                taken, sizes = [], []
+        if len(taken) > 1:
+            yield tuple(taken)
+
+
 @dataclass
 class Plan:
     """Recordings among the files of an ingest, hints for its captures, and further files to be tried."""
@@ -70,9 +98,16 @@ class Plan:
 
 
 def plan(
-    files: Iterable[Path], lake: Lake, registry: Registry, look_into: Callable[[list[Path]], None] = lambda _: None
+    files: Iterable[Path],
+    lake: Lake,
+    registry: Registry,
+    look_into: Callable[[list[Path]], None] = lambda _: None,
+    limit: RecordingLimit | None = None,
 ) -> Plan:
     """Return the plan of an ingest of ``files``, which are absolute paths.
+
+    With a ``limit``, only the ends of recordings that the files continue are looked at, so that a file which continues
+    a long row of files takes no longer than the limit allows.
 
     ``look_into`` is told of remote files whose times this will ask for, before it does, so that they are found
     elsewhere and many at a time.
@@ -81,10 +116,12 @@ def plan(
     joined = [known for known in registry.formats if known.is_joined]
     describing = [known for known in registry.formats if known.describes_neighbours]
     known = _known_files(lake, {path.parent for path in given}, joined, describing)
-    result = Plan()
     of_folder: defaultdict[Path, set[Path]] = defaultdict(set)
     for path in given | known.joined:
         of_folder[path.parent].add(path)
+    if limit is not None:
+        known = _beside(given, known, joined, limit)
+    result = Plan()
     frozen_recordings = [
         commit for commit in known.recordings if not all(_exists(part.source_path) for part in commit.parts)
     ]
@@ -105,18 +142,19 @@ def plan(
         paths = sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing)
         for path, declared in zip(paths, _declared_by(chosen, paths), strict=True):
             overruled |= _declare(declared, of_folder[path.parent], path in given, result)
-    by_name = {
-        path for folder in of_folder.values() for path in folder if path not in overruled and path not in result.frozen
-    }
+    by_name = (given | known.joined) - overruled - result.frozen
     for chosen in joined:
-        result.recordings += [
-            PlannedRecording(parts, chosen.name) for parts in chosen.recordings_among(by_name - settled)
-        ]
+        chains = chosen.recordings_among(by_name - settled)
+        if limit is not None:
+            chains = [parts for chain in chains for parts in limit.split(chain)]
+        result.recordings += [PlannedRecording(parts, chosen.name) for parts in chains]
         result.recordings += _as_they_were(known.recordings, chosen, by_name & settled)
     result.recordings.sort(key=lambda recording: recording.parts)
     for commit in known.recordings:
         if commit not in frozen_recordings:
             result.also |= {path_of(part.source_path) for part in commit.parts}
+    # What depends on the files next to it is read again, because one of them has come or changed.
+    result.also |= known.describing
     result.also -= given | result.parts
     return result
 
@@ -130,15 +168,11 @@ class _KnownFiles:
 
 def _is_as_recorded(lake: Lake, path: Path) -> bool:
     """Return whether the lake knows a remote file as it is now, alone or as a part."""
-    text = path_text(path)
-    recording = lake.recording_with(text)
-    part = None if recording is None else recording.of_part(text)
-    known = [*lake.at_path(text), *([] if part is None else [part])]
     try:
         state = path.stat()
     except FileNotFoundError:
         return False
-    return any((one.size_bytes, one.modified_ns) == (state.st_size, state.st_mtime_ns) for one in known)
+    return bool(recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns))
 
 
 def _as_they_were(recordings: list[Commit], chosen: Format, settled: set[Path]) -> list[PlannedRecording]:
@@ -175,6 +209,30 @@ def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describin
         elif commit.format in names_describing and path.is_file():
             found.describing.add(path)
     return found
+
+
+def _beside(given: set[Path], known: _KnownFiles, joined: list[Format], limit: RecordingLimit) -> _KnownFiles:
+    """Return of the known files only those that may join the given ones: right beside them, and not complete."""
+    recordings = {path_of(part.source_path): commit for commit in known.recordings for part in commit.parts}
+
+    def files_with(path: Path) -> set[Path]:
+        commit = recordings.get(path)
+        return {path} if commit is None else {path_of(part.source_path) for part in commit.parts}
+
+    kept = {part for path in given & recordings.keys() for part in files_with(path)}
+    for chosen in joined:
+        for family in chosen.families_among(given | known.joined):
+            for one, other in pairwise(family):
+                for path in ({one, other} - given) if given & {one, other} else ():
+                    files = files_with(path)
+                    # A file of it that is gone counts as none, and lets it stay as it is.
+                    if not limit.is_reached([each.stat().st_size for each in files if each.is_file()]):
+                        kept |= files
+    return _KnownFiles(
+        known.joined & kept,
+        known.describing,
+        [commit for commit in known.recordings if not kept.isdisjoint(path_of(p.source_path) for p in commit.parts)],
+    )
 
 
 def _plain_name(path: Path) -> str:

@@ -26,7 +26,7 @@ from sojourn_ingest.session.decoding import decode, decode_part
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.files import FileAttempts
 from sojourn_ingest.session.pairs import PairAttempts
-from sojourn_ingest.session.plan import Plan, PlannedRecording, plan
+from sojourn_ingest.session.plan import Plan, PlannedRecording, RecordingLimit, plan
 from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.recordings import RecordingAttempts
 from sojourn_ingest.session.runner import Runner, ThreadRunner
@@ -39,7 +39,8 @@ logger = logging.getLogger(__name__)
 class IngestSession:
     """Reads files into a lake. Use :meth:`run` within ``lake.writing()``; ``runner`` says where attempts run.
 
-    ``descriptions`` are those that files of later runs have, and those of this one need.
+    ``descriptions`` are those that files of later runs have, and those of this one need. ``recording_limit`` bounds
+    the recordings of rotated files, for a folder that never ceases to fill.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class IngestSession:
         server_names: ServerNames = "registrable",
         enrichment: Enrichment | None = None,
         descriptions: Sequence[Path] = (),
+        recording_limit: RecordingLimit | None = None,
     ) -> None:
         self.lake = lake
+        self._recording_limit = recording_limit
         self._further_descriptions = tuple(descriptions)
         self.packets = packets
         self.server_names: ServerNames = server_names
@@ -130,7 +133,11 @@ class IngestSession:
         further = [path for path in self._further_descriptions if path not in set(files)]
         self.descriptions = tuple(_valid_descriptions([*further, *files]))
         registry = self._registry()
-        self._begin(registry, plan(files, self.lake, registry, lambda paths: self._runner.look_into(self, paths)))
+
+        def look_into(paths: list[Path]) -> None:
+            self._runner.look_into(self, paths)
+
+        self._begin(registry, plan(files, self.lake, registry, look_into, self._recording_limit))
 
     def follow(self, descriptions: Sequence[Path], made: Plan) -> None:
         """Take the descriptions and the plan of an ingest that another session prepared."""

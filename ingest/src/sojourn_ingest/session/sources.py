@@ -18,7 +18,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.remote import RemotePath, keeping, local_file
 from sojourn_ingest.remote.copies import fetch
 from sojourn_ingest.remote.states import state_now, state_of
-from sojourn_ingest.session.recorded_paths import path_text
+from sojourn_ingest.session.recorded import recorded_as_it_is
 
 #: First bytes by which a format is recognised, at most; the same limit as the native recogniser's.
 HEAD_BYTES = 65_536
@@ -171,15 +171,8 @@ class KnownHashes:
     def of(self, path: Path) -> str:
         """Return the hash of a file's plain content; raises InputError or OSError if it cannot be read."""
         state = path.stat()
-        text = path_text(path)
-        known = self._lake.at_path(text)
-        recording = self._lake.recording_with(text)
-        part = None if recording is None else recording.of_part(text)
-        if part is not None:
-            known.append(part)
-        for commit in known:
+        for commit in recorded_as_it_is(self._lake, path, state.st_size, state.st_mtime_ns):
             # It was hashed when it was tried, in this session or an earlier one.
-            unchanged = (commit.size_bytes, commit.modified_ns) == (state.st_size, state.st_mtime_ns)
-            if commit.content_hash and unchanged:
+            if commit.content_hash:
                 return commit.content_hash
         return content_hash(path)
