@@ -51,6 +51,8 @@ SAMPLE := ingest/sample/runs
 MARKED := ingest/sample/marks
 # What M-Lab measured: 56 connections, beside which a synthetic data set shows what a page does with many, and speed tests by country.
 MEASURED := ingest/sample/connections ingest/sample/percentiles
+# Half of the runs of TMA'23, as its authors published them.
+PUBLISHED := ingest/sample/tma23/data
 # Every row of both carries the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
@@ -98,7 +100,7 @@ build: setup ## The same without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
 	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
-	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(MARKED) $(MEASURED) $(SYNTHETIC) $(DATA)
+	@$(SOJOURN) ingest --engine $(ENGINE) $(SAMPLE) $(MARKED) $(MEASURED) $(PUBLISHED) $(SYNTHETIC) $(DATA)
 	@# Circuits and prefixes are of this network alone.
 	@$(SOJOURN) ingest --engine $(ENGINE) $(SYNTHETIC_ACCESS)/pping --circuits $(SYNTHETIC_ACCESS)/ShapedDevices.csv \
 		--prefix-table $(SYNTHETIC_ACCESS)/prefixes.csv
@@ -311,7 +313,7 @@ bench-build: setup ## Builds of what make build ingests: from nothing, after one
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
 	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
 	@.venv/bin/python benchmarks/build_speed.py --folder $(SOJOURN_VAR)/bench-build \
-		--sources $(wildcard $(SAMPLE)/*_rep*) $(MARKED) $(MEASURED) $(SYNTHETIC) $(SYNTHETIC_ACCESS)/pping
+		--sources $(wildcard $(SAMPLE)/*_rep*) $(MARKED) $(MEASURED) $(PUBLISHED) $(SYNTHETIC) $(SYNTHETIC_ACCESS)/pping
 
 .PHONY: bench-models
 bench-models: setup ## Builds: the reference data, 10 million generated flows (FLOWS) in 100,000 runs (RUNS), 10 million of captures alone (CAPTURE_FLOWS)

@@ -104,6 +104,6 @@ def superset_python(repository: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tma23(shared: Path) -> Path:
+def tma23(repository: Path) -> Path:
     """Return the published tables of the TMA'23 study."""
-    return require(shared / "data" / "public" / "laurenzfg__instant-messaging-meets-video-conferencing" / "data")
+    return repository / "ingest" / "sample" / "tma23" / "data"

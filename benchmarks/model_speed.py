@@ -31,7 +31,7 @@ SOJOURN = Path(sys.executable).parent / "sojourn"
 INPUTS = (
     ROOT / "ingest" / "sample" / "runs",
     Path("data/testbed"),
-    Path("data/public/laurenzfg__instant-messaging-meets-video-conferencing/data"),
+    ROOT / "ingest" / "sample" / "tma23" / "data",
 )
 
 

@@ -1,6 +1,6 @@
 """Run the notebooks over a real API: ``python notebooks/execute.py`` ingests, builds, serves and writes the figures.
 
-What the notebooks need is listed in INPUTS, below the folder of reference data; the bundled sample comes with it. The
+The notebooks need the testbed's runs of the reference data; the bundled sample comes with the repository. The
 notebooks themselves are read, never written: their outputs stay stripped.
 """
 
@@ -23,13 +23,10 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
-SAMPLE = ROOT / "ingest" / "sample" / "runs"
+SAMPLE = (ROOT / "ingest" / "sample" / "runs", ROOT / "ingest" / "sample" / "tma23" / "data")
 SOJOURN = Path(sys.executable).parent / "sojourn"
-INPUTS = (
-    "data/testbed",
-    "data/public/laurenzfg__instant-messaging-meets-video-conferencing/data",
-)
-"""Folders that the notebooks draw from, below the folder of reference data."""
+TESTBED = "data/testbed"
+"""Runs that the notebooks draw from, below the folder of reference data."""
 WORLD = ("--rows", "200000", "--days", "14", "--seed", "1")
 """The small synthetic data set of connections that `make run` includes too, for studies without public data."""
 CELL_TIMEOUT_S = 120
@@ -43,14 +40,14 @@ def notebooks() -> list[Path]:
 
 
 def build(var: Path, shared: Path) -> None:
-    """Ingest the sample and INPUTS below ``shared``, and publish a build of them below ``var``."""
-    inputs = [shared / name for name in INPUTS]
-    for missing in (path for path in inputs if not path.exists()):
-        raise SystemExit(f"{missing} is missing; give the folder with the reference data: make figures SHARED=FOLDER")
+    """Ingest the sample and the runs of the testbed below ``shared``, and publish a build of them below ``var``."""
+    testbed = shared / TESTBED
+    if not testbed.exists():
+        raise SystemExit(f"{testbed} is missing; give the folder with the reference data: make figures SHARED=FOLDER")
     world = var / "generated" / "connections"
     for arguments in (
         ["generate", "connections", *WORLD, "--out", world],
-        ["ingest", SAMPLE, *inputs, world, "--var", var],
+        ["ingest", *SAMPLE, testbed, world, "--var", var],
         ["build", "--var", var],
     ):
         subprocess.run([SOJOURN, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)

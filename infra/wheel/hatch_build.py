@@ -48,6 +48,7 @@ DATA = {
     "ingest/sample/marks": "sojourn_ingest/sample/marks",
     "ingest/sample/connections": "sojourn_ingest/sample/connections",
     "ingest/sample/percentiles": "sojourn_ingest/sample/percentiles",
+    "ingest/sample/tma23": "sojourn_ingest/sample/tma23",
 }
 NOT_DATA = {"target", "logs", "dbt_packages", "__pycache__"}
 _OURS = re.compile(r"^sojourn-(?P<name>[a-z]+)(\[(?P<extra>[a-z-]+)\])?$")

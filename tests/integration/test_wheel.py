@@ -26,6 +26,7 @@ DATA = {
     "ingest/sample/marks": "sojourn_ingest/sample/marks",
     "ingest/sample/connections": "sojourn_ingest/sample/connections",
     "ingest/sample/percentiles": "sojourn_ingest/sample/percentiles",
+    "ingest/sample/tma23": "sojourn_ingest/sample/tma23",
 }
 
 

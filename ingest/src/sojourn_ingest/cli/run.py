@@ -15,7 +15,7 @@ import typer
 
 #: A wheel has the sample beside this package; a checkout has it in the folder of the project.
 _PLACES_OF_SAMPLE = (Path(__file__).parents[1] / "sample", Path(__file__).parents[3] / "sample")
-_PARTS_OF_SAMPLE = ("runs", "marks", "connections", "percentiles")
+_PARTS_OF_SAMPLE = ("runs", "marks", "connections", "percentiles", "tma23/data")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sample() -> list[Path]:
-    """Return the folders of the bundled sample: runs, runs with ECN, measured connections, percentiles of speed tests.
+    """Return the folders of the bundled sample, which its README describes.
 
     Raises
     ------
