@@ -62,6 +62,7 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
             ((command, "--help"), 0)
             for command in (
                 "look",
+                "watch",
                 "report",
                 "ingest",
                 "build",

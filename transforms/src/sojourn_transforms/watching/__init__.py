@@ -1,0 +1,1 @@
+"""``sojourn watch``: what arrives in folders is ingested, built and published."""

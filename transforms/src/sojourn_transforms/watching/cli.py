@@ -1,0 +1,87 @@
+"""``sojourn watch``: folders that fill, kept up to date in the lake and in the marts.
+
+This module has only what the help needs.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn_ingest.memory import workers_that_fit
+from sojourn_transforms.engine_options import MemoryOption, check_memory
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``watch`` to the command line."""
+    app.command("watch", short_help="Ingest and build what arrives in folders.")(watch)
+
+
+def watch(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders, watched to the bottom.")],
+    var: Annotated[
+        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when everything that is complete now was ingested and published.")
+    ] = False,
+    quiet: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="Take a file that nobody changed for so long as complete, where it cannot be seen whether it is still "
+            "open for writing: on NFS, or if another user owns it.",
+        ),
+    ] = 60.0,
+    addresses: Annotated[
+        str, typer.Option(help="pseudonymise or keep, as of sojourn ingest.", metavar="CHOICE")
+    ] = "pseudonymise",
+    server_names: Annotated[
+        str, typer.Option(help="registrable, full or none, as of sojourn ingest.", metavar="CHOICE")
+    ] = "registrable",
+    prefix_table: Annotated[
+        list[Path] | None,
+        typer.Option(help="CSV or MMDB file of AS and country by prefix, as of sojourn ingest; may be given again."),
+    ] = None,
+    memory: MemoryOption = None,
+) -> None:
+    """Ingest what arrives in folders, build and publish the marts it changes, and go on until Ctrl-C or SIGTERM.
+
+    A file is ingested when it is complete: no process has it open for writing any more, or it was renamed into its
+    place. sojourn serve and the dashboards follow each build by themselves. A kill at any moment loses nothing:
+    the next watch goes on from what is in the lake.
+
+    For example:
+
+      tcpdump -i eth0 -G 60 -w '/captures/t-%Y%m%d%H%M%S.pcap' &
+
+      sojourn watch /captures
+
+      sojourn watch --once /captures
+
+    Rotated captures that continue one another are one recording, of 60 files or 1 GiB at most; a connection that goes
+    on longer is counted again in the next. sojourn ingest has no such limit.
+    """
+    if addresses not in ("pseudonymise", "keep"):
+        raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
+    missing = next((folder for folder in folders if not folder.is_dir()), None)
+    if missing is not None:
+        raise typer.BadParameter(f"{missing}: no such folder", param_hint="FOLDER")
+    if memory is not None:
+        check_memory(memory)
+    from sojourn_ingest.cli.ingesting import IngestOptions
+    from sojourn_transforms.watching.command import run_watch
+
+    options = IngestOptions(
+        sources=folders,
+        var=var,
+        addresses="keep" if addresses == "keep" else "pseudonymise",
+        workers=workers_that_fit(os.cpu_count() or 1),
+        server_names=server_names,
+        prefix_tables=tuple(prefix_table or ()),
+    )
+    run_watch(options, quiet_s=quiet, memory=memory, once=once)

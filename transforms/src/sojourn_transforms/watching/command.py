@@ -1,0 +1,98 @@
+"""What ``sojourn watch`` does with its options."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import duckdb
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.cli.ingesting import IngestOptions, enrichment_of, pseudonymiser_of
+from sojourn_ingest.forgotten import ForgottenListError
+from sojourn_ingest.formats.capture.server_names import server_names_of
+from sojourn_ingest.input_error import InputError
+from sojourn_ingest.lake import LakeBusyError
+from sojourn_ingest.paths import Paths
+from sojourn_transforms.build import BuildError, BuildReport, build
+from sojourn_transforms.engine import DuckDbEngine
+from sojourn_transforms.watching.arrivals import WatchedFolders
+from sojourn_transforms.watching.watch import Reading, Watch
+
+
+def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, once: bool) -> None:
+    """Watch until SIGINT or SIGTERM, or with ``once`` until what is there was published.
+
+    Raises
+    ------
+    typer.BadParameter
+        If an option has no sense.
+    typer.Exit
+        With status 1 if a table of prefixes or the list of forgotten hosts cannot be read or, with ``once``, a step
+        failed.
+    """
+    try:
+        names = server_names_of(options.server_names)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--server-names") from error
+    keep_pandas_out()
+    paths = Paths.from_environment(options.var)
+    console = Console(stderr=True)
+    try:
+        pseudonymiser_of(options, paths)
+        reading = Reading(lambda: pseudonymiser_of(options, paths), enrichment_of(options), names, options.workers)
+        with _stopped_by_signals() as is_stopped, _spoken(console) as (say, show):
+            # What Sojourn itself generated is not input, even where it is in one of the folders.
+            folders = WatchedFolders(options.sources, quiet_s, left_out=[paths.var])
+
+            def publish() -> BuildReport:
+                engine = DuckDbEngine(paths, memory=memory)
+                # What does not fit on the disk is refused before it is begun, and tried again when there may be room.
+                return build(paths, lambda _: None, engine=engine, say=lambda _: None)
+
+            Watch(paths, folders, reading, publish, is_stopped, say, show).run(once=once)
+    except (InputError, ForgottenListError, BuildError, LakeBusyError, duckdb.Error) as error:
+        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt:
+        console.print("stopped; what was committed stays, the next watch goes on from there")
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[Callable[[], bool]]:
+    """Have SIGINT and SIGTERM interrupt this process while it is held; yield what tells whether one did."""
+    came: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    # The first process of a container ignores SIGTERM unless it has a handler. SIGIO comes when somebody begins to
+    # write to a file in the moment in which it is looked at; by default it would end the process.
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    if hasattr(signal, "SIGIO"):
+        before[signal.SIGIO] = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    try:
+        yield lambda: bool(came)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _spoken(console: Console) -> Iterator[tuple[Callable[[str], None], Callable[[str], None]]]:
+    """Yield what prints a line, and what shows the state: on a terminal in its last line, elsewhere not at all."""
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    if not console.is_terminal:
+        yield say, lambda _: None
+        return
+    with console.status("watching") as status:
+        yield say, lambda text: status.update(escape(text))
