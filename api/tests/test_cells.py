@@ -57,14 +57,14 @@ FILTERS = (
     "country=a&country=%C3%A4",
     "country__lt=b",
     "country__ge=Z&country__ne=a",
-    "country__in=a,B,nowhere",
+    "country__in=a,B,nowhere&unknown_values=allow",
     "country__null=true",
     "country__null=false&start_date__gt=2026-01-30",
     "start_date=2026-02-01&detail_level__le=1",
-    "access_technology=nothing",
-    "all_null=x",
+    "access_technology=nothing&unknown_values=allow",
+    "all_null=x&unknown_values=allow",
     "synthetic=true",
-    "is_upper_bound=true&rtt_basis=smoothed&dataset__ne=polled",
+    "is_upper_bound=true&rtt_basis=smoothed&dataset__ne=polled&unknown_values=allow",
 )
 
 
@@ -235,9 +235,9 @@ def test_runs_are_counted_alike_and_answers_are_the_same_bytes(
             "queuing_delay?group=aqm,congestion_control",
             "queuing_delay?group=study_id,rtt_ms&role=app&excluded=include",
             "queuing_delay?group=exclusion_reason&bandwidth_bps__gt=1000000",
-            "queuing_delay?aqm=none",
+            "queuing_delay?aqm=none&unknown_values=allow",
             f"{METRIC}?group=country,access_technology",
-            f"{METRIC}?country=none",
+            f"{METRIC}?country=none&unknown_values=allow",
         ):
             answers = [client.get(f"/v1/distributions/{url}&{statistic}") for client in (held, read)]
             assert answers[0].status_code == 200

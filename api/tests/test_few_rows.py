@@ -42,7 +42,7 @@ def test_rows_one_by_one_are_the_table_of_arrow(example_folder: Path, where: str
     [
         "run_harm/rows?group=aqm,role&aggregate=median:harm_ratio,sum:demand_runs,min:repetition&order=-n",
         "run_harm/rows?group=aqm,congestion_control&aggregate=mean:harm_ratio&limit=2",
-        "run_harm/rows?group=aqm&aqm=none-of-these",
+        "run_harm/rows?group=aqm&aqm=codel&congestion_control__lt=a",
         "types/rows?group=format,flag&aggregate=max:unsigned,mean:real,count:price",
         "types/rows?group=flag&aggregate=min:day,max:instant,max:price",
     ],

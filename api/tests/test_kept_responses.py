@@ -98,7 +98,7 @@ def test_the_order_of_parameters_changes_nothing(serve: Any, queries: Any) -> No
     one = client.get("/v1/datasets/run_harm/rows?role=app&limit=3&aqm=codel")
     other = client.get("/v1/datasets/run_harm/rows?aqm=codel&role=app&limit=3")
     assert one.headers["etag"] == other.headers["etag"]
-    assert len(ran) == 1
+    assert len([sql for sql in ran if "select distinct" not in sql]) == 1
     # Its cursor goes on from either.
     following = client.get(f"/v1/datasets/run_harm/rows?aqm=codel&role=app&limit=3&cursor={one.json()['next_cursor']}")
     assert following.status_code == 200

@@ -102,8 +102,8 @@ def test_the_client_s_types_are_the_document_s_enumerations() -> None:
 
 
 def test_the_client_s_methods_take_the_parameters_of_their_address() -> None:
-    # A client reads whole answers in a format of its choice.
-    own = {"filters", "format", "limit", "cursor", "name", "metric"}
+    # A client reads whole answers in a format of its choice, and is told once what it does with unknown values.
+    own = {"filters", "format", "limit", "cursor", "name", "metric", "unknown_values"}
     for path, method in (
         ("/v1/datasets/{name}/rows", Answers.rows),
         (DISTRIBUTIONS, Answers.distribution),

@@ -52,8 +52,8 @@ FILTERS: list[tuple[str, Any]] = [
     ("rtt_ms=5.0e1", lambda r: True),
     ("rtt_ms__lt=49.999", lambda r: False),
     ("synthetic=false", lambda r: True),
-    ("synthetic=true", lambda r: False),
-    ("aqm=", lambda r: False),
+    ("synthetic=true&unknown_values=allow", lambda r: False),
+    ("aqm=&unknown_values=allow", lambda r: False),
     ("harm_ratio__lt=0", lambda r: r["harm_ratio"] is not None and r["harm_ratio"] < 0),
 ]
 

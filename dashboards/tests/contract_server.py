@@ -104,6 +104,8 @@ class Contract:
                 group = value.split(",")
             elif parameter == "aggregate":
                 aggregates = value.split(",")
+            elif parameter == "unknown_values":
+                continue
             elif parameter == "excluded":
                 if "exclusion_reason" not in columns:
                     raise ProblemError(422, f"{name} has no runs that are excluded")

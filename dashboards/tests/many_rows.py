@@ -54,7 +54,7 @@ class ManyRows(Contract):
         select = [column for column in asked.get("select", "").split(",") if column]
         size, start = int(asked.pop("limit")), int(asked.pop("cursor", 0))
         conditions, values = ["1"], []
-        for parameter in set(asked) - {"select", "order"}:
+        for parameter in set(asked) - {"select", "order", "unknown_values"}:
             column, _, operator = parameter.partition("__")
             if operator == "null":
                 conditions.append(f"{column} IS {'NOT ' if asked[parameter] == 'false' else ''}NULL")

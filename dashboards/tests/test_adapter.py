@@ -33,7 +33,7 @@ def ask(contract: Contract) -> Ask:
 def parameters(contract: Contract) -> list[dict[str, str]]:
     """Return the row requests without what every request has."""
     return [
-        {name: value for name, value in query.items() if name not in ("limit", "select", "order")}
+        {name: value for name, value in query.items() if name not in ("limit", "select", "order", "unknown_values")}
         for query in contract.row_requests()
     ]
 

@@ -42,6 +42,7 @@ KINDS: dict[str, Kind] = {
     "slow-request": Kind(408, "The request took too long to come"),
     "cursor-expired": Kind(410, "The cursor belongs to a build that is no longer served"),
     "unknown-parameter": Kind(422, "A query parameter is not known"),
+    "unknown-value": Kind(422, "No row has a value that is filtered by"),
     "invalid-parameter": Kind(422, "A query parameter has a value that is not allowed"),
     "invalid-cursor": Kind(422, "The cursor does not belong to this query"),
     "result-too-large": Kind(422, "The result has more rows than a response may have"),

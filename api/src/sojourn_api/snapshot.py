@@ -23,6 +23,7 @@ from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.queries.held_columns import HeldColumns
+from sojourn_api.queries.known_values import KnownValues
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import BUILD, read_build
@@ -98,6 +99,7 @@ class Snapshot:
         self.threads = threads
         self._connection = connection
         self.held = HeldColumns(connection, in_memory)
+        self.known_values = KnownValues()
 
     @classmethod
     def open(cls, folder: Path, settings: Settings) -> Snapshot:

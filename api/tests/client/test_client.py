@@ -55,6 +55,24 @@ def test_records_are_the_rows_of_the_frame(url: str) -> None:
         assert api.table("run_harm", aqm="codel").num_rows == len(records)
 
 
+def test_a_value_that_no_row_has_is_an_error_unless_it_is_allowed(url: str) -> None:
+    with Client(url) as api:
+        for ask in (
+            lambda: api.rows("run_harm", role="server"),
+            lambda: api.records("run_harm", [("role", "server")]),
+            lambda: api.polars.distribution("queuing_delay", role="server"),
+            lambda: api.arrow.outcomes("queuing_delay", role="server"),
+            lambda: api.comparisons("harm", factor="aqm", baseline="tail-drop", role="server"),
+        ):
+            with pytest.raises(ApiError, match="no row has role=server; values: app, tcp") as caught:
+                ask()
+            assert (caught.value.status, caught.value.kind) == (422, "unknown-value")
+        assert api.rows("run_harm", role="application").equals(api.rows("run_harm", role="app"))
+    with Client(url, unknown_values="allow") as api:
+        assert len(api.rows("run_harm", role="server")) == len(api.records("run_harm", [("role", "server")])) == 0
+        assert len(api.distribution("queuing_delay", role="server")) == 0
+
+
 def test_polars_and_arrow_hold_what_pandas_holds(url: str) -> None:
     with Client(url, page_rows=7) as api:
         asked: dict[str, Any] = {"order": ["run_id", "role"], "aqm": "codel"}

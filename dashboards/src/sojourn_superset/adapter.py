@@ -276,7 +276,10 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         with _errors_of_sql():
             if base_url is not None:
                 refuse_another_api(base_url)
-            self.client = Client(api_url(), page_rows=page_size, max_rows=max_rows, timeout_s=timeout_s)
+            # As in SQL, a condition that no row meets gives no rows.
+            self.client = Client(
+                api_url(), page_rows=page_size, max_rows=max_rows, timeout_s=timeout_s, unknown_values="allow"
+            )
             # What the API says of itself is not in the catalogue of the build that it serves.
             self.dataset = TABLES[table][0] if table in TABLES else remembered_dataset(self.client, self.table)
         self.columns = (

@@ -122,7 +122,7 @@ def _load(chosen: settings.Settings, contents: dict[str, str], api: str, force: 
 
 def _render(api: str) -> tuple[dict[str, str], str]:
     """Return the assets as they fit the build that is served, and the address of the API."""
-    with Client(api) as client:
+    with Client(api, unknown_values="allow") as client:
         os.environ[API_URL_VARIABLE] = client.url
         build = client.health()
         bundle = assets.render(settings.ASSETS, client)

@@ -10,7 +10,7 @@ from sojourn_client.catalogue import Build, Dataset, build_from, dataset_from
 from sojourn_client.connection import Connection
 from sojourn_client.errors import ApiError
 from sojourn_client.frames import arrow_of, frame_of, polars_of
-from sojourn_client.parameters import Filter, Query, query_of
+from sojourn_client.parameters import Filter, Query, UnknownValues, query_of
 from sojourn_client.reading import Reader, record_query
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ class Client(AnswersOfPandas):
     patience_s : float
         Seconds to wait in total where the API says that it is busy and when to come again (status 503 or 429 with
         Retry-After).
+    unknown_values : optional
+        ``"allow"`` for answers without rows where no row has a value that is filtered by, which else is an ApiError of
+        the kind ``unknown-value``.
 
     Raises
     ------
@@ -63,9 +66,10 @@ class Client(AnswersOfPandas):
         page_rows: int | None = None,
         max_rows: int | None = None,
         patience_s: float = 30.0,
+        unknown_values: UnknownValues | None = None,
     ) -> None:
         self._connection = Connection(url, key, timeout_s, patience_s)
-        super().__init__(Reader(self._connection, page_rows, max_rows), frame_of)
+        super().__init__(Reader(self._connection, page_rows, max_rows, unknown_values), frame_of)
 
     @property
     def url(self) -> str:

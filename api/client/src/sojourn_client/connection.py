@@ -17,6 +17,7 @@ from sojourn_client.errors import ApiError, BuildChangedError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 JSON = "application/json"
+_PROBLEM = "urn:sojourn:problem:"
 
 
 class Connection:
@@ -74,9 +75,8 @@ class Connection:
         if response.status_code == HTTPStatus.GONE:
             raise BuildChangedError(f"Sojourn API: {_problem(response)}", response.status_code)
         if response.status_code != HTTPStatus.OK:
-            raise ApiError(
-                f"Sojourn API answered {response.status_code} to {path}: {_problem(response)}", response.status_code
-            )
+            message = f"Sojourn API answered {response.status_code} to {path}: {_problem(response)}"
+            raise ApiError(message, response.status_code, _kind(response))
         return response
 
     def document(self, path: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
@@ -123,6 +123,16 @@ def _problem(response: httpx.Response) -> str:
         return response.text.strip()[:200] or response.reason_phrase or "no reason given"
     detail = (body.get("detail") or body.get("title")) if isinstance(body, dict) else None
     return str(detail or body)[:600]
+
+
+def _kind(response: httpx.Response) -> str | None:
+    """Return the name at the end of a problem's type, or None if there is no problem of the API."""
+    try:
+        body = response.json()
+    except ValueError:
+        return None
+    type_ = body.get("type") if isinstance(body, dict) else None
+    return type_.removeprefix(_PROBLEM) if isinstance(type_, str) and type_.startswith(_PROBLEM) else None
 
 
 def _reason(error: httpx.HTTPError) -> str:

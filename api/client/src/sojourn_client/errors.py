@@ -7,11 +7,13 @@ class ApiError(RuntimeError):
     """The API could not be reached, refused, or did not answer in full.
 
     The message has the API's own words where it gave any; `status` is the HTTP status, None without an answer.
+    `kind` is the name of the problem, such as ``unknown-value``, where the API gave one (docs/api.md).
     """
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, kind: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.kind = kind
 
 
 class BuildChangedError(ApiError):

@@ -18,6 +18,7 @@ Numbers = str | float | Sequence[float]
 Query = list[tuple[str, str]]
 
 Excluded = Literal["leave_out", "include"]
+UnknownValues = Literal["refuse", "allow"]
 DistributionMetric = Literal[
     "queuing_delay",
     "connection_queuing_delay",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sojourn_client.connection import Connection
 from sojourn_client.errors import ApiError, BuildChangedError
 from sojourn_client.frames import ARROW, joined, table_of
-from sojourn_client.parameters import Query
+from sojourn_client.parameters import Query, UnknownValues
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,24 +31,33 @@ class Reader:
         Rows asked for at once; without it `PAGE_RECORDS` or `PAGE_ROWS`.
     max_rows : int, optional
         An answer with more rows is an error.
+    unknown_values : optional
+        Sent with every request, if it is given.
     """
 
-    def __init__(self, connection: Connection, page_rows: int | None, max_rows: int | None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        page_rows: int | None,
+        max_rows: int | None,
+        unknown_values: UnknownValues | None = None,
+    ) -> None:
         self._connection = connection
         self._page_rows = page_rows
         self._max_rows = max_rows
+        self._always: Query = [] if unknown_values is None else [("unknown_values", unknown_values)]
 
     def records(self, dataset: str, query: Query, limit: int | None) -> list[dict[str, Any]]:
         """Return all rows of a dataset, or the first `limit` of them, as they came in JSON."""
-        return _started_over_once(lambda: self._record_pages(dataset, query, limit))
+        return _started_over_once(lambda: self._record_pages(dataset, [*query, *self._always], limit))
 
     def table(self, dataset: str, query: Query) -> tuple[pa.Table, str]:
         """Return all rows of a dataset as one Arrow table, and the build that they are of."""
-        return _started_over_once(lambda: self._table_pages(dataset, query))
+        return _started_over_once(lambda: self._table_pages(dataset, [*query, *self._always]))
 
     def whole(self, path: str, query: Query) -> tuple[pa.Table, str]:
         """Return an answer that has no pages, and the build that it is of."""
-        response = self._connection.get(path, [*query, ("format", "arrow")], ARROW)
+        response = self._connection.get(path, [*query, *self._always, ("format", "arrow")], ARROW)
         return table_of(response.content), response.headers["X-Sojourn-Build"]
 
     def _record_pages(self, dataset: str, query: Query, limit: int | None) -> list[dict[str, Any]]:

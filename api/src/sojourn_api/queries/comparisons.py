@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.comparisons import ComparisonRequest
+from sojourn_api.requests.value_words import labelled_value
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.comparison.analyses import AnalysisRequest
 from sojourn_statistics.comparison.metrics import CONFIGURATION, OF_RUN, selected_runs
@@ -54,7 +56,7 @@ def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: Comparis
     rows: list[dict[str, Any]] = runner.run(
         snapshot, runs_sql(request), request.selection.filters.parameters
     ).to_pylist()
-    _check_baseline(rows, request)
+    request = _with_known_baseline(rows, request)
     if request.analysis is not None:
         asked = AnalysisRequest(request.metric, request.factor, request.baseline, request.correction, request.level)
         table = request.analysis.table(rows, asked)
@@ -71,13 +73,17 @@ def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: Comparis
     return table
 
 
-def _check_baseline(rows: list[dict[str, Any]], request: ComparisonRequest) -> None:
+def _with_known_baseline(rows: list[dict[str, Any]], request: ComparisonRequest) -> ComparisonRequest:
+    """Return the request with a baseline that a run has, where it gives a label."""
     if request.factor is None or request.baseline is None:
-        return
-    values = {row[request.factor.name] for row in rows} - {None}
-    if request.baseline not in values:
+        return request
+    values = sorted({row[request.factor.name] for row in rows} - {None})
+    baseline = labelled_value(request.baseline, values)
+    if baseline is None:
         raise invalid_parameter(
             "baseline",
-            f"no run that is selected has {request.factor.name} = {quoted(str(request.baseline))}",
-            known=sorted(values),
+            f"no run that is selected has {request.factor.name} = {quoted(str(request.baseline))}; "
+            f"values: {', '.join(map(str, values)) or 'none'}",
+            known=values,
         )
+    return replace(request, baseline=baseline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.comparisons import ShareRequest
+from sojourn_api.requests.value_words import labelled_value
 from sojourn_api.share_metrics import ShareMetric
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.comparison.configurations import verdict
@@ -77,10 +79,15 @@ def fetch_shares(runner: QueryRunner, snapshot: Snapshot, request: ShareRequest,
     if not rows and not of_systems(request):
         raise invalid_parameter("threshold_ms", "no share of it is published; those of queuing_delay_share are")
     known = sorted({str(row[request.factor]) for row in rows})
-    if request.baseline not in known:
+    baseline = labelled_value(request.baseline, known)
+    if baseline is None:
         raise invalid_parameter(
-            "baseline", f"nothing that is selected has {request.factor} = {quoted(request.baseline)}", known=known
+            "baseline",
+            f"nothing that is selected has {request.factor} = {quoted(request.baseline)}; "
+            f"values: {', '.join(known) or 'none'}",
+            known=known,
         )
+    request = replace(request, baseline=baseline)
     strata: dict[tuple[Any, ...], dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         groups = strata.setdefault(tuple(row[name] for name in request.metric.strata), {})

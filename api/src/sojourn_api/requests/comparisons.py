@@ -103,7 +103,7 @@ def comparison_request(
     metric = SHARE_METRICS.get(metric_name) or METRICS[metric_name]
     dataset = catalogue.dataset(metric.dataset)
     asked.key.permit(dataset.name)
-    selection = select(asked, parameters, dataset.by_name)
+    selection = select(asked, parameters, dataset, dataset.by_name)
     correction = cast(Correction, parameters.correction or DEFAULT_CORRECTION)
     level = float(parameters.level or DEFAULT_LEVEL)
     if isinstance(metric, ShareMetric):

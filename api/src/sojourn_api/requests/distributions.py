@@ -144,7 +144,7 @@ def distribution_request(
     dataset = dataset_for(metric, catalogue, (*filters, *([] if asked.key.studies is None else [STUDY])), wanted)
     asked.key.permit(dataset.name)
     columns = dimensions(dataset)
-    selection = select(asked, parameters, columns, wanted)
+    selection = select(asked, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = (dataset.by_name[name] for name in metric.always)
     group = (*group, *(column for column in always if column not in group))

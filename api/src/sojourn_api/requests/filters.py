@@ -28,7 +28,7 @@ _REAL = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
 _BOOLEANS = {"true": True, "false": False}
 
 
-IN, IS_NULL, IS_NOT_NULL = "in", "is null", "is not null"
+IN, NOT_EQUAL, IS_NULL, IS_NOT_NULL = "in", "<>", "is null", "is not null"
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _condition(name: str, value: str, column: Column, operator: str) -> Conditio
         return Condition(column, IN, tuple(parse_value(name, part, column) for part in value.split(",")))
     if operator in COMPARISONS and column.kind == "boolean":
         raise invalid_parameter(name, f"{column.name} is BOOLEAN and has no order")
-    comparison = COMPARISONS.get(operator, "<>")
+    comparison = COMPARISONS.get(operator, NOT_EQUAL)
     return Condition(column, comparison, (parse_value(name, value, column),))
 
 

@@ -101,7 +101,7 @@ def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParamete
         if all(column in columns for column in needed):
             break
     asked.key.permit(dataset.name)
-    selection = select(asked, parameters, columns, wanted)
+    selection = select(asked, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = tuple(column for one in metric.always if (column := dataset.by_name[one]) not in group)
     keys = (*group, *always)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -15,26 +15,38 @@ from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.safety.authentication import reading_key
 from sojourn_api.safety.keys import OPEN, Key
 
+if TYPE_CHECKING:
+    from sojourn_api.catalogue import Column, Dataset
+    from sojourn_api.snapshot import Snapshot
+
 Items = tuple[tuple[str, str], ...]
+ValuesOf = Callable[["Dataset", "Column"], Sequence[Any] | None]
+"""Returns the distinct values of a column, or None where they are too many."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came in: its path, its query string in order, its Accept header, and who asks."""
+    """A request as it came in: its path, its query string in order, its Accept header, and who asks.
+
+    Without `values_of`, values of filters are not compared with those of rows.
+    """
 
     path: str
     items: Items
     accept: str | None
     key: Key = OPEN
+    values_of: ValuesOf | None = None
 
     @classmethod
-    def of(cls, request: Request) -> Asked:
-        """Return what a request asks."""
+    def of(cls, request: Request, snapshot: Snapshot) -> Asked:
+        """Return what a request asks of a snapshot."""
+        key, runner = reading_key(request), request.app.state.runner
         return cls(
             request.url.path,
             tuple(request.query_params.multi_items()),
             request.headers.get("accept"),
-            reading_key(request),
+            key,
+            lambda dataset, column: snapshot.known_values.of(runner, snapshot, dataset, column, key.studies),
         )
 
     @property

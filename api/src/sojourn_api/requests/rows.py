@@ -148,7 +148,7 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
     aggregate = comma_list("aggregate", parameters.aggregate)
     aggregated = not (group is None and aggregate is None)
     excluded = LEAVE_OUT if aggregated else INCLUDE
-    selection = select(asked, parameters, dataset.by_name, group or (), excluded)
+    selection = select(asked, parameters, dataset, dataset.by_name, group or (), excluded)
     if aggregated and parameters.select is not None:
         raise invalid_parameter("select", "does not go with group or aggregate, which name the columns")
     return RowsRequest(
@@ -172,5 +172,5 @@ def all_rows(dataset: Dataset, key: Key) -> RowsRequest:
     """Return the request for all rows of a dataset that a key reads, without a filter."""
     key.permit(dataset.name)
     asked = Asked(f"/v1/datasets/{dataset.name}/rows", (), None, key)
-    selection = select(asked, DataParameters(), dataset.by_name, excluded=INCLUDE)
+    selection = select(asked, DataParameters(), dataset, dataset.by_name, excluded=INCLUDE)
     return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), max(dataset.rows, 1), None, ())

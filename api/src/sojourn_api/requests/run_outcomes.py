@@ -45,7 +45,7 @@ def run_outcome_request(
     asked.key.permit(dataset.name)
     columns = dataset.by_name
     wanted = comma_list("group", parameters.group) or ()
-    selection = select(asked, parameters, columns, wanted)
+    selection = select(asked, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = tuple(column for one in score.always if (column := columns[one]) not in group)
     percentiles = None if parameters.percentiles is None else percentiles_of(parameters.percentiles)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from sojourn_api.catalogue import Column
+from sojourn_api.catalogue import Column, Dataset
 from sojourn_api.formats import MEDIA_TYPES, negotiate
 from sojourn_api.problems import ProblemError
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
-from sojourn_api.requests.filters import IN, Condition, Filters, parse_filters
+from sojourn_api.requests.filters import IN, NOT_EQUAL, Condition, Filters, parse_filters
 from sojourn_api.requests.query_string import Asked, Items, OneOf
+from sojourn_api.requests.value_words import MOST_VALUES, known_value
 from sojourn_api.safety.keys import Key
 
 STUDY = "study_id"
 """The column by which rows are of a study."""
+
+REFUSE, ALLOW = "refuse", "allow"
 
 Text = str | SkipJsonSchema[None]
 """An optional parameter."""
@@ -39,6 +42,12 @@ class DataParameters(BaseModel):
         default=None,
         description="What to do with excluded runs. Rows include them (with `exclusion_reason`); aggregates and "
         "distributions leave them out, unless the request itself filters or groups by `exclusion_reason`.",
+    )
+
+    unknown_values: Annotated[Text, OneOf((REFUSE, ALLOW))] = Field(
+        default=None,
+        description="What to do with a filter value that no row has: `refuse` it, which is the default, or `allow` it. "
+        f"Columns of more than {MOST_VALUES} values are not checked.",
     )
 
     @classmethod
@@ -76,9 +85,32 @@ def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Fil
     return filters.and_also(Condition(columns[STUDY], IN, key.studies))
 
 
+def with_known_values(asked: Asked, dataset: Dataset, filters: Filters) -> Filters:
+    """Return filters whose values are those of rows, where a request gives a label instead.
+
+    Raises
+    ------
+    ProblemError
+        422, when no row of the dataset has a value.
+    """
+    if asked.values_of is None or not dataset.rows:
+        return filters
+    conditions = []
+    for condition in filters.conditions:
+        values = asked.values_of(dataset, condition.column) if condition.operator in (IN, NOT_EQUAL) else None
+        if values is not None:
+            name, column = condition.column.name, condition.column
+            condition = replace(
+                condition, values=tuple(known_value(name, one, column, values) for one in condition.values)
+            )
+        conditions.append(condition)
+    return replace(filters, conditions=tuple(conditions))
+
+
 def select(
     asked: Asked,
     parameters: DataParameters,
+    dataset: Dataset,
     columns: Mapping[str, Column],
     group: Sequence[str] = (),
     excluded: str = LEAVE_OUT,
@@ -89,6 +121,7 @@ def select(
     ----------
     asked : Asked
     parameters : DataParameters
+    dataset : Dataset
     columns : mapping of str to Column
         The columns that may be filtered.
     group : sequence of str
@@ -99,12 +132,14 @@ def select(
     Raises
     ------
     ProblemError
-        422 for a parameter that is unknown or given twice, and for a value that its column cannot have; 406 when no
-        format of the service is accepted.
+        422 for a parameter that is unknown or given twice, for a value that its column cannot have, and for one that no
+        row has; 406 when no format of the service is accepted.
     """
     names = parameters.names()
     asked.refuse_repeated(names)
     filters = parse_filters(asked.items, columns, names)
+    if parameters.unknown_values != ALLOW:
+        filters = with_known_values(asked, dataset, filters)
     format_name = negotiate(parameters.format, asked.accept)
     filters, treatment = excluded_runs(parameters.excluded, columns, filters, group, excluded)
     filters = of_studies(asked.key, columns, filters)

@@ -37,6 +37,7 @@ _REQUESTS: Examples = {
         "correction": "holm",
         "level": "0.95",
         "excluded": "leave_out",
+        "unknown_values": "refuse",
         "format": "json",
         "role": "app",
     },
@@ -103,6 +104,7 @@ def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
             "unknown-dataset",
             "not-acceptable",
             "unknown-parameter",
+            "unknown-value",
             "invalid-parameter",
             "result-too-large",
             "no-snapshot",
@@ -133,7 +135,7 @@ def comparison(
     cache: ResultCache = request.app.state.comparisons
     with store.acquire() as served:
         snapshot = served.snapshot
-        asked = comparison_request(metric, snapshot.catalogue, parameters, Asked.of(request))
+        asked = comparison_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
         output = shares_output(asked.metric) if isinstance(asked, ShareRequest) else comparisons_output(asked)
 
         def compute() -> pa.Table:

@@ -34,6 +34,7 @@ _REQUESTS: Examples = {
         "statistic": "thresholds",
         "thresholds_ms": "100,500",
         "excluded": "include",
+        "unknown_values": "refuse",
     },
     "cumulative distribution of the application": {
         "metric": "queuing_delay",
@@ -81,6 +82,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
             "unknown-dataset",
             "not-acceptable",
             "unknown-parameter",
+            "unknown-value",
             "invalid-parameter",
             "result-too-large",
             "no-snapshot",
@@ -104,7 +106,7 @@ def distribution(
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
-        asked = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request))
+        asked = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
         def fetch() -> Result:
             table, output = fetch_distribution(runner, snapshot, asked, settings.api_max_rows)

@@ -29,6 +29,7 @@ _REQUESTS: Examples = {
         "group": "aqm,congestion_control",
         "percentiles": "50,95",
         "excluded": "leave_out",
+        "unknown_values": "refuse",
         "format": "json",
         "role": "app",
     },
@@ -80,6 +81,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
             "unknown-dataset",
             "not-acceptable",
             "unknown-parameter",
+            "unknown-value",
             "invalid-parameter",
             "result-too-large",
             "no-snapshot",
@@ -102,7 +104,7 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
     with store.acquire() as served:
         snapshot = served.snapshot
         if metric in RUN_SCORES:
-            of_runs = run_outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request))
+            of_runs = run_outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
             def fetch_of_runs() -> Result:
                 table, output = fetch_run_outcomes(runner, snapshot, of_runs, settings.api_max_rows)
@@ -115,7 +117,7 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
                 return Result(table, output, envelope)
 
             return result(request, snapshot.build_id, of_runs.selection.format, fetch_of_runs)
-        asked = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request))
+        asked = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
         def fetch() -> Result:
             table, output = fetch_outcomes(runner, snapshot, asked, settings.api_max_rows)

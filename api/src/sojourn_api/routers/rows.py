@@ -37,6 +37,7 @@ _REQUESTS: Examples = {
         "group": "aqm,congestion_control",
         "aggregate": "median:harm_ratio,q95:harm_ratio",
         "excluded": "include",
+        "unknown_values": "refuse",
         "format": "json",
     },
 }
@@ -70,6 +71,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
             "not-acceptable",
             "cursor-expired",
             "unknown-parameter",
+            "unknown-value",
             "invalid-parameter",
             "invalid-cursor",
             "result-out-of-range",
@@ -88,7 +90,7 @@ def rows(request: Request, name: str, parameters: Annotated[RowsParameters, Quer
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
-        asked = rows_request(snapshot.catalogue.dataset(name), parameters, Asked.of(request), settings)
+        asked = rows_request(snapshot.catalogue.dataset(name), parameters, Asked.of(request, snapshot), settings)
         relation = rows_relation(asked)
         query = cursors.fingerprint(request.url.path, asked.pages_of)
         after = (

@@ -1,0 +1,67 @@
+"""The distinct values of columns, so that a filter value that no row has is told apart from an empty answer."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS
+from sojourn_api.requests.filters import IN, Condition, Filters
+from sojourn_api.requests.value_words import MOST_VALUES
+
+if TYPE_CHECKING:
+    from sojourn_api.catalogue import Column, Dataset
+    from sojourn_api.queries.execution import QueryRunner
+    from sojourn_api.snapshot import Snapshot
+
+Studies = tuple[str, ...] | None
+
+
+class KnownValues:
+    """The values of each column that was filtered by, of one build; read when a request first needs them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[tuple[str, str, Studies], tuple[Any, ...] | None] = {}
+
+    def of(
+        self, runner: QueryRunner, snapshot: Snapshot, dataset: Dataset, column: Column, studies: Studies
+    ) -> tuple[Any, ...] | None:
+        """Return the distinct values of a column in ascending order, without null; None if they are too many.
+
+        Parameters
+        ----------
+        runner : QueryRunner
+        snapshot : Snapshot
+        dataset : Dataset
+        column : Column
+        studies : tuple of str, optional
+            Those that the key reads: values of others are not shown.
+
+        Raises
+        ------
+        ProblemError
+            As `QueryRunner.run`.
+        """
+        key = dataset.name, column.name, studies
+        with self._lock:
+            if key in self._values:
+                return self._values[key]
+        values = _read(runner, snapshot, dataset, column, studies)
+        with self._lock:
+            self._values[key] = values
+        return values
+
+
+def _read(
+    runner: QueryRunner, snapshot: Snapshot, dataset: Dataset, column: Column, studies: Studies
+) -> tuple[Any, ...] | None:
+    cells = snapshot.cells.get(dataset.name)
+    # There are far fewer cells than rows.
+    source = cells.sql if cells is not None and column.name not in HISTOGRAM_COLUMNS else dataset.sql
+    conditions = () if studies is None else (Condition(dataset.by_name["study_id"], IN, studies),)
+    filters = Filters(conditions, frozenset())
+    sql = f"select distinct cast({column.sql} as {column.type}) as value from {source} {filters.where}"
+    sql = f"select value from ({sql}) where value is not null limit {MOST_VALUES + 1}"
+    found = runner.run(snapshot, sql, filters.parameters).column("value").to_pylist()
+    return None if len(found) > MOST_VALUES else tuple(sorted(found))

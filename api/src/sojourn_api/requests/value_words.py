@@ -1,0 +1,98 @@
+"""Values of a filter as people write them: the value of a row, its label, or what comes close to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from sojourn_api.catalogue import Column
+from sojourn_api.problems import ProblemError, quoted
+
+WORDS: Final = {
+    "all packets": "all",
+    "alone": "solo",
+    "application": "app",
+    "application first": "app_first",
+    "BBRv1": "bbr",
+    "BBRv2": "bbr2",
+    "BBRv3": "bbr3",
+    "other application": "rival",
+    "other application first": "rival_first",
+}
+"""Labels of pages and dashboards that differ from the value in more than case, spaces and punctuation."""
+
+MOST_VALUES: Final = 10_000
+"""Columns with more values (hosts, times, measurements) are not checked: a filter on one may match nothing."""
+
+_MOST_LISTED = 20
+_MOST_CLOSE = 5
+
+
+def plain(text: str) -> str:
+    """Return a text without case, spaces and punctuation: ``FQ-CoDel`` and ``fq_codel`` are one."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+_VALUES: Final = {plain(label): value for label, value in WORDS.items()}
+
+
+def close_to(text: str, known: Sequence[str]) -> list[str]:
+    """Return the texts that one may have meant, the closest first: at most five."""
+    by_plain = {plain(one): one for one in reversed(known)}
+    return [by_plain[one] for one in get_close_matches(plain(text), list(by_plain), _MOST_CLOSE)]
+
+
+def labelled_value(value: Any, values: Sequence[Any]) -> Any:
+    """Return the value of rows that a value means: itself, or the only one of which it is the label; else None."""
+    if value in values:
+        return value
+    if not isinstance(value, str):
+        return None
+    meant = [one for one in values if plain(one) == plain(value) or one == _VALUES.get(plain(value))]
+    return meant[0] if len(meant) == 1 else None
+
+
+def known_value(name: str, value: Any, column: Column, values: Sequence[Any]) -> Any:
+    """Return the value of rows that a value of a filter means: itself, or the only one of which it is the label.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value
+        As parsed.
+    column : Column
+    values : sequence
+        The distinct values of the column.
+
+    Raises
+    ------
+    ProblemError
+        422, when no row has it.
+    """
+    meant = labelled_value(value, values)
+    if meant is not None:
+        return meant
+    texts = [_text(one) for one in values]
+    written = _text(value) if column.kind != "text" else value if len(value) <= 80 else value[:80] + "…"
+    detail = f"no row has {column.name}={written}; "
+    if not texts:
+        detail += "no row has a value of it"
+    elif len(texts) <= _MOST_LISTED:
+        detail += f"values: {', '.join(texts)}"
+    else:
+        close = close_to(written, texts)
+        detail += f"it has {len(texts)} values" + (f", close to it: {', '.join(close)}" if close else "")
+        texts = close or texts[:_MOST_LISTED]
+    raise ProblemError("unknown-value", detail, parameter=name[:200], column=column.name, unit=column.unit, known=texts)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def did_you_mean(text: str, known: Sequence[str]) -> str:
+    """Return ``; did you mean 'a' or 'b'?``, or nothing where none of what is known comes close."""
+    close = close_to(text, known)[:2]
+    return f"; did you mean {' or '.join(map(quoted, close))}?" if close else ""
