@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from captures import udp_frame, write_pcap
 
+from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.capture import rotation
 from sojourn_ingest.formats.capture.capture import Capture
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Lake
-from sojourn_ingest.session import IngestSession
+from sojourn_ingest.session import IngestSession, sources
 from sojourn_ingest.session.plan import RecordingLimit, plan
 
 SECOND_NS = 10**9
@@ -80,6 +85,38 @@ def test_only_the_end_of_a_long_row_is_looked_at(tmp_path: Path, folder: Path, m
     assert looked_at == [files[6].name, files[7].name]
     assert [recording.parts for recording in made.recordings] == [(files[6], files[7])]
     assert made.also == set()
+
+
+def test_a_part_that_is_as_it_was_is_not_hashed_again(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [minute(folder, number) for number in range(3)]
+    for file in files[:2]:
+        ingest(tmp_path, file)
+    hashed: list[str] = []
+
+    def fingerprint(path: str) -> _native.Fingerprint:
+        hashed.append(Path(path).name)
+        return _native.fingerprint(path)
+
+    monkeypatch.setattr(sources, "_native", SimpleNamespace(fingerprint=fingerprint, DecodeError=_native.DecodeError))
+    ingest(tmp_path, files[2])
+    assert recorded(tmp_path) == [(3, 180)]
+    assert hashed == [files[2].name]
+
+
+@pytest.mark.parametrize("name", ["none", "gzip", "zstd", "xz", "zstd, skippable frame first"])
+def test_compression_is_what_the_native_reader_finds(tmp_path: Path, name: str) -> None:
+    content = {
+        "none": b"plain",
+        "gzip": gzip.compress(b"plain"),
+        "zstd": pa.compress(b"plain", codec="zstd", asbytes=True),
+        "xz": lzma.compress(b"plain"),
+        "zstd, skippable frame first": b"\x53\x2a\x4d\x18\1\0\0\0x" + pa.compress(b"plain", codec="zstd", asbytes=True),
+    }[name]
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert sources.compression_of(path) == _native.fingerprint(str(path)).compression == name.partition(",")[0]
 
 
 def test_a_changed_part_of_a_complete_recording_is_read_with_the_others(tmp_path: Path, folder: Path) -> None:

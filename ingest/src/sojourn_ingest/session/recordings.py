@@ -13,7 +13,7 @@ from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import PlannedRecording
 from sojourn_ingest.session.recorded_paths import path_text
-from sojourn_ingest.session.sources import open_file
+from sojourn_ingest.session.sources import compression_of
 from sojourn_ingest.session.state import IngestState
 
 
@@ -138,7 +138,7 @@ class RecordingAttempts:
             outcomes = []
             for part, seen in zip(parts, reader.part_readings, strict=True):
                 part.version = draft.version
-                part.compression = open_file(part.path).source.compression
+                part.compression = compression_of(part.path)
                 outcomes.append(part.read(seen, part_of=draft.source_path))
             superseded = {**overlapping, **alone}
             commit = state.commit(draft.read(reading), files, None, outcomes, superseded)

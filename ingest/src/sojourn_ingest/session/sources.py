@@ -77,6 +77,18 @@ def open_file(path: Path) -> OpenedFile:
     return OpenedFile(source, content.sha256, None if content.fault is None else input_error(content.fault))
 
 
+#: First bytes of each compression, as the native reader knows them; the first byte of a skippable frame may vary.
+_SKIPPABLE = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))
+_MAGIC = {"gzip": (b"\x1f\x8b",), "zstd": (b"\x28\xb5\x2f\xfd", *_SKIPPABLE), "xz": (b"\xfd7zXZ\0",)}
+
+
+def compression_of(path: Path) -> str:
+    """Return none, gzip, zstd or xz, from the first bytes of a file alone."""
+    with local_file(path) as (local,), Path(local).open("rb") as handle:
+        head = handle.read(6)
+    return next((name for name, magic in _MAGIC.items() if head.startswith(magic)), "none")
+
+
 def open_head(path: Path) -> Source:
     """Return what identifies a file's format; of a remote one only the first bytes are fetched, not all for a hash.
 
