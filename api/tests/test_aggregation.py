@@ -45,16 +45,16 @@ def test_every_aggregate_equals_its_own_computation(client: TestClient, build: A
 
 def test_aggregates_without_group_are_one_row(client: TestClient, build: Any) -> None:
     (row,) = get(client, "aggregate=count&excluded=include")
-    assert row == {"n": len(build.rows("run_harm"))}
+    assert row == {"n": len(build.rows("run_harm")), "studies": 2}
     (row,) = get(client, "aggregate=mean:harm_ratio&aqm=none&unknown_values=allow")
-    assert row == {"n": 0, "mean_harm_ratio": None, "mean_harm_ratio_n": 0}
+    assert row == {"n": 0, "studies": 0, "mean_harm_ratio": None, "mean_harm_ratio_n": 0}
 
 
 def test_group_without_aggregate_has_n(client: TestClient) -> None:
     assert get(client, "group=aqm") == [
-        {"aqm": "codel", "n": 18},
-        {"aqm": "fq_codel", "n": 24},
-        {"aqm": "tail-drop", "n": 24},
+        {"aqm": "codel", "n": 18, "studies": 2},
+        {"aqm": "fq_codel", "n": 24, "studies": 2},
+        {"aqm": "tail-drop", "n": 24, "studies": 2},
     ]
 
 

@@ -10,7 +10,10 @@ from sojourn_api.catalogue import identifier
 from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError
 from sojourn_api.queries.paging import Relation, total_order
-from sojourn_api.requests.rows import QUANTILES, Aggregate, RowsRequest
+from sojourn_api.requests.rows import QUANTILES, Aggregate, RowsRequest, pooled_study
+
+STUDIES = OutputColumn("studies", "BIGINT", "studies")
+"""How many studies a row pools."""
 
 
 def aggregate_output(aggregate: Aggregate) -> OutputColumn:
@@ -44,8 +47,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
 def aggregated_relation(request: RowsRequest) -> Relation:
     """Return the groups that a request with ``group`` or ``aggregate`` asks for.
 
-    Each row has the group columns, `n` (rows of the group), and for each aggregate its value and the number
-    of non-null values it is of.
+    Each row has the group columns, `n` (rows of the group), `studies` that it pools unless they are grouped by, and for
+    each aggregate its value and the number of non-null values it is of.
 
     Raises
     ------
@@ -56,6 +59,10 @@ def aggregated_relation(request: RowsRequest) -> Relation:
     columns = [OutputColumn(column.name, column.type, column.unit) for column in group]
     columns.append(OutputColumn("n", "BIGINT", "rows"))
     expressions = [column.sql for column in group] + ["count(*) as n"]
+    study = pooled_study(group, request.dataset)
+    if study is not None:
+        columns.append(STUDIES)
+        expressions.append(f"count(distinct {study.sql}) as studies")
     for aggregate in request.aggregates:
         output = aggregate_output(aggregate)
         counted = OutputColumn(f"{output.name}_n", "BIGINT", "rows")

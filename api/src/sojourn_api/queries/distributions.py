@@ -12,6 +12,7 @@ from sojourn_api.cells import Cells, histogram_list, histograms_in, list_values
 from sojourn_api.distribution_metrics import Metric
 from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError
+from sojourn_api.queries.aggregation import STUDIES
 from sojourn_api.queries.distribution_points import described
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.distributions import DistributionRequest
@@ -30,7 +31,7 @@ def _output(point: str, metric: Metric) -> OutputColumn:
 
 
 def cells_sql(request: DistributionRequest, cells: Cells) -> str:
-    """Return one row per group: its columns (text as a dictionary), runs, and the numbers of its cells as a list."""
+    """Return one row per group: its columns (text as a dictionary), runs, studies, and the numbers of its cells."""
     varying = [column for column in request.group if column.name not in cells.constant]
     keys = ", ".join(column.sql for column in varying)
     grouped = [*(column.sql for column in varying), "list(cell) as members"]
@@ -40,6 +41,9 @@ def cells_sql(request: DistributionRequest, cells: Cells) -> str:
     if request.of_runs:
         grouped.append("count(distinct (study_id, run_id)) as runs")
         columns.append("runs")
+    if request.pooled_study is not None:
+        grouped.append(f"count(distinct {request.pooled_study.sql}) as studies")
+        columns.append("studies")
     return f"""
         with grouped as (
             select {", ".join(grouped)} from {cells.sql} {request.selection.filters.where}
@@ -51,7 +55,7 @@ def cells_sql(request: DistributionRequest, cells: Cells) -> str:
 
 
 def merged_sql(request: DistributionRequest) -> str:
-    """Return one row per group: its columns, runs, and its histogram as a list."""
+    """Return one row per group: its columns, runs, studies, and its histogram as a list."""
     dataset, count = request.dataset.sql, identifier(request.metric.count)
     keys = [column.sql for column in request.group]
     listed = ", ".join(keys)
@@ -65,15 +69,18 @@ def merged_sql(request: DistributionRequest) -> str:
             select {listed}, {histogram_list("bin_index", "counted")} as histogram from bins group by {listed}
         )"""
     order = _order_by(request.group, "merged")
-    if not request.of_runs:
+    counted = {"runs": "count(distinct (study_id, run_id))"} if request.of_runs else {}
+    if request.pooled_study is not None:
+        counted["studies"] = f"count(distinct {request.pooled_study.sql})"
+    if not counted:
         return f"{merged} select {listed}, histogram from merged {order}"
     joined = " and ".join(f"merged.{key} is not distinct from spans.{key}" for key in keys)
     return f"""{merged},
         spans as (
-            select {listed}, count(distinct (study_id, run_id)) as runs
+            select {listed}, {", ".join(f"{count} as {name}" for name, count in counted.items())}
             from selected where {count} > 0 group by {listed}
         )
-        select {", ".join(f"merged.{key}" for key in keys)}, spans.runs as runs, histogram
+        select {", ".join(f"merged.{key}" for key in keys)}, {", ".join(f"spans.{name}" for name in counted)}, histogram
         from merged inner join spans on {joined}
         {order}
     """
@@ -123,6 +130,9 @@ def fetch_distribution(
     if request.of_runs:
         arrays.append(table.column("runs").take(rows))
         columns.append(OutputColumn("runs", "BIGINT", "runs"))
+    if request.pooled_study is not None:
+        arrays.append(table.column(STUDIES.name).take(rows))
+        columns.append(STUDIES)
     for name, values in told.points.items():
         output = _output(name, request.metric)
         type_ = pa.int64() if output.type == "BIGINT" else pa.float64()

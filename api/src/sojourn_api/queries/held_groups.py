@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn_api.queries.held_columns import HeldColumn, HeldColumns
-from sojourn_api.requests.rows import QUANTILES, Aggregate, RowsRequest
+from sojourn_api.requests.rows import QUANTILES, Aggregate, RowsRequest, pooled_study
 
 #: Beyond, a loop over the groups costs more than DuckDB's query.
 MOST_GROUPS = 500
@@ -31,8 +31,8 @@ Places = npt.NDArray[np.intp]
 def held_groups(request: RowsRequest, held: HeldColumns) -> list[Row] | None:
     """Return the groups of an aggregated request, ordered by the columns to group by, with nulls last.
 
-    Each row has the values of these columns, the rows of the group, and for each aggregate its value and the number of
-    values that it is of.
+    Each row has the values of these columns, the rows of the group, the studies that it pools unless they are
+    grouped by, and for each aggregate its value and the number of values that it is of.
 
     Returns
     -------
@@ -41,6 +41,9 @@ def held_groups(request: RowsRequest, held: HeldColumns) -> list[Row] | None:
     """
     used = [condition.column for condition in request.selection.filters.conditions]
     used += [*request.group, *(aggregate.column for aggregate in request.aggregates)]
+    study = pooled_study(request.group, request.dataset)
+    if study is not None:
+        used.append(study)
     columns: dict[str, HeldColumn] = {}
     for column in used:
         found = held.column(request.dataset, column)
@@ -55,6 +58,8 @@ def held_groups(request: RowsRequest, held: HeldColumns) -> list[Row] | None:
         return []
     sorted_columns: dict[str, _GroupedColumn] = {}
     results: list[Sequence[Any]] = [*groups.values, groups.sizes]
+    if study is not None:
+        results.append(_distinct(columns[study.name], rows, groups))
     for aggregate in request.aggregates:
         name = aggregate.column.name
         if name not in sorted_columns:
@@ -107,6 +112,15 @@ def _groups(columns: Sequence[HeldColumn], rows: Places) -> _Groups | None:
         rest, codes = np.divmod(rest, len(distinct))
         values.insert(0, [distinct[code] for code in codes.tolist()])
     return _Groups(place[combined], counted[present].tolist(), values)
+
+
+def _distinct(column: HeldColumn, rows: Places, groups: _Groups) -> list[int]:
+    """Return how many values that are not null each group has."""
+    codes, distinct = column.places
+    pairs = np.unique(groups.of_rows * (len(distinct) + 1) + codes[rows])
+    of_groups, code = np.divmod(pairs, len(distinct) + 1)
+    counts: list[int] = np.bincount(of_groups[code < len(distinct)], minlength=len(groups.sizes)).tolist()
+    return counts
 
 
 class _GroupedColumn:

@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError
+from sojourn_api.queries.aggregation import STUDIES
 from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.outcomes import REFERENCE, OutcomeRequest
+from sojourn_api.requests.selection import STUDY
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.histogram import log_linear
 from sojourn_statistics.quality.delay import bufferbloat_grade
@@ -88,6 +90,7 @@ def outcome_output(request: OutcomeRequest) -> tuple[OutputColumn, ...]:
         OutputColumn("replication_unit", "VARCHAR", None),
         OutputColumn("replicates", "BIGINT", None),
         OutputColumn("n", "BIGINT", count),
+        *([STUDIES] if _pools_studies(request) else []),
         OutputColumn(f"{quantity}_ms", "DOUBLE", "ms"),
         OutputColumn(f"{quantity}_lower_ms", "DOUBLE", "ms"),
         OutputColumn(f"{quantity}_upper_ms", "DOUBLE", "ms"),
@@ -99,6 +102,11 @@ def outcome_output(request: OutcomeRequest) -> tuple[OutputColumn, ...]:
         OutputColumn("group_rank_at_p95", "BIGINT", None),
         OutputColumn("is_rank_changed", "BOOLEAN", None),
     )
+
+
+def _pools_studies(request: OutcomeRequest) -> bool:
+    """Return whether replicates are of studies that a group may pool."""
+    return any(column.name == STUDY for column in request.cells.group[request.keys :])
 
 
 def _spans(keys: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int]]:
@@ -133,6 +141,7 @@ def fetch_outcomes(
         detail = f"The result has more than {max_rows} rows. Filter more or group by fewer columns."
         raise ProblemError("result-too-large", detail, maximum=max_rows)
 
+    studies = table.column(STUDY).to_pylist() if _pools_studies(request) else None
     rows: list[Row] = []
     ranks: dict[int, dict[int, int | None]] = {}
     for place, quantile in enumerate(quantiles):
@@ -145,6 +154,7 @@ def fetch_outcomes(
                     "place": number,
                     **_row(request, dict(zip(names, keys[first], strict=True)), percentile, one),
                     "n": int(totals[first:end].sum()),
+                    STUDIES.name: None if studies is None else len({*studies[first:end]} - {None}),
                 }
                 for number, ((first, end), one) in enumerate(zip(spans, found, strict=True))
             ]

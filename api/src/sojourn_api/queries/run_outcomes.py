@@ -11,9 +11,11 @@ import pyarrow as pa
 
 from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError
+from sojourn_api.queries.aggregation import STUDIES
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.outcomes import TYPES, plain_type
 from sojourn_api.requests.outcomes import REFERENCE
+from sojourn_api.requests.rows import pooled_study
 from sojourn_api.requests.run_outcomes import RunOutcomeRequest
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.quality.replicated_groups import competition_ranks, replicated_median
@@ -34,6 +36,7 @@ def run_outcome_output(request: RunOutcomeRequest) -> tuple[OutputColumn, ...]:
         OutputColumn("replication_unit", "VARCHAR", None),
         OutputColumn("replicates", "BIGINT", None),
         OutputColumn("runs_without_score", "BIGINT", None),
+        *([] if pooled_study(request.group, request.dataset) is None else [STUDIES]),
         OutputColumn(value, "DOUBLE", score.unit),
         *([] if score.upper_column is None else [OutputColumn(score.upper_column, "DOUBLE", score.unit)]),
         OutputColumn(lower, "DOUBLE", score.unit),
@@ -54,9 +57,11 @@ def run_outcome_output(request: RunOutcomeRequest) -> tuple[OutputColumn, ...]:
 
 def _sql(request: RunOutcomeRequest) -> str:
     keys = ", ".join(column.sql for column in request.group)
+    pooled = pooled_study(request.group, request.dataset)
+    study = "null::varchar" if pooled is None else pooled.sql
     parts = [
-        f"select {keys}, {place} as point, {point.value} as score, {point.upper or point.value} as upper_score, "
-        f"{point.binding} as binding from selected where {point.of}"
+        f"select {keys}, {study} as pooled_study, {place} as point, {point.value} as score, "
+        f"{point.upper or point.value} as upper_score, {point.binding} as binding from selected where {point.of}"
         for place, point in enumerate(request.points)
     ]
     order = ", ".join(f"{column.sql} asc nulls last" for column in request.group)
@@ -68,7 +73,8 @@ def _sql(request: RunOutcomeRequest) -> str:
             coalesce(list(score::double) filter (where score is not null), []) as scores,
             coalesce(list(upper_score::double) filter (where upper_score is not null), []) as uppers,
             coalesce(list(binding) filter (where score is not null and binding is not null), []) as bindings,
-            count(*) filter (where score is null) as without
+            count(*) filter (where score is null) as without,
+            count(distinct pooled_study) as studies
         from valued
         group by {keys}, point
         order by {order}, point
@@ -117,6 +123,7 @@ def _row(request: RunOutcomeRequest, found: Row, names: Sequence[str]) -> Row:
         "replication_unit": UNIT,
         "replicates": len(scores),
         "runs_without_score": found["without"],
+        STUDIES.name: found[STUDIES.name],
         value: None if of_lower is None else of_lower.median,
         lower: None if of_lower is None else of_lower.lower,
         upper: None if of_upper is None else of_upper.upper,

@@ -21,7 +21,7 @@ from sojourn_api.distribution_statistics import (
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.filters import split_name
 from sojourn_api.requests.query_string import Asked, MetricName, OneOf, comma_list
-from sojourn_api.requests.rows import group_columns
+from sojourn_api.requests.rows import group_columns, pooled_study
 from sojourn_api.requests.selection import STUDY, DataParameters, Selection, Text, select
 from sojourn_statistics.histogram import log_linear
 
@@ -66,6 +66,11 @@ class DistributionRequest:
     def of_runs(self) -> bool:
         """Whether the dataset is of runs, which are then counted beside."""
         return "run_id" in self.dataset.by_name
+
+    @property
+    def pooled_study(self) -> Column | None:
+        """The column of the study, of which each group counts the values, or None where no group pools studies."""
+        return pooled_study(self.group, self.dataset)
 
 
 def dimensions(dataset: Dataset) -> dict[str, Column]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from sojourn_api.catalogue import Column, Dataset, kind_of
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT
 from sojourn_api.requests.query_string import Asked, comma_list, whole_number
-from sojourn_api.requests.selection import DataParameters, Selection, Text, select
+from sojourn_api.requests.selection import STUDY, DataParameters, Selection, Text, select
 from sojourn_api.safety.keys import Key
 from sojourn_api.settings import DEFAULT_PAGE_ROWS, Settings
 
@@ -78,6 +78,12 @@ class RowsRequest:
     cursor: str | None
     pages_of: tuple[tuple[str, str], ...]
     """The query string without what may differ between the pages of one result."""
+
+
+def pooled_study(group: Sequence[Column], dataset: Dataset) -> Column | None:
+    """Return the column of the study if groups of a dataset's rows may pool studies; each group then counts them."""
+    study = dataset.by_name.get(STUDY)
+    return None if study in group else study
 
 
 def orderable(duckdb_type: str) -> bool:

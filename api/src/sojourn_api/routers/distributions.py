@@ -57,6 +57,7 @@ _ANSWER = {
             "delay_basis": "queue_sojourn",
             "n": 812345,
             "runs": 12,
+            "studies": 1,
             "quantile_ratio": 0.95,
             "queuing_delay_ms": 21.0555,
             "queuing_delay_bin_lower_ms": 20.992,

@@ -49,6 +49,7 @@ _ANSWER = {
             "replication_unit": "run",
             "replicates": 7,
             "n": 812345,
+            "studies": 1,
             "queuing_delay_ms": 21.06,
             "queuing_delay_lower_ms": 19.8,
             "queuing_delay_upper_ms": 22.4,

@@ -48,10 +48,11 @@ _ANSWER = {
     "columns": [
         {"name": "aqm", "type": "VARCHAR", "unit": None},
         {"name": "n", "type": "BIGINT", "unit": "rows"},
+        {"name": "studies", "type": "BIGINT", "unit": "studies"},
         {"name": "median_harm_ratio", "type": "DOUBLE", "unit": "ratio"},
         {"name": "median_harm_ratio_n", "type": "BIGINT", "unit": "rows"},
     ],
-    "rows": [{"aqm": "fq_codel", "n": 120, "median_harm_ratio": 0.031, "median_harm_ratio_n": 118}],
+    "rows": [{"aqm": "fq_codel", "n": 120, "studies": 1, "median_harm_ratio": 0.031, "median_harm_ratio_n": 118}],
     "row_count": 1,
     "next_cursor": None,
 }
