@@ -388,11 +388,3 @@ def test_a_text_for_people_is_refused_with_what_to_do(tmp_path: Path, text: str)
     error = refusal(written(tmp_path, text))
     assert error.reason == "unrecognised_format"
     assert TEXTS[text] in error.message
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_a_result_with_a_byte_order_mark_says_so(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "result.json"
-    path.write_bytes(json.dumps(iperf3()).encode(encoding))
-    error = refusal(path)
-    assert (error.reason, "byte order mark" in error.message) == ("unrecognised_format", True)

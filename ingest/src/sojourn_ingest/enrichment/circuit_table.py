@@ -24,12 +24,15 @@ import pyarrow.compute as pc
 
 from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.content.delimiters import delimiter_of
+from sojourn_ingest.formats.content.text_encoding import utf8_of
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.text_columns import text_buffers
 from sojourn_ingest.validation_message import one_line
 
 NETWORK_FILE = "network.json"
-REQUIRED = ("Circuit ID", "Parent Node", "IPv4", "IPv6", "Download Max Mbps", "Upload Max Mbps")
+RATES = ("Download Max Mbps", "Upload Max Mbps")
+REQUIRED = ("Circuit ID", "Parent Node", "IPv4", "IPv6", *RATES)
 BITS_PER_MEGABIT = 1_000_000
 #: No line is faster than this; a larger number is not a rate.
 LARGEST_MEGABITS = 10_000_000
@@ -112,10 +115,10 @@ def _loaded(path: Path) -> CircuitTable:
 
 
 class CircuitLookup:
-    """Circuit, site and plan of addresses, with names of circuits and sites as keyed hashes.
+    """Circuit, site and plan of addresses; ids of circuits, which are customers, are keyed hashes.
 
-    With the policy ``keep`` of the pseudonymiser, ids of circuits and names of sites stay as they are;
-    ``keep_site_names`` keeps the names of sites alone.
+    Names of sites are too, unless ``keep_site_names``. With the policy ``keep`` of the pseudonymiser, both stay as they
+    are.
     """
 
     def __init__(self, table: CircuitTable | None, pseudonymiser: Pseudonymiser, *, keep_site_names: bool) -> None:
@@ -153,11 +156,12 @@ class CircuitLookup:
         return {name: pc.take(column, numbers) for name, column in self._columns.items()}
 
 
-def looks_like_circuits(head: bytes) -> bool:
-    """Return whether a content begins like ``ShapedDevices.csv`` or ``network.json``."""
-    header = re.search(rb"(?m)^(?!#).*$", head.removeprefix(b"\xef\xbb\xbf"))
+def looks_like_circuits(head: bytes, document: dict[str, Any]) -> bool:
+    """Return whether a content begins like ``ShapedDevices.csv``, or its JSON object is a tree of nodes."""
+    header = re.search(rb"(?m)^(?!#).*$", head)
     is_table = header is not None and all(name.encode() in header[0] for name in REQUIRED)
-    return is_table or (head.lstrip().startswith(b"{") and b'"children"' in head and b'"type"' in head)
+    nodes = [node for node in document.values() if isinstance(node, dict)]
+    return is_table or (len(nodes) == len(document) and any(isinstance(node.get("children"), dict) for node in nodes))
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -176,12 +180,14 @@ def _bytes_of(path: Path) -> bytes:
 
 def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     try:
-        lines = content.decode("utf-8-sig").splitlines()
+        lines = utf8_of(content).decode().splitlines()
     except UnicodeDecodeError as error:
         raise InputError("corrupt_record", f"{path}: not text in UTF-8; save the table as UTF-8") from error
     # LibreQoS skips lines of comment, which stand before the header in its example.
     kept = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    reader = csv.reader(line for _, line in kept)
+    first = kept[0][1] if kept else ""
+    delimiter = delimiter_of(first, lambda names: set(REQUIRED) <= {name.strip() for name in names}) or ","
+    reader = csv.reader((line for _, line in kept), delimiter=delimiter)
     header = [name.strip() for name in next(reader, [])]
     missing = [name for name in REQUIRED if name not in header]
     if missing:
@@ -190,7 +196,11 @@ def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     try:
         for values in reader:
             # A comment that was not quoted pushes later columns; those that are read stand before it.
-            yield kept[reader.line_num - 1][0], dict(zip(header, (value.strip() for value in values), strict=False))
+            row = dict(zip(header, (value.strip() for value in values), strict=False))
+            if delimiter == ";":
+                # Where a semicolon separates, a comma is the decimal sign.
+                row |= {name: row[name].replace(",", ".") for name in RATES if name in row}
+            yield kept[reader.line_num - 1][0], row
     except csv.Error as error:
         raise InputError("corrupt_record", f"{path}: not a CSV table: {one_line(error)}") from error
 
@@ -232,7 +242,7 @@ def _subnets(row: dict[str, str]) -> list[str]:
 def _sites(content: bytes, path: Path) -> dict[str, str]:
     """Return the site of each node: the nearest node of type Site at or above it, else the node itself."""
     try:
-        tree = json.loads(content)
+        tree = json.loads(utf8_of(content))
     except (ValueError, RecursionError) as error:
         raise InputError("corrupt_record", f"{path}: not JSON; give the network.json of LibreQoS") from error
     sites: dict[str, str] = {}

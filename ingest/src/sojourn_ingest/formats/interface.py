@@ -6,15 +6,17 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.content.json_outline import JsonStart, json_start
+from sojourn_ingest.formats.content.text_encoding import TextEncoding, encoding_of
 from sojourn_ingest.input_error import InputError
 
 
@@ -40,8 +42,9 @@ class Reading:
 class Source:
     """One file to read: its path, how it is compressed, and the first bytes of its plain content.
 
-    A member of an archive has a ``stream`` of its plain content, which can be read once; ``plain_bytes`` then only says
-    whether there is more than the head.
+    A text in UTF-16, or with a byte order mark, has ``head`` in UTF-8 without the mark, and its ``encoding``. A member
+    of an archive has a ``stream`` of its plain content, which can be read once; ``plain_bytes`` then only says whether
+    there is more than the head.
     """
 
     path: Path
@@ -49,6 +52,42 @@ class Source:
     head: bytes
     plain_bytes: int
     stream: BinaryIO | None = None
+    encoding: TextEncoding | None = None
+    _json: JsonStart | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find what a text is written in."""
+        encoding = encoding_of(self.head) if self.encoding is None else None
+        if encoding is None:
+            return
+        is_whole = len(self.head) >= self.plain_bytes
+        head = encoding.text_of(self.head)
+        if head is not None:
+            size = len(head) if is_whole else max(self.plain_bytes - encoding.mark_bytes, len(head) + 1)
+            for name, value in (("encoding", encoding), ("head", head), ("plain_bytes", size)):
+                object.__setattr__(self, name, value)
+
+    @property
+    def json(self) -> JsonStart | None:
+        """The JSON value that the content begins with, by which its format is recognised; None if there is none."""
+        if self._json is None and self.head:
+            found = json_start(self.head, is_whole=len(self.head) >= self.plain_bytes)
+            object.__setattr__(self, "_json", found or JsonStart(None))
+        return self._json if self._json is not None and self._json.value is not None else None
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The JSON object that the content begins with, as much of it as was looked at; empty if there is none."""
+        return self.json.value if self.json is not None and isinstance(self.json.value, dict) else {}
+
+    def without_json(self) -> Source:
+        """Return the source as a text that is not JSON."""
+        return replace(self, _json=JsonStart(None))
+
+    def look_through(self, value: Any) -> None:
+        """Take the outline of the whole JSON value in the place of that of the head."""
+        if self.json is not None:
+            object.__setattr__(self, "_json", replace(self.json, value=value, is_cut=False))
 
     @contextmanager
     def open_stored(self) -> Iterator[BinaryIO]:

@@ -26,8 +26,9 @@ from sojourn_ingest.formats.connection.synthetic_connections import SyntheticCon
 from sojourn_ingest.formats.connection.tcp_info import TcpInfo
 from sojourn_ingest.formats.connection.web100 import SideStream
 from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, is_marked
-from sojourn_ingest.formats.content.plain_text import head_lines
-from sojourn_ingest.formats.interface import Format, InputError, Source
+from sojourn_ingest.formats.content.json_outline import whole_value
+from sojourn_ingest.formats.content.plain_text import head_lines, open_json
+from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
 from sojourn_ingest.formats.quality.lighthouse import Lighthouse
@@ -155,10 +156,22 @@ class Registry:
         """
         if source.plain_bytes == 0:
             raise InputError("empty", "file is empty; nothing to read", 0)
-        for candidate in self.formats:
-            if candidate.recognises(source):
-                return candidate
+        chosen = None
+        if source.json is not None and source.json.lines_before:
+            # What the text before JSON tells comes first: it may be a format of its own.
+            chosen = self._recognising(source.without_json())
+        chosen = chosen or self._recognising(source)
+        if chosen is None and source.json is not None and source.json.is_cut and source.stream is None:
+            # The keys that tell the format may stand behind the head.
+            with open_json(source, Reading()) as handle:
+                source.look_through(whole_value(handle))
+            chosen = self._recognising(source)
+        if chosen is not None:
+            return chosen
         raise InputError("unrecognised_format", self._describe(source), 0)
+
+    def _recognising(self, source: Source) -> Format | None:
+        return next((candidate for candidate in self.formats if candidate.recognises(source)), None)
 
     def _describe(self, source: Source) -> str:
         printable = _looks_like_text(source.head)
@@ -170,7 +183,7 @@ class Registry:
             return written
         if not printable:
             return f"no reader knows a content that begins with bytes {source.head[:8].hex(' ')}"
-        if looks_like_circuits(source.head):
+        if looks_like_circuits(source.head, source.object):
             return (
                 "LibreQoS' list of circuits or its network, which is a look-up: sojourn ingest --circuits FILE.csv PATH"
             )

@@ -19,8 +19,7 @@ LISTS: Final = {
     "outboundRtpStreamStats": "outbound-rtp",
     "remoteInboundRtpStreamStats": "remote-inbound-rtp",
 }
-HISTORY = re.compile(rb'\s*\{\s*"(reports|sdpHistories)"\s*:\s*\[')
-LIST = re.compile(rb'"(bandwidthEstimations|codecStats|iceCandidatePairStats|inboundRtpStreamStats)"\s*:\s*\[')
+OF_FIREFOX: Final = ("bandwidthEstimations", "codecStats", "iceCandidatePairStats", "inboundRtpStreamStats")
 SAVED_PAGE = re.compile(rb'\s*<div id="content".{0,65536}?about-webrtc-', re.DOTALL)
 
 SAVED_PAGE_MESSAGE: Final = (
@@ -37,12 +36,15 @@ class AboutWebRtc(Format):
     version = "about-webrtc-1"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the document begins with lists of Firefox's statistics, or is the saved page."""
-        head = source.head
-        if SAVED_PAGE.match(head) is not None:
+        """Return whether the document has lists of Firefox's statistics, or is the saved page."""
+        if SAVED_PAGE.match(source.head) is not None:
             return True
-        is_history = HISTORY.match(head) is not None
-        return head.lstrip().startswith(b"{") and LIST.search(head) is not None and (is_history or b'"pcid"' in head)
+        document = source.object
+        reports = document.get("reports")
+        listed = [document, *(reports if isinstance(reports, list) else ())]
+        polls = [poll for poll in listed if isinstance(poll, dict)]
+        is_of_firefox = isinstance(reports, list) or "sdpHistories" in document or "pcid" in document
+        return is_of_firefox and any(isinstance(poll.get(name), list) for poll in polls for name in OF_FIREFOX)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll, in order of time.
@@ -54,7 +56,7 @@ class AboutWebRtc(Format):
         """
         if SAVED_PAGE.match(source.head) is not None:
             raise InputError("unsupported_version", SAVED_PAGE_MESSAGE, 0)
-        content = json_document.parse_object(json_document.read_text(source, NAMES), NAMES)
+        content = json_document.read_object(source, NAMES, reading)
         reports = content.get("reports", [content])
         if not isinstance(reports, list):
             raise InputError("corrupt_record", f"{NAMES}: its reports are not a list; copy them again", 0)

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from sojourn_ingest.formats.call.statistics_lines import read_lines
 from sojourn_ingest.formats.call.stream_rows import FIELDS, MOST_REPORTS, StreamRows
+from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 
-FIRST_LINE: Final = b"RTCStatsDump\n"
+FIRST_LINE: Final = b"RTCStatsDump"
 FILE_FORMAT: Final = 3
 #: Names of the methods that matter here, with their numbers.
 GET_STATS: Final = frozenset(("getStats", "g", 1, "1"))
@@ -45,7 +46,7 @@ class NumberedRtcStatsDump(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is that of a numbered format."""
-        return source.head.startswith(FIRST_LINE)
+        return source.head.partition(b"\n")[0].rstrip() == FIRST_LINE
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll.
@@ -55,7 +56,7 @@ class NumberedRtcStatsDump(Format):
         InputError
             ``unsupported_version`` if the format has another number; if the second line has none, or there is no poll.
         """
-        return read_lines(source, reading, _Lines().take)
+        return read_lines(open_plain(source), reading, _Lines().take)
 
 
 class _Lines:

@@ -5,38 +5,43 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from contextlib import AbstractContextManager
+from typing import Any, BinaryIO, Final
 
 from sojourn_ingest.formats.call.stream_rows import StreamRows
-from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 
 LONGEST_LINE: Final = 2**24
+#: Beginnings of the rows that are read.
+OF_INTEREST = re.compile(rb'\s*\[\s*"(?:getstats|create)"')
 
-RTCSTATS_ROW = re.compile(rb'\s*\[\s*"[A-Za-z][A-Za-z._]{0,63}"\s*,\s*(null|"[^"]{0,64}")\s*,')
-SERVER_OBJECT = re.compile(rb'\s*\{\s*"statsSessionId"\s*:')
-GET_STATS = re.compile(
-    rb'\s*[\[{].{0,65536}?"type"\s*:\s*"(inbound-rtp|outbound-rtp|peer-connection|codec|transport|media-source|local-candidate|candidate-pair|certificate)"',
-    re.DOTALL,
-)
-REPORT_LINE = re.compile(
-    rb'\s*(\[\s*\{\s*"|\[\s*\[\s*"[^"]{1,128}"\s*,\s*\{|\{\s*"[^"]{1,128}"\s*:\s*\{\s*"(id|type|timestamp)"\s*:)'
-)
+#: Methods of a peer connection, as the rows of a dump name them.
+METHOD = re.compile(r"[A-Za-z][A-Za-z._]{0,63}")
+#: Types of WebRTC's reports, one of which any result has.
+REPORT_TYPES: Final = frozenset(
+    (
+        "inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "remote-outbound-rtp", "peer-connection", "codec",
+        "transport", "media-source", "local-candidate", "remote-candidate", "candidate-pair", "certificate",
+    )
+)  # fmt: skip
 
 SERVER_MESSAGE: Final = (
     "statistics of a server (JVB or Jigasi), which has no streams as a viewer sees them; give the dump of a client"
 )
 
 
-def read_lines(source: Source, reading: Reading, take: Callable[[StreamRows, bytes], Facts]) -> Facts:
-    """Give each line to ``take``; a line that raises ValueError is refused, and the first such is the file's fault.
+def read_lines(
+    opened: AbstractContextManager[BinaryIO], reading: Reading, take: Callable[[StreamRows, bytes], Facts]
+) -> Facts:
+    """Give each line to ``take``; one that raises ValueError is refused, and the first such is the file's fault.
 
     If ``take`` raises InputError, no later line is read.
     """
     rows = StreamRows(reading)
     offset = 0
     try:
-        with open_plain(source) as handle:
+        with opened as handle:
             for line in _lines(handle):
                 try:
                     yield from take(rows, line)
@@ -75,7 +80,7 @@ class RtcStatsDump(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a row of a client, or an object of a server."""
-        return RTCSTATS_ROW.match(source.head) is not None or SERVER_OBJECT.match(source.head) is not None
+        return "statsSessionId" in source.object or _is_row(source.json.value if source.json is not None else None)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll.
@@ -85,14 +90,14 @@ class RtcStatsDump(Format):
         InputError
             ``unsupported_version`` if the dump is of a server; if it has no poll.
         """
-        if SERVER_OBJECT.match(source.head) is not None:
+        if source.object:
             raise InputError("unsupported_version", SERVER_MESSAGE, 0)
-        return read_lines(source, reading, self._take)
+        return read_lines(open_json_lines(source, reading), reading, self._take)
 
     @staticmethod
     def _take(rows: StreamRows, line: bytes) -> Facts:
         # Other rows, which are most of a short dump, hold descriptions of sessions, names and addresses.
-        if not line.startswith((b'["getstats"', b'["create"')):
+        if OF_INTEREST.match(line) is None:
             return
         row = json.loads(line)
         if not isinstance(row, list) or len(row) < 4:
@@ -118,11 +123,13 @@ class GetStatsLines(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of reports with types of WebRTC."""
-        return REPORT_LINE.match(source.head) is not None and GET_STATS.match(source.head) is not None
+        first = source.json.value if source.json is not None else None
+        reports = first.values() if isinstance(first, dict) else map(_report_of, first or ())
+        return any(isinstance(report, dict) and _is_report(report) for report in reports)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll, whose time is the latest of its reports."""
-        return read_lines(source, reading, self._take)
+        return read_lines(open_json_lines(source, reading), reading, self._take)
 
     @staticmethod
     def _take(rows: StreamRows, line: bytes) -> Facts:
@@ -141,6 +148,22 @@ class GetStatsLines(Format):
             raise ValueError("the line is neither an array nor an object of reports")  # noqa: TRY004
         times = [each["timestamp"] for _, each in reports if isinstance(each, dict) and _is_time(each.get("timestamp"))]
         yield from rows.take("", max(times, default=None), reports, whole=True)
+
+
+def _is_row(first: Any) -> bool:
+    """Return whether a value is a row of a dump: a method, a peer connection or null, a value, and the time."""
+    return (
+        isinstance(first, list)
+        and len(first) > 2
+        and isinstance(first[0], str)
+        and METHOD.fullmatch(first[0]) is not None
+        and (first[1] is None or (isinstance(first[1], str) and len(first[1]) <= 64))
+    )
+
+
+def _is_report(report: dict[str, Any]) -> bool:
+    kind = report.get("type")
+    return isinstance(kind, str) and kind in REPORT_TYPES
 
 
 def _report_of(element: Any) -> Any:

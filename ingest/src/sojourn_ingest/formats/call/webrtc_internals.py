@@ -15,7 +15,6 @@ from sojourn_ingest.formats.call.stream_rows import StreamRows
 from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 
-DUMP = re.compile(rb'"PeerConnections"\s*:\s*\{')
 NAMES: Final = "webrtc-internals"
 #: Reports of streams; all others hold addresses or labels, or nothing that is kept.
 TYPES: Final = frozenset(("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "track", "ssrc"))
@@ -32,11 +31,9 @@ class WebRtcInternals(Format):
     version = "webrtc-internals-1"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the document's beginning names peer connections, or its requests for media."""
-        head = source.head.lstrip()
-        return head.startswith(b"{") and (
-            DUMP.search(head) is not None or re.match(rb'\{\s*"getUserMedia"\s*:\s*\[', head) is not None
-        )
+        """Return whether the document names peer connections, or its requests for media."""
+        connections, requests = source.object.get("PeerConnections"), source.object.get("getUserMedia")
+        return isinstance(connections, dict) or isinstance(requests, list)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll, of one peer connection after another.
@@ -46,7 +43,7 @@ class WebRtcInternals(Format):
         InputError
             If the document is damaged or has no series of a stream.
         """
-        content = json_document.parse_object(json_document.read_text(source, NAMES), NAMES)
+        content = json_document.read_object(source, NAMES, reading)
         connections = content.get("PeerConnections")
         if not isinstance(connections, dict):
             raise InputError("corrupt_record", f"{NAMES}: the dump has no peer connections; save it during a call", 0)

@@ -23,7 +23,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 )
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
-from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_plain
+from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 
@@ -198,7 +198,8 @@ class ConnectionArchive(ConnectionFormat):
             rest = io.BytesIO(head) if len(head) < HEAD_BYTES else _rejoined(head, plain)
             source = Source(archive.path, "none", head, len(head) + 1, rest)
             if is_tcp_info(source):
-                yield from rows.of_polls(rest)
+                with open_json_lines(source, reading) as polls:
+                    yield from rows.of_polls(polls)
                 return
             chosen = next((one for one in self._members if one.recognises(source)), None)
             if chosen is None:

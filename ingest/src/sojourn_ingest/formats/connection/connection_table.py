@@ -6,7 +6,6 @@ its row with the reason instead of stopping the file.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,8 +29,15 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
 from sojourn_ingest.formats.connection.connection_values import convert
 from sojourn_ingest.formats.content.csv_rows import csv_batches
+from sojourn_ingest.formats.content.delimiters import delimiter_of, header_of
 from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, parquet_schema, text_parts
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import (
+    first_line,
+    head_lines,
+    is_plain_json_lines,
+    open_json_lines,
+    open_plain,
+)
 from sojourn_ingest.formats.interface import Context, Facts, FilePart, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.remote import seekable
 from sojourn_ingest.validation_message import one_line
@@ -59,24 +65,29 @@ class ConnectionTable(MemberFormat, SplittableFormat):
         used = self.mapping.columns_used
         if source.head.startswith(PARQUET_MAGIC):
             return used <= set(_parquet_columns(source))
-        lines = head_lines(source)
-        if not lines:
-            return False
-        if lines[0].lstrip().startswith(b"{"):
-            return used <= _json_keys(lines)
-        try:
-            header = next(csv.reader([lines[0].decode("utf-8-sig")], delimiter=self.mapping.delimiter))
-        except (UnicodeDecodeError, StopIteration, csv.Error):
-            return False
-        return header == self.mapping.header if self.mapping.header is not None else set(header) == used
+        if self._delimiter(source) is not None:
+            return True
+        return bool(source.object) and used <= _json_keys(head_lines(source)) | set(source.object)
+
+    def _delimiter(self, source: Source) -> str | None:
+        """Return what separates the columns of a table of text; None if the content is none of this kind."""
+        used, header = self.mapping.columns_used, self.mapping.header
+        return delimiter_of(
+            first_line(source),
+            lambda names: names == header if header is not None else set(names) == used,
+            self.mapping.delimiter,
+        )
 
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield one row for each connection; a row whose values do not convert is refused with its reason."""
         return self._connections(source, None, reading)
 
     def parts(self, source: Source, part_bytes: int) -> list[FilePart]:
-        """Return the parts of a plain file in order; none of a compressed one."""
-        if source.compression != "none" or source.stream is not None:
+        """Return the parts of a plain file in order; none of a compressed one, or of a text that is rewritten."""
+        is_json = not self._is_parquet(source) and self._delimiter(source) is None
+        if source.compression != "none" or source.stream is not None or source.encoding is not None:
+            return []
+        if is_json and not is_plain_json_lines(source):
             return []
         try:
             return (parquet_parts if self._is_parquet(source) else text_parts)(source.path, part_bytes)
@@ -136,16 +147,18 @@ class ConnectionTable(MemberFormat, SplittableFormat):
         if self._is_parquet(source):
             yield from self._parquet_batches(source, part, used)
             return
-        with open_plain(source) if part is None else open_part(source.path, part) as handle:
-            if source.head.lstrip().startswith(b"{"):
+        delimiter = self._delimiter(source)
+        whole = open_json_lines(source, reading) if delimiter is None else open_plain(source)
+        with whole if part is None else open_part(source.path, part) as handle:
+            if delimiter is None:
                 yield from _json_batches(handle, reading)
             else:
                 # Only the first part begins with the header.
-                header = None if part is None or part.start == 0 else _header(source, self.mapping.delimiter)
-                yield from self._csv_batches(handle, reading, used, header)
+                header = None if part is None or part.start == 0 else _header(source, delimiter)
+                yield from self._csv_batches(handle, reading, used, header, delimiter)
 
     def _csv_batches(
-        self, handle: BinaryIO, reading: Reading, used: list[str], header: list[str] | None
+        self, handle: BinaryIO, reading: Reading, used: list[str], header: list[str] | None, delimiter: str
     ) -> Iterator[pa.RecordBatch]:
         def count() -> None:
             reading.records_read += 1
@@ -159,7 +172,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
                 convert_options=pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(used, pa.string()), include_columns=used, strings_can_be_null=False
                 ),
-                delimiter=self.mapping.delimiter,
+                delimiter=delimiter,
             )
         except pa.ArrowInvalid as error:
             # A table that ends after its header is one without connections.
@@ -193,7 +206,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
 
 
 def _header(source: Source, delimiter: str) -> list[str]:
-    return next(csv.reader([head_lines(source)[0].decode("utf-8-sig")], delimiter=delimiter))
+    return header_of(first_line(source), delimiter)
 
 
 def _parquet_columns(source: Source) -> list[str]:

@@ -8,7 +8,6 @@ the other end of the server's socket.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
 from sojourn_ingest import _native
@@ -16,8 +15,8 @@ from sojourn_ingest.formats.connection.connection_format import Basis, Found, Me
 from sojourn_ingest.formats.content.json_document import parse_object, read_text
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
-START = re.compile(rb'^\s*\{\s*"(GitShortCommit|Version|ServerIP)"')
-DIRECTION_OF_NDT7 = re.compile(rb'"(Download|Upload)":\{')
+#: What servers write of themselves and of the test, whatever their version.
+OF_SERVER = frozenset(("GitShortCommit", "Version", "ServerIP"))
 
 
 def _absent(_: str) -> None:
@@ -56,8 +55,9 @@ class Ndt7(MemberFormat):
     basis = Basis("m-lab-ndt7", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins like a result and has a direction of NDT7."""
-        return START.match(source.head) is not None and DIRECTION_OF_NDT7.search(source.head) is not None
+        """Return whether the document is of a server and has a direction of NDT7."""
+        directions = (source.object.get("Download"), source.object.get("Upload"))
+        return not OF_SERVER.isdisjoint(source.object) and any(isinstance(one, dict) for one in directions)
 
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield one row for each direction; one without any measurement is refused."""
@@ -78,8 +78,8 @@ class Ndt5(MemberFormat):
     not_polled = Basis("m-lab-ndt5", rtt_basis="kernel_minimum", sample_basis="unknown")
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins like a result and has the control connection of NDT5."""
-        return START.match(source.head) is not None and b'"Control":{' in source.head
+        """Return whether the document is of a server and has the control connection of NDT5."""
+        return not OF_SERVER.isdisjoint(source.object) and isinstance(source.object.get("Control"), dict)
 
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield the row of the direction from the server; directions without an RTT are refused."""

@@ -24,7 +24,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 )
 from sojourn_ingest.formats.connection.host_hours import HOUR_NS, HostHours
 from sojourn_ingest.formats.content.nesting import BoundedNesting
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import head_lines, open_json, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_NS
 
@@ -40,8 +40,8 @@ MOST_SAMPLES = 2**40
 DAMAGE = (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError)
 #: Why a round trip that no network can have is refused.
 TOO_LONG = "rtt_longer_than_an_hour"
-EVENT_KEYS = (b'"rtt"', b'"flow_event"')
-AGGREGATE_KEYS = (b'"ip_prefix"', b'"bin_width_ns"')
+EVENT_KEYS = frozenset(("rtt", "flow_event"))
+AGGREGATE_KEYS = frozenset(("ip_prefix", "bin_width_ns", "protocol_counters"))
 MACHINE = re.compile(
     rb"^(?P<time>\d{9,10}\.\d{1,9}) (?P<rtt>\d{1,5}\.\d{1,9}) \d{1,5}\.\d{1,9} \d{1,18} \d{1,18} \d{1,18} "
     rb"(?P<source>[0-9A-Fa-f:.]{2,46}):(?P<port>\d{1,5})\+(?P<other>[0-9A-Fa-f:.]{2,46}:\d{1,5})$"
@@ -85,14 +85,12 @@ class PassiveRtt(ConnectionFormat):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first object has ePPing's keys, or the first line is one of pping."""
-        start = source.head.lstrip()
-        if start[:1] in (b"[", b"{"):
-            first = start.lstrip(b"[ \r\n\t").partition(b"}")[0]
-            keys = b'"timestamp"' in first and (
-                (b'"src_ip"' in first and any(key in first for key in EVENT_KEYS))
-                or any(key in first for key in AGGREGATE_KEYS)
-            )
-            return keys or (b'"timestamp"' in first and b'"protocol_counters"' in first)
+        if source.json is not None:
+            listed = source.json.value
+            first = listed[0] if isinstance(listed, list) and listed else listed
+            if isinstance(first, dict) and "timestamp" in first:
+                is_event = "src_ip" in first and not EVENT_KEYS.isdisjoint(first)
+                return is_event or not AGGREGATE_KEYS.isdisjoint(first)
         line = next((line for line in head_lines(source, limit=10) if line.strip()), b"")
         return MACHINE.match(line) is not None or WITHOUT_DATE.match(line) is not None
 
@@ -273,22 +271,21 @@ def _is_rtt(value: Any) -> bool:
 
 
 def _records(source: Source, reading: Reading) -> Iterator[Any]:
-    start = source.head.lstrip()
-    if start.startswith(b"["):
-        with open_plain(source) as handle:
+    if source.json is not None and isinstance(source.json.value, list):
+        with open_json(source, reading) as handle:
             try:
                 yield from ijson.items(BoundedNesting(handle), "item", buf_size=BLOCK_BYTES, use_float=True)
             except DAMAGE:
                 message = "output of pping: JSON is damaged or cut; stop pping before you copy its output"
                 reading.fault = InputError("corrupt_record", message)
         return
-    yield from _of_lines(source, reading, is_json=start.startswith(b"{"))
+    yield from _of_lines(source, reading, is_json=source.json is not None)
 
 
 def _of_lines(source: Source, reading: Reading, *, is_json: bool) -> Iterator[Any]:
     offset = 0
     try:
-        with open_plain(source) as handle:
+        with open_json_lines(source, reading) as handle:
             while line := handle.readline(MAX_LINE_BYTES):
                 text = line.strip()
                 record = _object(text) if is_json else _machine(text)

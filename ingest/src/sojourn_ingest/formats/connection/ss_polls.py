@@ -15,7 +15,7 @@ import pyarrow as pa
 from sojourn_ingest import _native
 from sojourn_ingest.formats.connection.connection_format import TABLE as CONNECTIONS
 from sojourn_ingest.formats.connection.connection_format import Basis, ConnectionFormat, ConnectionRows, RawRows
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.schema import table
 
@@ -184,17 +184,14 @@ class SsPolls(ConnectionFormat):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""
-        lines = head_lines(source, limit=1)
-        first = lines[0] if lines else b""
-        # Of the poll itself, not of a list in it: tc's options of CAKE have a key of this name too.
-        return first.startswith(b'{"ts_ns":') and b'"raw":' in first.partition(b"[")[0]
+        return "ts_ns" in source.object and "raw" in source.object
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per socket and poll; a line or socket that cannot be read is refused and counted."""
         sockets = SocketRows(context, reading)
         offset = 0
         try:
-            with open_plain(source) as handle:
+            with open_json_lines(source, reading) as handle:
                 for line in handle:
                     try:
                         poll = _poll(line)

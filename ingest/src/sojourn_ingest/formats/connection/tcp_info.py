@@ -19,7 +19,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawConnections,
 )
 from sojourn_ingest.formats.content.native_decoder import input_error
-from sojourn_ingest.formats.content.plain_text import head_lines
+from sojourn_ingest.formats.content.plain_text import is_plain_json_lines, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.remote import local_file
 
@@ -28,9 +28,7 @@ BASIS = Basis("m-lab-tcp-info", rtt_basis="smoothed", sample_basis="polls")
 
 def is_tcp_info(source: Source) -> bool:
     """Return whether the first line is a record of the recorder, or the metadata of a connection."""
-    lines = head_lines(source, limit=1)
-    first = lines[0] if lines else source.head
-    return first.startswith(b'{"Timestamp":') and (b'"RawIDM":' in first or b'"Metadata":' in first)
+    return "Timestamp" in source.object and ("RawIDM" in source.object or "Metadata" in source.object)
 
 
 class TcpInfoReader:
@@ -86,9 +84,14 @@ class TcpInfo(ConnectionFormat):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row for each connection; polls that cannot be used are refused by reason."""
         reader = TcpInfoReader(context, reading)
-        with local_file(source.path) as (local,):
-            for batch in reader.read(local):
-                yield TABLE, batch
+        if is_plain_json_lines(source):
+            with local_file(source.path) as (local,):
+                for batch in reader.read(local):
+                    yield TABLE, batch
+        else:
+            with open_json_lines(source, reading) as handle:
+                for batch in reader.read(handle):
+                    yield TABLE, batch
         for batch in reader.finish(reading):
             yield TABLE, batch
         if reading.records_read == 0:

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, BinaryIO
 
-from sojourn_ingest.formats.content.plain_text import open_plain
-from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json, open_plain
+from sojourn_ingest.formats.interface import InputError, Reading, Source
 
 MAX_BYTES = 256 * 2**20
+
+
+def read_object(source: Source, what: str, reading: Reading) -> dict[str, Any]:
+    """Return the JSON object that a source is; lines of text before and after it are counted as refused.
+
+    Raises
+    ------
+    InputError
+        As :func:`parse_object` does, or if the document is larger than any such.
+    """
+    with open_json(source, reading) as handle:
+        text = up_to_largest(handle, what)
+    return parse_object(text, what, reading)
 
 
 def read_text(source: Source, what: str) -> bytes:
@@ -20,14 +33,21 @@ def read_text(source: Source, what: str) -> bytes:
         If it is larger than any such document.
     """
     with open_plain(source) as handle:
-        text = handle.read(MAX_BYTES + 1)
+        return up_to_largest(handle, what)
+
+
+def up_to_largest(handle: BinaryIO, what: str) -> bytes:
+    """Return what is left of a stream; raise InputError if it is larger than any such document."""
+    text = handle.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
         raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, which no such document is")
     return text
 
 
-def parse_object(text: bytes, what: str) -> dict[str, Any]:
-    """Return the JSON object that is the whole text.
+def parse_object(text: bytes, what: str, reading: Reading | None = None) -> dict[str, Any]:
+    """Return the JSON object that is the whole text, or, with a ``reading``, that the text begins with.
+
+    Lines behind it, such as the shell's prompt, are then counted as refused.
 
     Raises
     ------
@@ -38,7 +58,11 @@ def parse_object(text: bytes, what: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and error.doc[error.pos : error.pos + 1] == "{":
+        is_extra = error.msg == "Extra data"
+        if is_extra and reading is not None and error.doc[error.pos : error.pos + 1] not in ("{", "[", "}", "]", ","):
+            reading.refuse(TEXT_AFTER, len(error.doc[error.pos :].strip().splitlines()))
+            return parse_object(error.doc[: error.pos].encode(), what)
+        if is_extra and error.doc[error.pos : error.pos + 1] == "{":
             message = f"{what}: another JSON object follows the first one; give each result a file of its own"
             raise InputError("several_results", message, error.pos) from error
         message = f"{what}: JSON is damaged at character {error.pos} ({error.msg}); copy the file again"

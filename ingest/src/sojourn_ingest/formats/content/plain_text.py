@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +14,18 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.formats.content.json_outline import UnfoldedLines
+from sojourn_ingest.formats.interface import InputError, Reading, Source
+from sojourn_ingest.remote import local_file
+
+#: Why lines around a JSON document are refused: warnings of a tool, or what a shell wrote.
+TEXT_BEFORE = "line_before_the_document"
+TEXT_AFTER = "line_after_the_document"
 
 
 @contextmanager
 def open_plain(source: Source) -> Iterator[BinaryIO]:
-    """Open the plain content of a source.
+    """Open the plain content of a source; a text as UTF-8 without a byte order mark.
 
     Raises
     ------
@@ -25,26 +33,66 @@ def open_plain(source: Source) -> Iterator[BinaryIO]:
         If the compression is not one that this reader handles, or the compressed stream is damaged.
     """
     try:
-        with source.open_stored() as stored:
-            if source.compression == "none":
-                yield stored
-            elif source.compression == "gzip":
-                with gzip.open(stored, "rb") as unzipped:
-                    yield cast(BinaryIO, unzipped)
-            elif source.compression == "xz":
-                with lzma.open(stored, "rb") as unzipped_xz:
-                    yield cast(BinaryIO, unzipped_xz)
-            elif source.compression == "zstd":
-                with pa.CompressedInputStream(stored, "zstd") as unzipped_zstd:
-                    yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, _Readable(unzipped_zstd))))
-            else:
-                raise InputError(
-                    "unsupported_compression",
-                    f"{source.compression} is not read for this format; decompress the file first",
-                )
+        with source.open_stored() as stored, _decompressed(stored, source.compression) as plain:
+            yield plain if source.encoding is None else source.encoding.decoded(plain)
     except DAMAGED_STREAM as error:
         message = f"{source.compression} stream is damaged: {error}; copy the file again"
         raise InputError("compression", message) from error
+
+
+@contextmanager
+def open_json(source: Source, reading: Reading) -> Iterator[BinaryIO]:
+    """Open a text of JSON where its first value begins; lines before it, such as a warning, are counted as refused.
+
+    Raises
+    ------
+    InputError
+        As :func:`open_plain` does.
+    """
+    with open_plain(source) as handle:
+        start = source.json
+        if start is not None and start.lines_before:
+            handle.read(start.bytes_before)
+            reading.refused[TEXT_BEFORE] = start.lines_before
+        yield handle
+
+
+@contextmanager
+def open_json_lines(source: Source, reading: Reading) -> Iterator[BinaryIO]:
+    """Open a text of JSON values as one line each, also where a tool has written them over several lines.
+
+    Raises
+    ------
+    InputError
+        As :func:`open_plain` does.
+    """
+    with open_json(source, reading) as handle:
+        is_folded = source.json is not None and source.json.is_folded
+        yield cast(BinaryIO, io.BufferedReader(UnfoldedLines(handle), 2**18)) if is_folded else handle
+
+
+def is_plain_json_lines(source: Source) -> bool:
+    """Return whether a file holds a JSON value in each line as it is, from its first byte, in UTF-8."""
+    start = source.json
+    return source.encoding is None and start is not None and not (start.lines_before or start.is_folded)
+
+
+@contextmanager
+def _decompressed(stored: BinaryIO, compression: str) -> Iterator[BinaryIO]:
+    if compression == "none":
+        yield stored
+    elif compression == "gzip":
+        with gzip.open(stored, "rb") as unzipped:
+            yield cast(BinaryIO, unzipped)
+    elif compression == "xz":
+        with lzma.open(stored, "rb") as unzipped_xz:
+            yield cast(BinaryIO, unzipped_xz)
+    elif compression == "zstd":
+        with pa.CompressedInputStream(stored, "zstd") as unzipped_zstd:
+            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, _Readable(unzipped_zstd))))
+    else:
+        message = f"{compression} is not read for this format; decompress the file first"
+        raise InputError("unsupported_compression", message)
 
 
 class _DamagedStreamError(Exception):
@@ -71,6 +119,34 @@ class _Readable(io.RawIOBase):
             raise _DamagedStreamError(str(error)) from error
         buffer[: len(content)] = content
         return len(content)
+
+
+@contextmanager
+def local_text(source: Source, json_lines: Reading | None = None) -> Iterator[str]:
+    """Give the path of a local file with a source's text, for decoders that open files themselves.
+
+    It is the file itself where that is plain, and else a temporary one, as :func:`open_plain` has it. With the reading
+    of a source of JSON, it is as :func:`open_json_lines` has it.
+    """
+    is_plain = source.encoding is None if json_lines is None else is_plain_json_lines(source)
+    if is_plain:
+        with local_file(source.path) as (local,):
+            yield local
+        return
+    opened = open_plain(source) if json_lines is None else open_json_lines(source, json_lines)
+    with tempfile.NamedTemporaryFile(prefix="sojourn-") as copy, opened as handle:
+        shutil.copyfileobj(handle, copy)
+        copy.flush()
+        yield copy.name
+
+
+def first_line(source: Source) -> str:
+    """Return the first line of a text; empty if it is not whole in the head, or not UTF-8."""
+    lines = head_lines(source, limit=1)
+    try:
+        return lines[0].decode() if lines else ""
+    except UnicodeDecodeError:
+        return ""
 
 
 def head_lines(source: Source, limit: int = 50) -> list[bytes]:

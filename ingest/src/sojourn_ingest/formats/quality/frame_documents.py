@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +10,13 @@ from sojourn_ingest.formats.interface import Context, Facts, Format, InputError,
 from sojourn_ingest.formats.quality.frame_lines import CLIP, scores_of_frame
 from sojourn_ingest.formats.quality.scores import Score, facts_of, frame_score
 
-LIBVMAF = re.compile(rb'"frames"\s*:\s*\[\s*\{\s*"frameNum"')
+#: Libvmaf's keys beside the frames: what it states of the clip, of release 2 and before.
+OF_LIBVMAF = frozenset(("pooled_metrics", "aggregate_metrics", "aggregate", "params", "VMAF score", "fps"))
+WITHOUT_FRAMES = (
+    "libvmaf's scores of a whole clip, without its frames; write them with "
+    "ffmpeg -lavfi libvmaf=log_fmt=json:log_path=FILE.json, or vmaf --json -o FILE.json"
+)
 #: ffmpeg-quality-metrics: a list of frames by filter.
-BY_FILTER = re.compile(rb'^\s*\{\s*"(vmaf|ssim|psnr)"\s*:\s*\[\s*\{')
 FILTER_SCORE = {"vmaf": ("vmaf", "vmaf"), "ssim": ("ssim", "ssim_avg"), "psnr": ("psnr_db", "psnr_avg")}
 
 
@@ -25,12 +28,19 @@ class FrameDocument(Format):
     version = "frame-document-1"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether frames with scores stand at the document's beginning."""
-        return LIBVMAF.search(source.head) is not None or BY_FILTER.match(source.head) is not None
+        """Return whether the document has frames with scores, or what libvmaf states of a whole clip."""
+        document = source.object
+        return (
+            _is_frame(document.get("frames"), "frameNum")
+            or any(_is_frame(document.get(name), "n") for name in FILTER_SCORE)
+            or _has_no_frames(document)
+        )
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the scores of each frame; a frame that cannot be read is refused and counted."""
-        content = json_document.parse_object(json_document.read_text(source, "scores of frames"), "scores of frames")
+        content = json_document.read_object(source, "scores of frames", reading)
+        if _has_no_frames(content):
+            raise InputError("no_measurement", WITHOUT_FRAMES, 0)
         found = _of_libvmaf(content) if isinstance(content.get("frames"), list) else _of_filters(content)
 
         def scores() -> Iterator[Score]:
@@ -46,6 +56,15 @@ class FrameDocument(Format):
                 raise InputError("corrupt_record", "no frame of the document has a score; score the clip again", 0)
 
         return facts_of(scores())
+
+
+def _is_frame(listed: Any, number: str) -> bool:
+    return isinstance(listed, list) and bool(listed) and isinstance(listed[0], dict) and number in listed[0]
+
+
+def _has_no_frames(document: dict[str, Any]) -> bool:
+    named = any("vmaf" in key.lower() for key in document) or "vmaf" in str(document.get("pooled_metrics")).lower()
+    return named and not document.get("frames") and not OF_LIBVMAF.isdisjoint(document)
 
 
 def _of_libvmaf(content: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:

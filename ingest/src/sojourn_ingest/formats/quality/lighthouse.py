@@ -6,7 +6,6 @@ of a simulated network unless it throttles in the browser. Addresses and content
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -16,7 +15,6 @@ from sojourn_ingest.formats.quality.page_loads import METRIC, load_time_ms, load
 from sojourn_ingest.formats.quality.scores import Score
 
 NAMES: Final = "Lighthouse"
-REPORT = re.compile(rb'\s*\{.{0,65536}?"lighthouseVersion"\s*:', re.DOTALL)
 
 
 class Lighthouse(Format):
@@ -28,7 +26,10 @@ class Lighthouse(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document says by which version it was written."""
-        return REPORT.match(source.head) is not None
+        steps = source.object.get("steps")
+        first = steps[0] if isinstance(steps, list) and steps else None
+        result = first.get("lhr") if isinstance(first, dict) else source.object
+        return isinstance(result, dict) and "lighthouseVersion" in result
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the load time of each page; a page that did not load is refused and counted.
@@ -38,7 +39,7 @@ class Lighthouse(Format):
         InputError
             If the document is damaged or not a result.
         """
-        content = json_document.parse_object(json_document.read_text(source, NAMES), NAMES)
+        content = json_document.read_object(source, NAMES, reading)
         steps = content.get("steps", [{"lhr": content}])
         if not isinstance(steps, list) or not steps:
             raise InputError("corrupt_record", f"{NAMES}: the result has no page; run it with --output=json", 0)

@@ -13,7 +13,6 @@ from sojourn_ingest.formats.interface import Context, Facts, Format, InputError,
 from sojourn_ingest.formats.quality.scores import PROVENANCE
 from sojourn_ingest.schema import table
 
-HEAD = re.compile(rb'\s*\{\s*"sample_counts"\s*:\s*\{')
 PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
 WHAT: Final = "percentiles of tests"
 #: Largest value of each quantity; none is negative.
@@ -35,8 +34,9 @@ class NetworkPercentiles(Format):
     version = "network-percentiles-1"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the document begins with counts of tests and names one of the quantities."""
-        return HEAD.match(source.head) is not None and any(name.encode() in source.head for name in LARGEST)
+        """Return whether the document has counts of tests and one of the quantities."""
+        counts, metrics = source.object.get("sample_counts"), source.object.get("metrics")
+        return isinstance(counts, dict) and isinstance(metrics, dict) and not metrics.keys().isdisjoint(LARGEST)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per quantity and percentile; a value that cannot be one is refused and counted.
@@ -46,7 +46,7 @@ class NetworkPercentiles(Format):
         InputError
             If the document has no percentile.
         """
-        content = json_document.parse_object(json_document.read_text(source, WHAT), WHAT)
+        content = json_document.read_object(source, WHAT, reading)
         metrics, counts = content.get("metrics"), content.get("sample_counts")
         rows: list[tuple[str, float, float, int | None]] = []
         for metric, values in (metrics if isinstance(metrics, dict) else {}).items():

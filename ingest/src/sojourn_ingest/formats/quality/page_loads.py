@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sojourn_ingest.formats.content import json_document
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import head_lines, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import Score, facts_of
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
@@ -23,11 +23,10 @@ METRIC: Final = "page_load_time_ms"
 LONGEST_LINE: Final = 2**20
 LONGEST_LOAD_MS: Final = 86_400_000.0
 """A larger number is a time since 1970, or has another unit."""
-HAR = re.compile(rb'^\s*\{\s*"log"\s*:\s*\{')
-CURL = re.compile(rb'^\s*\{.*"time_total"\s*:')
+#: What HAR 1.2 asks a log to have.
+OF_LOG: Final = frozenset(("pages", "entries", "creator", "version"))
 NUMBERS_FILE: Final = "page_loads.txt"
 SECONDS = re.compile(rb"-?\d{1,9}([.,]\d{1,9})?")
-NAVIGATION = re.compile(rb'^\s*(?:\[\s*)?\{.*"loadEventEnd"\s*:')
 
 
 def load_time_ms(value: Any, factor: float = 1.0) -> float:
@@ -67,12 +66,12 @@ class HttpArchive(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document is a log."""
-        return HAR.match(source.head.removeprefix(b"\xef\xbb\xbf")) is not None
+        log = source.object.get("log")
+        return isinstance(log, dict) and not OF_LOG.isdisjoint(log)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one load time a page; a page that did not load is refused and counted."""
-        text = json_document.read_text(source, "HAR").removeprefix(b"\xef\xbb\xbf")
-        log = json_document.parse_object(text, "HAR")["log"]
+        log = json_document.read_object(source, "HAR", reading).get("log")
         pages = log.get("pages") if isinstance(log, dict) else None
         if not isinstance(pages, list) or not pages:
             raise InputError("corrupt_record", "HAR: the log has no pages; save it with the page loads it is of", 0)
@@ -114,7 +113,7 @@ class LinesOfLoads(Format):
             number = 0
             offset = 0
             try:
-                with open_plain(source) as handle:
+                with open_json_lines(source, reading) as handle:
                     while line := handle.readline(LONGEST_LINE):
                         if line.strip():
                             try:
@@ -144,8 +143,9 @@ class PageLoadLines(LinesOfLoads):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a load."""
-        lines = head_lines(source, limit=1)
-        return bool(lines) and (CURL.match(lines[0]) is not None or NAVIGATION.match(lines[0]) is not None)
+        first = source.json.value if source.json is not None else None
+        load = first[0] if isinstance(first, list) and first else first
+        return isinstance(load, dict) and ("time_total" in load or "loadEventEnd" in load)
 
     @staticmethod
     def time_of_line(line: bytes) -> float:

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
+from sojourn_ingest.formats.content.plain_text import local_text
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
-from sojourn_ingest.remote import local_file
 
 #: Forms of queue logs as the decoder declares them: name, whether they need a description, and their file in a run.
 QUEUE_LOG_FORMS = tuple(_native.queue_log_forms())
@@ -43,7 +43,7 @@ class QueueLog(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per packet, per interval, per queue, and one for the log."""
-        with local_file(source.path) as (local,):
+        with local_text(source) as local:
             try:
                 decoder = _native.QueueLogDecoder(local, form=self.form)
             except _native.DecodeError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -14,12 +13,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.content.delimiters import delimiter_of
 from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
-from sojourn_ingest.formats.content.plain_text import head_lines
+from sojourn_ingest.formats.content.plain_text import first_line, local_text
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.queue_log import queue_log_version
-from sojourn_ingest.remote import local_file
 
 MARKER = "sojourn_queue_log: 1"
 
@@ -172,29 +171,24 @@ class QueueLogTable(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line has the columns: of CSV all that are named, of JSON those of every event."""
-        lines = head_lines(source, limit=1)
-        if not lines:
-            return False
-        text = lines[0].decode("utf-8", errors="replace")
         if self._description.form == "csv":
-            try:
-                header = next(csv.reader([text], delimiter=self._description.delimiter), [])
-            except csv.Error:  # a line of another form, such as one with a carriage return in it
-                return False
-            return self._description.columns_used <= {name.strip() for name in header}
-        if not text.startswith("{"):
-            return False
-        try:
-            first = json.loads(text)
-        except (ValueError, RecursionError):
-            return False
-        return isinstance(first, dict) and self._description.columns_needed <= set(first)
+            return self._delimiter(source) is not None
+        return self._description.columns_needed <= set(source.object)
+
+    def _delimiter(self, source: Source) -> str | None:
+        used = self._description.columns_used
+        return delimiter_of(
+            first_line(source), lambda names: used <= {name.strip() for name in names}, self._description.delimiter
+        )
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per packet, per interval, per queue, and one for the log."""
-        with local_file(source.path) as (local,):
+        described, is_table = self._description, self._description.form == "csv"
+        if is_table:
+            described = described.model_copy(update={"delimiter": self._delimiter(source) or described.delimiter})
+        with local_text(source, None if is_table else reading) as local:
             try:
-                decoder = _native.QueueLogDecoder(local, form="table", declaration=self._declaration)
+                decoder = _native.QueueLogDecoder(local, form="table", declaration=described.for_decoder())
             except _native.DecodeError as error:
                 raise input_error(error) from error
             yield from facts(decoder, context, reading)

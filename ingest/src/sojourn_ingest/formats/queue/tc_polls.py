@@ -7,13 +7,12 @@ time as ``date +%s.%N`` prints it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.content.plain_text import open_json_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_counters import LARGEST, is_whole, read_counters
 from sojourn_ingest.formats.queue.tc_poll_stream import TIME_LINE, Begin, Damaged, Discipline, End, poll_events
@@ -22,7 +21,6 @@ from sojourn_ingest.schema import table
 #: Rows as objects of Python take fifty times the memory of columns.
 BATCH_ROWS = 2_048
 TABLES = ("queue_counter", "queue_counter_part")
-POLL_LINE = re.compile(rb'^\{\s*"ts_ns"\s*:')
 
 
 def counter_row(qdisc: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +29,7 @@ def counter_row(qdisc: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it has no kind or handle, or a counter is not a whole number of 63 bits.
+        If it has no kind or handle, or a counter is not a whole number.
     """
     return read_counters(qdisc).row
 
@@ -52,20 +50,17 @@ class TcPolls(Format):
 
     name = "tc_polls"
     holds_addresses = False
-    version = "tc-polls-4"
+    version = "tc-polls-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
-        # One poll of many disciplines may be a line that is longer than the head.
-        first, _, rest = source.head.lstrip().partition(b"\n")
-        if POLL_LINE.match(first) is not None:
-            return b'"qdiscs"' in first
-        return TIME_LINE.match(first.strip()) is not None and rest.lstrip().startswith(b"[")
+        return _begins_with_time(source) or ("ts_ns" in source.object and "qdiscs" in source.object)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per discipline and poll, and one per part; a poll that cannot be read is refused and counted.
 
-        A key of tc that no column takes is counted once among what was refused, by its name.
+        A key of tc that no column takes is counted once among what was refused, by its name; a counter beyond 63 bits
+        each time.
         """
         poll: _Poll | None = None
         # Most polls have a few rows.
@@ -73,7 +68,7 @@ class TcPolls(Format):
         poll_index = 0
         offset = 0
         try:
-            with open_plain(source) as handle:
+            with open_plain(source) if _begins_with_time(source) else open_json_lines(source, reading) as handle:
                 for event in poll_events(handle):
                     if isinstance(event, Begin):
                         offset, poll = event.offset, _Poll(poll_index)
@@ -109,6 +104,11 @@ class TcPolls(Format):
                 yield name, _batch(name, rows)
 
 
+def _begins_with_time(source: Source) -> bool:
+    first, _, rest = source.head.lstrip().partition(b"\n")
+    return TIME_LINE.match(first.strip()) is not None and rest.lstrip().startswith(b"[")
+
+
 class _Poll:
     """One poll while its disciplines come: columns of Arrow, so that a poll of a million circuits fits in memory."""
 
@@ -118,6 +118,7 @@ class _Poll:
         self._keys: set[tuple[str, str]] = set()
         self._duplicates = 0
         self._unknown: Counter[str] = Counter()
+        self._out_of_range: Counter[str] = Counter()
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
         self._batches: list[tuple[str, pa.RecordBatch]] = []
         self._times: tuple[int, int | None] = (0, None)
@@ -142,6 +143,7 @@ class _Poll:
         place = {"poll_index": self._index, "device": key[0], "handle": key[1]}
         self._rows["queue_counter_part"] += [place | part for part in found.parts]
         self._unknown += found.unknown
+        self._out_of_range += found.out_of_range
         for name, rows in self._rows.items():
             if len(rows) >= BATCH_ROWS:
                 self._flush(name)
@@ -157,6 +159,8 @@ class _Poll:
             return
         self._times = (end.start_ns, end.end_ns)
         reading.refuse("duplicate_qdisc", self._duplicates)
+        for name, count in sorted(self._out_of_range.items()):
+            reading.refuse(f"counter_out_of_range {name}", count)
         for name in sorted(self._unknown):
             # Once for each content: it is the key that has no column, and no record is refused for it.
             reason = f"key_without_column {name}"

@@ -24,7 +24,7 @@ from sojourn_ingest.formats.interface import (
     Source,
     recording_hash,
 )
-from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA_ENTRY, Manifest, load_manifest, rtp_hints
+from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA, SCHEMA_ENTRY, Manifest, load_manifest, rtp_hints
 from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, SUFFIXES_OF_TOOLS, measured_file
 from sojourn_ingest.schema import table
 
@@ -50,7 +50,9 @@ class RunManifest(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
-        return source.plain_bytes <= MAX_BYTES and SCHEMA_ENTRY.search(source.head[:4096]) is not None
+        if source.plain_bytes > MAX_BYTES:
+            return False
+        return SCHEMA_ENTRY.search(source.head[:4096]) is not None or source.object.get("schema") == SCHEMA
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run, its block, flows, rival, links and phases, and the hashes that bind its files to it."""

@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.content.json_document import parse_object, read_text
-from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.content.json_document import parse_object, read_object
+from sojourn_ingest.formats.content.json_outline import json_start
+from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
@@ -20,11 +21,6 @@ from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, Series
 from sojourn_ingest.formats.series.setting import setting_of
 
 FILE = "iperf3 result"
-START = re.compile(rb'^\s*\{\s*"(?:title|extra_data|start)"\s*:')
-VERSION = re.compile(rb'"version"\s*:\s*"iperf 3')
-EVENT = re.compile(rb'^\s*\{\s*"event"\s*:\s*"start"')
-#: What a client that found no server writes with --json-stream: it has no start.
-FAILED = re.compile(rb'^\s*\{\s*"event"\s*:\s*"error"\s*,\s*"data"\s*:')
 MAX_LINE_BYTES = 16 * 2**20
 
 #: Key of a stream in an interval: metric, basis, and factor (or a divisor, where negative) to the metric's unit.
@@ -62,11 +58,11 @@ class Iperf3(Format):
     version = "iperf3-5"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins like a result, or like the first line of a stream of events."""
-        if FAILED.match(source.head):
-            return True
-        begins = START.match(source.head) or EVENT.match(source.head)
-        return begins is not None and VERSION.search(source.head) is not None
+        """Return whether the document has a start of iperf3, or is the first of a stream of events."""
+        if _is_stream(source):
+            # A client that found no server writes an error with --json-stream, and no start.
+            return source.object["event"] == "error" or _is_start(source.object["data"])
+        return _is_start(source.object.get("start"))
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run and its series; of a stream of events that was cut, what came before.
@@ -77,8 +73,7 @@ class Iperf3(Format):
             ``no_series`` where the test measured nothing, as after a failed connection.
         """
         result = _Result(context, reading)
-        is_stream = EVENT.match(source.head) or FAILED.match(source.head)
-        events = _events(source, reading) if is_stream else _events_of_document(source)
+        events = _events(source, reading) if _is_stream(source) else _events_of_document(source, reading)
         for event, data in events:
             if event == "error":
                 # What was measured before stands; the text may name hosts.
@@ -242,8 +237,16 @@ def _value(stored: Any, factor: float) -> float | None:
     return value / -factor if factor < 0 else scaled(value, factor)
 
 
-def _events_of_document(source: Source) -> Iterator[tuple[str, Any]]:
-    document = parse_object(read_text(source, FILE), FILE)
+def _is_start(start: Any) -> bool:
+    return isinstance(start, dict) and str(start.get("version")).startswith("iperf 3")
+
+
+def _is_stream(source: Source) -> bool:
+    return source.object.get("event") in ("start", "error") and "data" in source.object
+
+
+def _events_of_document(source: Source, reading: Reading) -> Iterator[tuple[str, Any]]:
+    document = read_object(source, FILE, reading)
     start = document.get("start")
     if isinstance(start, dict):
         yield "start", {name: document[name] for name in ("title", "extra_data") if name in document} | start
@@ -263,10 +266,10 @@ def _events(source: Source, reading: Reading) -> Iterator[tuple[str, Any]]:
     """
     offset, has_ended = 0, False
     try:
-        with open_plain(source) as handle:
+        with open_json_lines(source, reading) as handle:
             while line := handle.readline(MAX_LINE_BYTES):
                 if has_ended:
-                    reading.refuse("further_test", int(EVENT.match(line) is not None))
+                    reading.refuse("further_test", int(_is_first_event(line)))
                     continue
                 event = parse_object(line, f"{FILE}: line at byte {offset}") if line.strip() else {}
                 if isinstance(event.get("event"), str):
@@ -275,3 +278,8 @@ def _events(source: Source, reading: Reading) -> Iterator[tuple[str, Any]]:
                 offset += len(line)
     except InputError as error:
         reading.fault = InputError(error.reason, error.message, offset)
+
+
+def _is_first_event(line: bytes) -> bool:
+    start = json_start(line, is_whole=True)
+    return start is not None and isinstance(start.value, dict) and start.value.get("event") == "start"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from sojourn_ingest.formats.content.json_document import parse_object, read_text
+from sojourn_ingest.formats.content.json_document import read_object
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
@@ -14,7 +13,6 @@ from sojourn_ingest.formats.series.setting import setting_of
 
 FILE = "irtt result"
 FORMAT = 1
-START = re.compile(rb'^\s*\{\s*"version"\s*:\s*\{[^}]*"irtt"')
 FLOW = "irtt"
 LARGEST_NS = 2**63
 #: What irtt states of all round trips.
@@ -31,8 +29,9 @@ class Irtt(Format):
     version = "irtt-4"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins with irtt's versions."""
-        return START.match(source.head) is not None
+        """Return whether the document states irtt's versions."""
+        versions = source.object.get("version")
+        return isinstance(versions, dict) and "irtt" in versions
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run and its series.
@@ -44,7 +43,7 @@ class Irtt(Format):
         InputError
             ``unsupported_version`` for another format, ``no_series`` where no packet was sent.
         """
-        document = parse_object(read_text(source, FILE), FILE)
+        document = read_object(source, FILE, reading)
         versions = document.get("version")
         stated = versions.get("json_format") if isinstance(versions, dict) else None
         if stated != FORMAT or isinstance(stated, bool):

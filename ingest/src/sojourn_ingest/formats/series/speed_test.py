@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn_ingest.formats.connection.connection_format import TABLE, ConnectionFormat, ConnectionRows
-from sojourn_ingest.formats.content.json_document import parse_object, read_text
+from sojourn_ingest.formats.content.json_document import parse_object, up_to_largest
+from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
@@ -54,12 +55,12 @@ def _requests(*path: str) -> Stated:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: the keys by which its result is known, and what it states."""
+    """A tool: the keys by which its result is known, as patterns, and what it states; some write a list of results."""
 
     name: str
-    keys: tuple[bytes, ...]
+    keys: tuple[str, ...]
     values: tuple[Stated, ...]
-    start: bytes = b"{"
+    is_list: bool = False
     measurement: str = "speed_test"
 
 
@@ -80,10 +81,9 @@ CLOUDFLARE_STATES = ("idle_latency", "loaded_latency_download", "loaded_latency_
 TOOLS = (
     Tool(
         "networkQuality",
-        # Keys stand in the order of the alphabet: the lists of requests (lud_…) may push those behind out of the head.
         (
-            rb'"(?:(?:dl|ul)_throughput|lud_(?:foreign|self)_\w{1,40})"\s*:',
-            rb'"(?:base_rtt|(?:dl_|ul_)?responsiveness|os_version|lud_(?:foreign|self)_\w{1,40})"\s*:',
+            r"(?:dl|ul)_throughput|lud_(?:foreign|self)_\w{1,40}",
+            r"base_rtt|(?:dl_|ul_)?responsiveness|os_version|lud_(?:foreign|self)_\w{1,40}",
         ),
         (
             _rate(("dl_throughput",), "downlink"),
@@ -101,7 +101,7 @@ TOOLS = (
     Tool(
         # Rates in byte/s, loss in percent.
         "speedtest",
-        (rb'"type"\s*:\s*"result"', rb'"bandwidth"\s*:', rb'"ping"\s*:'),
+        ("type", "download|upload", "ping", "result|isp|interface|server"),
         (
             _rate(("download", "bandwidth"), "downlink", 8),
             _rate(("upload", "bandwidth"), "uplink", 8),
@@ -117,7 +117,7 @@ TOOLS = (
     ),
     Tool(
         "speedtest-cli",
-        (rb'"bytes_received"\s*:', rb'"ping"\s*:', rb'"server"\s*:'),
+        ("bytes_received", "ping", "server"),
         (
             _rate(("download",), "downlink"),
             _rate(("upload",), "uplink"),
@@ -129,7 +129,7 @@ TOOLS = (
     Tool(
         # Rates in Mbit/s; a list with one result for each server.
         "librespeed-cli",
-        (rb'"bytes_received"\s*:', rb'"ping"\s*:', rb'"jitter"\s*:'),
+        ("bytes_received", "ping", "jitter"),
         (
             _rate(("download",), "downlink", 1e6),
             _rate(("upload",), "uplink", 1e6),
@@ -138,12 +138,12 @@ TOOLS = (
             Stated(("bytes_received",), "sent_bytes", "tcp", "downlink"),
             Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
         ),
-        start=b"[",
+        is_list=True,
     ),
     Tool(
         # Rates in Mbit/s, loss as a ratio. A round trip is a whole request, with the time that the server takes.
         "cloudflare-speed-cli",
-        (rb'"idle_latency"\s*:', rb'"mbps"\s*:', rb'"(?:meas_id|loaded_latency_download)"\s*:'),
+        ("idle_latency", "download|upload", "meas_id|loaded_latency_download"),
         (
             _rate(("download", "mbps"), "downlink", 1e6),
             _rate(("upload", "mbps"), "uplink", 1e6),
@@ -160,7 +160,7 @@ TOOLS = (
     ),
     Tool(
         "cloudflare",
-        (rb'"(?:down|up)Loaded(?:Latency|Jitter)"\s*:', rb'"latency"\s*:', rb'"(?:download|upload)"\s*:'),
+        ("(?:down|up)Loaded(?:Latency|Jitter)", "latency", "download|upload"),
         (
             _rate(("download",), "downlink"),
             _rate(("upload",), "uplink"),
@@ -173,11 +173,8 @@ TOOLS = (
 
 
 OOKLA = next(tool for tool in TOOLS if tool.name == "speedtest")
-#: The first line of --format=jsonl, whose result may stand behind the head of the file.
-OOKLA_PROGRESS = re.compile(rb'^\s*\{"type":\s*"(?:testStart|ping|download|upload|log)",\s*"timestamp":\s*"\d{4}-')
-#: A line of --format=jsonl, or of a result that is one line.
-OOKLA_LINE = re.compile(rb'^\s*\{"type":\s*"(?:testStart|ping|download|upload|log|result)"')
-OOKLA_RESULT = re.compile(rb'^\s*\{"type":\s*"result"')
+#: Types of the lines of --format=jsonl before the result, which may stand behind the head of the file.
+OOKLA_PROGRESS = ("testStart", "ping", "download", "upload", "log")
 
 
 class SpeedTest(ConnectionFormat):
@@ -188,7 +185,7 @@ class SpeedTest(ConnectionFormat):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
-        return _tool_of(source.head) is not None
+        return _tool_of(source) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run and what the tool states of it; a value that is not a number is refused and counted.
@@ -198,12 +195,13 @@ class SpeedTest(ConnectionFormat):
         InputError
             ``no_series`` where no value is stated, ``corrupt_record`` for a damaged document.
         """
-        tool = _tool_of(source.head)
+        tool = _tool_of(source)
         if tool is None:
             raise InputError("unrecognised_format", "not a result of a known speed test")
         what = f"result of {tool.name}"
-        text = read_text(source, what)
-        documents = _list(text, what) if tool.start == b"[" else [_object(text, tool, what)]
+        with open_json_lines(source, reading) as handle:
+            text = up_to_largest(handle, what)
+        documents = _list(text, what) if tool.is_list else [_object(text, tool, what, reading)]
         rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             if document.get("error_code"):
@@ -237,24 +235,42 @@ def _start_ns(document: dict[str, Any]) -> int | None:
     return rfc3339_ns_of(stamp) if isinstance(stamp, str) else None
 
 
-def _tool_of(head: bytes) -> Tool | None:
-    start = head.lstrip()[:1]
-    found = (tool for tool in TOOLS if start == tool.start and all(re.search(key, head) for key in tool.keys))
-    return next(found, OOKLA if OOKLA_PROGRESS.match(head) else None)
+def _tool_of(source: Source) -> Tool | None:
+    content = source.json.value if source.json is not None else None
+    is_list = isinstance(content, list)
+    first = content[0] if isinstance(content, list) and content else content
+    if not isinstance(first, dict):
+        return None
+    if not is_list and _is_of_ookla(first) and first["type"] in OOKLA_PROGRESS:
+        return OOKLA
+    found = (
+        tool
+        for tool in TOOLS
+        if tool.is_list == is_list
+        and all(any(re.fullmatch(key, name) for name in first) for key in tool.keys)
+        and (tool is not OOKLA or first["type"] == "result")
+    )
+    return next(found, None)
 
 
-def _object(text: bytes, tool: Tool, what: str) -> dict[str, Any]:
+def _is_of_ookla(line: Any) -> bool:
+    return isinstance(line, dict) and isinstance(line.get("type"), str) and isinstance(line.get("timestamp"), str)
+
+
+def _object(text: bytes, tool: Tool, what: str, reading: Reading) -> dict[str, Any]:
     """Return the one result of a text: a document, or the last of Ookla's lines, which tell of its progress before."""
     lines = [line for line in text.splitlines() if line.strip()]
-    if tool is not OOKLA or len(lines) < 2 or not OOKLA_LINE.match(lines[0]):
-        return parse_object(text, what)
-    results = [line for line in lines if OOKLA_RESULT.search(line)]
+    if tool is not OOKLA or len(lines) < 2:
+        return parse_object(text, what, reading)
+    parsed = [parse_object(line, what) for line in lines if line.lstrip().startswith(b"{")]
+    reading.refuse(TEXT_AFTER, len(lines) - len(parsed))
+    results = [line for line in parsed if _is_of_ookla(line) and line["type"] == "result"]
     if not results:
         raise InputError("no_series", f"{what}: no line is a result; the test failed or was broken off")
     if len(results) > 1:
         message = f"{what}: {len(results)} results in one file; give each a file of its own"
         raise InputError("several_results", message)
-    return parse_object(results[0], what)
+    return results[0]
 
 
 def _list(text: bytes, what: str) -> list[dict[str, Any]]:

@@ -9,18 +9,16 @@ playback is no stall.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import LAST_EPOCH_S, Sample, SeriesKind, SeriesRows, number
 from sojourn_ingest.formats.series.setting import setting_of
 
 LONGEST_LINE: Final = 65_536
-SEGMENT = re.compile(rb'^\s*\{\s*"segment"\s*:\s*\d+\s*,.*"buffered_s"\s*:')
 FLOW: Final = "player"
 
 
@@ -47,8 +45,7 @@ class StreamedSegments(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a segment."""
-        lines = head_lines(source, limit=1)
-        return bool(lines) and SEGMENT.match(lines[0]) is not None
+        return isinstance(source.object.get("segment"), int) and "buffered_s" in source.object
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield rate and buffer at each arrival of a segment, stalls and stalled time since the last, and the start-up.
@@ -63,7 +60,7 @@ class StreamedSegments(Format):
         series = _Series(reading)
         offset = 0
         try:
-            with open_plain(source) as handle:
+            with open_json_lines(source, reading) as handle:
                 while line := handle.readline(LONGEST_LINE):
                     if line.strip():
                         try:

@@ -37,17 +37,10 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\A\s*\[Connecting\] connecting to ", "irtt's text; run irtt client with -o result.json"),
     )
 )
-BYTE_ORDER_MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\xef\xbb\xbf", "UTF-8"))
 LONGEST_START_BYTES = 4096
 
 
 def what_people_wrote(head: bytes) -> str | None:
     """Return what a text is that no reader takes, and what to do; None for what is not known."""
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if head.startswith(mark):
-            return (
-                f"text that begins with a byte order mark ({encoding}), as Windows writes it; "
-                "save it as UTF-8 without the mark"
-            )
     start = head[:LONGEST_START_BYTES]
     return next((text for pattern, text in TEXTS if pattern.search(start)), None)

@@ -6,7 +6,6 @@ value that does not fit is refused with its reason instead of stopping the file.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,8 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from sojourn_ingest.formats.content.csv_rows import csv_batches
+from sojourn_ingest.formats.content.delimiters import delimiter_of
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import first_line, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import wrong_scores
 from sojourn_ingest.formats.study.ratings import truth_of_text, wrong_ratings
@@ -83,14 +83,10 @@ class StudyTable(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
-        lines = head_lines(source, limit=1)
-        if not lines:
-            return False
-        try:
-            header = next(csv.reader([lines[0].decode("utf-8-sig")]))
-        except (UnicodeDecodeError, StopIteration, csv.Error):
-            return False
-        return header == self.mapping.header
+        return self._delimiter(source) is not None
+
+    def _delimiter(self, source: Source) -> str | None:
+        return delimiter_of(first_line(source), lambda header: header == self.mapping.header)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of every output; rows with a missing or unknown value in a required column are refused."""
@@ -107,6 +103,7 @@ class StudyTable(Format):
                         column_types=dict.fromkeys(self.mapping.header, pa.string()),
                         strings_can_be_null=False,
                     ),
+                    delimiter=self._delimiter(source) or ",",
                 )
                 for batch in reader:
                     reading.records_read += batch.num_rows

@@ -7,7 +7,6 @@ A data file names hosts, not the ends of its flows, so its connections have no c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -24,7 +23,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     MemberFormat,
     RawRows,
 )
-from sojourn_ingest.formats.content.json_document import count, parse_object, read_text
+from sojourn_ingest.formats.content.json_document import count, read_object
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_polls import queue_counter_batch
 from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_US
@@ -37,8 +36,7 @@ from sojourn_ingest.formats.series.run_rows import run_rows
 from sojourn_ingest.formats.series.series_rows import PROVENANCE, SeriesRows, total
 from sojourn_ingest.schema import table
 
-START = re.compile(rb'^\s*\{\s*"(metadata|raw_values|results|version|x_values)"\s*:')
-MARKS = (b'"DATA_FILENAME"', b'"FLENT_VERSION"', b'"NETPERF_WRAPPER_VERSION"', b'"SERIES_META"')
+MARKS = frozenset(("DATA_FILENAME", "FLENT_VERSION", "NETPERF_WRAPPER_VERSION", "SERIES_META"))
 #: Metadata that name the machine that ran flent.
 CLIENT = ("LOCAL_HOST", "LOCAL_BIND")
 SERIES = "::tcp_rtt"
@@ -53,15 +51,16 @@ class Flent(MemberFormat):
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins like a data file; its keys mostly stand in the order of the alphabet."""
-        return START.match(source.head) is not None and any(mark in source.head for mark in MARKS)
+        """Return whether the document has metadata of flent."""
+        metadata = source.object.get("metadata")
+        return isinstance(metadata, dict) and not MARKS.isdisjoint(metadata)
 
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield what a member of an archive holds of connections and queues.
 
         A member is no run, since an archive is one source: its series are left out.
         """
-        document = FlentDocument(parse_object(read_text(source, FILE), FILE))
+        document = FlentDocument(read_object(source, FILE, reading))
         counters, rows = self._counters(document, reading), self._connections(document, reading)
         if not rows and not counters:
             raise InputError(
@@ -82,7 +81,7 @@ class Flent(MemberFormat):
         InputError
             ``no_series`` where the file has no value at all.
         """
-        document = FlentDocument(parse_object(read_text(source, FILE), FILE))
+        document = FlentDocument(read_object(source, FILE, reading))
         hosts = HostNames(context.pseudonymiser, [document.text(name) for name in CLIENT])
         counters, rows = self._counters(document, reading), self._connections(document, reading)
         for row in counters:

@@ -32,7 +32,7 @@ class Qlog(ConnectionFormat):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with a version or a schema of qlog."""
-        return is_qlog(source.head)
+        return is_qlog(source)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the series as events come, then the run and the connections; memory grows with connections only.

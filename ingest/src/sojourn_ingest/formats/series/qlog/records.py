@@ -17,22 +17,20 @@ import ijson
 from ijson.common import ObjectBuilder
 
 from sojourn_ingest.formats.content.nesting import BoundedNesting
-from sojourn_ingest.formats.content.plain_text import open_plain
+from sojourn_ingest.formats.content.plain_text import open_json, open_json_lines, open_plain
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
 FILE = "qlog file"
 SEPARATOR = b"\x1e"
-START = re.compile(rb"^[\s\x1e]*\{")
-SCHEMA = re.compile(rb'"urn:ietf:params:qlog:file[:#-](?:contained|sequential)')
-VERSION = re.compile(rb'"qlog_version"\s*:\s*"')
-#: mvfst writes the keys of a file in any order unless it indents them: the version may stand behind the events.
-TRACE = re.compile(rb'"event_fields"\s*:\s*\[\s*"relative_time"|"title"\s*:\s*"mvfst qlog')
-SEQUENTIAL = re.compile(rb'qlog:file[:#-]sequential|"qlog_format"\s*:\s*"(?:NDJSON|JSON-SEQ)"|qlog\+json-seq')
+SCHEMA = re.compile(r"urn:ietf:params:qlog:file[:#-](?:contained|sequential)")
+SEQUENTIAL = re.compile(r"qlog:file[:#-]sequential|^(?:NDJSON|JSON-SEQ)$|qlog\+json-seq")
 #: A record of a sequence, and all that a document says of its traces, are smaller than this.
 LARGEST_RECORD_BYTES = 16 * 2**20
 MOST_HEADER_TOKENS = 1_000_000
 MOST_TRACES = 65_536
 BLOCK_BYTES = 2**18
+#: What a trace of any draft has beside its vantage point.
+OF_TRACE = frozenset(("events", "event_fields", "common_fields", "event_schemas"))
 EVENTS = "traces.item.events.item"
 STARTS = ("start_map", "start_array")
 ENDS = ("end_map", "end_array")
@@ -48,9 +46,14 @@ class Trace:
     events: int = 0
 
 
-def is_qlog(head: bytes) -> bool:
-    """Return whether a content begins like a qlog file."""
-    return START.match(head) is not None and any(mark.search(head) is not None for mark in (VERSION, SCHEMA, TRACE))
+def is_qlog(source: Source) -> bool:
+    """Return whether a content begins with an object that has qlog's version or schema, or traces of its drafts."""
+    document = source.object
+    if isinstance(document.get("qlog_version"), str) or SCHEMA.search(str(document.get("file_schema"))):
+        return True
+    traces = document.get("traces")
+    first = traces[0] if isinstance(traces, list) and traces else document.get("trace")
+    return isinstance(first, dict) and "vantage_point" in first and not OF_TRACE.isdisjoint(first)
 
 
 def events_of(source: Source, reading: Reading) -> Iterator[tuple[int, Trace, Any]]:
@@ -65,9 +68,12 @@ def events_of(source: Source, reading: Reading) -> Iterator[tuple[int, Trace, An
 
 
 def _is_sequence(source: Source) -> bool:
-    start = source.head.lstrip()
-    first = start.partition(b"\n")[0]
-    return start.startswith(SEPARATOR) or (SEQUENTIAL.search(first) is not None and first.rstrip().endswith(b"}"))
+    if source.head.lstrip().startswith(SEPARATOR):
+        return True
+    document = source.object
+    stated = (document.get(name) for name in ("file_schema", "qlog_format", "serialization_format"))
+    is_stated = any(isinstance(one, str) and SEQUENTIAL.search(one) is not None for one in stated)
+    return is_stated and "traces" not in document
 
 
 # ---------------------------------------------------------------- one document
@@ -75,7 +81,7 @@ def _is_sequence(source: Source) -> bool:
 
 def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace, Any]]:
     traces: list[Trace] = []
-    with open_plain(source) as handle:
+    with open_json(source, reading) as handle:
         try:
             _read_headers(ijson.basic_parse(BoundedNesting(handle), buf_size=BLOCK_BYTES, use_float=True), traces)
         except DAMAGE:
@@ -86,7 +92,7 @@ def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
     if not traces:
         raise reading.fault or InputError("no_series", f"{FILE} without a trace")
     place, left = 0, traces[0].events
-    with open_plain(source) as handle:
+    with open_json(source, reading) as handle:
         try:
             for event in ijson.items(BoundedNesting(handle), EVENTS, buf_size=BLOCK_BYTES, use_float=True):
                 while left == 0 and place + 1 < len(traces):
@@ -164,7 +170,7 @@ def _of_sequence(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
     trace: Trace | None = None
     offset = 0
     try:
-        with open_plain(source) as handle:
+        with open_plain(source) if SEPARATOR in source.head[:64] else open_json_lines(source, reading) as handle:
             for record in _records(handle, SEPARATOR if SEPARATOR in source.head[:64] else b"\n"):
                 text = record.strip(b"\x1e\r\n\t ")
                 content = _parsed(text)

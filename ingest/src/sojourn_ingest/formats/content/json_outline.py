@@ -1,0 +1,178 @@
+"""The JSON value that a content begins with, by which formats are recognised: by keys and types, never by spelling.
+
+A document may be in any order, with any blanks. Its head mostly holds enough of it; if no format recognises that, the
+whole of it is gone through once, of which a few elements of each array are kept.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import ijson
+from ijson.common import ObjectBuilder
+
+from sojourn_ingest.formats.content.nesting import BoundedNesting
+from sojourn_ingest.input_error import InputError
+
+#: Kept of each array, and how deep.
+MOST_ELEMENTS = 4
+MOST_DEPTH = 8
+#: What a tool, or the shell, may write before a document: warnings.
+MOST_LINES_BEFORE = 20
+MOST_BYTES_BEFORE = 4096
+#: Gone through of a document that is not recognised by its head.
+LARGEST_BYTES = 64 * 2**20
+BLOCK_BYTES = 2**18
+STARTS = ("start_map", "start_array")
+ENDS = ("end_map", "end_array")
+DAMAGE = (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError, InputError)
+#: What may follow a list: nothing, the end of a line, another value.
+AFTER_LIST = ("", "\r", "\n", "\x1e", "[", "{")
+BLANKS = b" \t\r\n\x1e"
+#: How the second line of a value begins that is written over several lines.
+CONTINUED = re.compile(rb'[ \t"\]}]')
+
+
+@dataclass(frozen=True)
+class JsonStart:
+    """The first JSON value of a content, as much of it as was looked at, and the text before it.
+
+    ``is_cut``: the value goes on behind what was looked at. ``is_folded``: it is written over several lines.
+    """
+
+    value: Any
+    bytes_before: int = 0
+    lines_before: int = 0
+    is_cut: bool = False
+    is_folded: bool = False
+
+
+def json_start(head: bytes, *, is_whole: bool) -> JsonStart | None:
+    """Return the first object or array of a content from its first bytes; None if it begins with none."""
+    place = 0
+    for lines in range(MOST_LINES_BEFORE + 1):
+        end = head.find(b"\n", place) + 1 or len(head)
+        begun = head[place:].lstrip(BLANKS)
+        if begun[:1] in (b"{", b"["):
+            value, rest = _begun_value(begun)
+            is_complete = rest is not None
+            # "[1] Done" is what a shell writes.
+            is_text = isinstance(value, list) and is_complete and rest not in AFTER_LIST
+            if value and not is_text:
+                # Blanks are part of the value, as is the sign that separates the records of a sequence.
+                return JsonStart(value, place, lines, not (is_complete or is_whole), _is_folded(begun))
+        place = end
+        if place >= min(len(head), MOST_BYTES_BEFORE):
+            break
+    return None
+
+
+def whole_value(stream: BinaryIO) -> Any:
+    """Return the outline of the JSON value of a stream, however long; None if it is larger than is gone through."""
+    return _outline(_Limited(stream, LARGEST_BYTES))
+
+
+def _begun_value(begun: bytes) -> tuple[Any, str | None]:
+    """Return a value, and the sign after it; None if the value is cut or damaged."""
+    text = begun.decode(errors="replace")
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return _outline(io.BytesIO(begun)), None
+    return value, text[end:].lstrip(" \t")[:1]
+
+
+def _is_folded(begun: bytes) -> bool:
+    first, newline, rest = begun.partition(b"\n")
+    return bool(newline) and CONTINUED.match(rest) is not None and _opened(first) > 0
+
+
+def _outline(stream: Any) -> Any:
+    builder = ObjectBuilder()
+    tokens = ijson.basic_parse(BoundedNesting(stream), buf_size=BLOCK_BYTES, use_float=True)
+    try:
+        for kind, value in _few(tokens):
+            builder.event(kind, value)
+    except DAMAGE:
+        # What came before it tells the format, whose reader says where the damage is.
+        return getattr(builder, "value", None)
+    return getattr(builder, "value", None)
+
+
+def _few(tokens: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the tokens of a value without the later elements of arrays, and without what is deep in it."""
+    arrays: list[int | None] = []
+    skipped = 0
+    for kind, value in tokens:
+        if skipped:
+            skipped += (kind in STARTS) - (kind in ENDS)
+            continue
+        if kind in ENDS:
+            arrays.pop()
+        elif kind != "map_key":
+            elements = arrays[-1] if arrays else None
+            if elements is not None:
+                arrays[-1] = elements + 1
+                if elements >= MOST_ELEMENTS:
+                    skipped = int(kind in STARTS)
+                    continue
+            if kind in STARTS:
+                if len(arrays) >= MOST_DEPTH:
+                    skipped = 1
+                    yield "null", None
+                    continue
+                arrays.append(0 if kind == "start_array" else None)
+        yield kind, value
+
+
+class _Limited:
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._stream = stream
+        self._left = most
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._stream.read(min(size, self._left) if size >= 0 else self._left)
+        self._left -= len(content)
+        return content
+
+
+# ---------------------------------------------------------------- values over several lines
+
+#: A text, to its end or to that of the line: texts of JSON have no end of a line in them.
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?$)')
+LONGEST_LINE = 2**24
+
+
+def _opened(line: bytes) -> int:
+    """Return how many brackets a line opens, less those it closes."""
+    bare = TEXT.sub(b"", line)
+    return bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
+
+
+class UnfoldedLines(io.RawIOBase):
+    """A stream of JSON values over several lines as one line each; ends of lines within a value become blanks."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._open = 0
+        self._ready = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read into a buffer; return how many bytes."""
+        if not self._ready:
+            line = self._stream.readline(LONGEST_LINE)
+            self._open = max(self._open + _opened(line), 0)
+            self._ready = line[:-1] + b" " if self._open and line.endswith(b"\n") else line
+        content = self._ready[: len(buffer)]
+        self._ready = self._ready[len(content) :]
+        buffer[: len(content)] = content
+        return len(content)
