@@ -48,7 +48,7 @@ def shaped(tmp_path: Path) -> Path:
 
 
 def looked_up(
-    table: CircuitTable | None, *, policy: AddressPolicy = "pseudonymise", keep_site_names: bool = False
+    table: CircuitTable | None, *, policy: AddressPolicy = "pseudonymise", keep_site_names: bool = True
 ) -> dict[str, list[object]]:
     """Return the columns of the addresses."""
     lookup = CircuitLookup(table, Pseudonymiser(KEY, policy), keep_site_names=keep_site_names)
@@ -82,15 +82,22 @@ def test_without_a_network_the_node_is_the_site(shaped: Path) -> None:
     assert looked_up(CircuitTable.load(shaped), policy="keep")["site_key"][:2] == ["AP_A", "AP_B"]
 
 
-def test_names_of_circuits_and_sites_are_keyed_hashes_unless_kept(shaped: Path) -> None:
+def test_sites_keep_their_names_and_circuits_become_keyed_hashes(shaped: Path) -> None:
+    found = looked_up(CircuitTable.load(shaped))
+    assert found["site_key"][:5] == ["Hill", "Valley", "Hill", "Hill", "PoP"]
+    assert all(word not in json.dumps(found) for word in ("c1", "Erika", "AP_A", "00:5e"))
+    assert Enrichment().keep_site_names
+
+
+def test_names_of_sites_are_keyed_hashes_where_that_is_asked_for(shaped: Path) -> None:
     table = CircuitTable.load(shaped)
-    found = looked_up(table)
+    found = looked_up(table, keep_site_names=False)
     text = json.dumps(found)
     assert all(word not in text for word in ("c1", "Hill", "Erika", "AP_A", "00:5e"))
     assert str(found["circuit_key"][0]).startswith("ck-")
     assert str(found["site_key"][0]).startswith("sk-")
     assert found["circuit_key"][0] == found["circuit_key"][3] != found["circuit_key"][1]
-    kept = looked_up(table, keep_site_names=True)
+    kept = looked_up(table)
     assert (kept["site_key"][0], kept["circuit_key"]) == ("Hill", found["circuit_key"])
     other = CircuitLookup(table, Pseudonymiser(b"another"), keep_site_names=False).columns(pa.array(ADDRESSES))
     assert other["site_key"].to_pylist()[0] != found["site_key"][0]
@@ -99,7 +106,7 @@ def test_names_of_circuits_and_sites_are_keyed_hashes_unless_kept(shaped: Path) 
 def test_the_table_the_network_and_the_choice_of_names_are_part_of_the_version(shaped: Path) -> None:
     table = CircuitTable.load(shaped)
     one = Enrichment(circuits=table).fingerprint
-    assert len({one, Enrichment().fingerprint, Enrichment(circuits=table, keep_site_names=True).fingerprint}) == 3
+    assert len({one, Enrichment().fingerprint, Enrichment(circuits=table, keep_site_names=False).fingerprint}) == 3
     (shaped.parent / "network.json").write_text("{}")
     assert Enrichment(circuits=CircuitTable.load(shaped)).fingerprint != one
     assert pickle.loads(pickle.dumps(table)).content_hash

@@ -45,7 +45,7 @@ def isp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def looked_up(isp: Path) -> Enrichment:
     lists = (PrefixList.load(isp / "prefixes.csv"),)
-    return Enrichment(lists, circuits=CircuitTable.load(isp / "ShapedDevices.csv"), keep_site_names=True)
+    return Enrichment(lists, circuits=CircuitTable.load(isp / "ShapedDevices.csv"))
 
 
 @pytest.fixture(scope="module")

@@ -89,12 +89,12 @@ def ingest(
         Path | None,
         typer.Option(
             help="ShapedDevices.csv of LibreQoS: circuit, site and plan of a client's subnet; network.json beside it "
-            "says to which site a node belongs. Circuits and sites become keyed hashes."
+            "says to which site a node belongs. Circuits, which are customers, become keyed hashes."
         ),
     ] = None,
     site_names: Annotated[
-        str, typer.Option(help="Of the sites of --circuits, hashed: a keyed hash; keep: the name as it is.")
-    ] = "hashed",
+        str, typer.Option(help="Of the sites of --circuits, keep: the name as it is; hashed: a keyed hash.")
+    ] = "keep",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
     ] = False,

@@ -56,7 +56,7 @@ class IngestOptions:
     access_rules: Path | None = None
     lookups_win: bool = False
     circuits: Path | None = None
-    keep_site_names: bool = False
+    keep_site_names: bool = True
     dry_run: bool = False
     root: Path | None = None
     crate: Path | None = None

@@ -25,14 +25,14 @@ RAW_COLUMNS = ("client_address", "client_host", "client_name")
 class Enrichment:
     """The tables and rules of one ingest. What a source itself says of a client wins, unless ``lookups_win``.
 
-    Names of sites become keyed hashes, unless ``keep_site_names``.
+    Names of sites are the operator's own, and stay; without ``keep_site_names`` they become keyed hashes.
     """
 
     prefix_lists: tuple[PrefixList, ...] = ()
     rules: AccessRules = field(default_factory=bundled_rules)
     lookups_win: bool = False
     circuits: CircuitTable | None = None
-    keep_site_names: bool = False
+    keep_site_names: bool = True
 
     @property
     def fingerprint(self) -> str:

@@ -172,7 +172,7 @@ PASSIVE_RTT = Table(
         Column(
             "site_key",
             STRING,
-            "keyed hash of the site's name; the name where sites are kept; null if the host has no site",
+            "name of the site; its keyed hash where --site-names hashed was given; null if the host has no site",
             source="Parent Node, network.json",
         ),
         Column("plan_down_bps", INT64, "rate of the plan towards the customer", "bit/s", source="Download Max Mbps"),
