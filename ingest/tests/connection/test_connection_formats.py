@@ -468,7 +468,7 @@ def test_a_table_that_nearly_fits_is_told(described: Path, tmp_path: Path, heade
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("number", [0, 1, 1_700_000_000])
+@pytest.mark.parametrize("number", [631_152_000, 1_321_009_871, 1_700_000_000])
 def test_times_of_every_unit_are_exact(described: Path, tmp_path: Path, unit: str, number: int) -> None:
     per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
     described.write_text(DESCRIPTION.replace("unit: s }", f"unit: {unit} }}"))
@@ -476,3 +476,12 @@ def test_times_of_every_unit_are_exact(described: Path, tmp_path: Path, unit: st
     path.write_text(f"{HEADER}\n{GOOD.replace('1321009871.123456789', str(number * per_second))}\n")
     (row,), _, _ = read(path, described)
     assert row["start_ns"] == number * 10**9
+
+
+@pytest.mark.parametrize("number", [0, 1, 51_234, 31_536_000, 631_151_999, 4_102_444_800])
+def test_a_connection_of_a_clock_that_was_never_set_is_refused(described: Path, tmp_path: Path, number: int) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{HEADER}\n{GOOD.replace('1321009871.123456789', str(number))}\n{GOOD}\n")
+    rows, reading, _ = read(path, described)
+    assert len(rows) == 1
+    assert reading.refused == {"start_ns: no date that a set clock shows": 1}

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from sojourn_ingest.enrichment.enrichment import RAW_COLUMNS, ClientLookup
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
+from sojourn_ingest.formats.series.bounds import EARLIEST_NS, LATEST_NS
 from sojourn_ingest.schema import table
 
 TABLE = "connection"
@@ -131,7 +132,10 @@ class ConnectionRows:
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([pa.field(f.name, f.type) for f in SCHEMA]))
         everything = pa.repeat(pa.scalar(True), rows)
         keep = self._refuse(everything, malformed, "client_address: not an address")
-        for name in ("start_ns", *RTT_COLUMNS):
+        starts = batch.column("start_ns")
+        no_date = pc.or_(pc.less(starts, EARLIEST_NS), pc.greater_equal(starts, LATEST_NS))
+        keep = self._refuse(keep, pc.fill_null(no_date, False), "start_ns: no date that a set clock shows")
+        for name in RTT_COLUMNS:
             wrong = pc.fill_null(pc.less(batch.column(name), 0), False)
             keep = self._refuse(keep, wrong, f"{name}: negative")
         for field in SCHEMA:

@@ -25,6 +25,10 @@ _LARGEST_WINDOW_BYTES = 2.0**40
 #: Processors of the largest systems, each of which may be fully loaded.
 _MOST_LOAD = 4096.0
 
+#: 1990 and 2100. A clock that was never set counts from the start of the machine or from 1970.
+EARLIEST_NS = 631_152_000 * 10**9
+LATEST_NS = 4_102_444_800 * 10**9
+
 _DELAY = (0.0, LONGEST_DELAY_MS)
 _COUNT = (0.0, LARGEST)
 
@@ -70,3 +74,8 @@ def refusal_of(metric: str, value: float) -> str | None:
     if smallest <= value <= largest:
         return None
     return f"{metric}: below {smallest:.15g}" if value < smallest else f"{metric}: above {largest:.15g}"
+
+
+def date_of(time_ns: int | None) -> int | None:
+    """Return a time of the UTC epoch in ns; None for one that no set clock shows, which is no date."""
+    return time_ns if time_ns is not None and EARLIEST_NS <= time_ns < LATEST_NS else None

@@ -1,4 +1,4 @@
-"""Output of ping (iputils, BSD, busybox) and of fping, as text, with or without the times of ``-D``.
+"""Output of ping (iputils, BSD, busybox, Windows) and of fping, as text, with or without the times of ``-D``.
 
 A target is not kept: the probes are called by their place. A probe without an answer is a row without a value. Where
 times are known, the time of a lost probe is set between those of its neighbours.
@@ -6,7 +6,6 @@ times are known, the time of a lost probe is set between those of its neighbours
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,30 +14,33 @@ import pyarrow as pa
 
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.series import windows_ping
+from sojourn_ingest.formats.series.ping_lines import (
+    FPING,
+    FPING_DUPLICATE,
+    FPING_PROBE,
+    FPING_REMARK,
+    HEADER,
+    Reply,
+    Summary,
+    is_remark,
+    number_of,
+    ping_line,
+    summary,
+)
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number
 from sojourn_ingest.formats.series.setting import setting_of
 
-STAMP = rb"(?:\[(?P<time>\d{1,10}(?:\.\d{1,9})?)\]\s+)?"
-#: macOS' --apple-time states the time of day only, in the local zone.
-TIME_OF_DAY = rb"(?:\d\d:\d\d:\d\d(?:\.\d{1,9})?\s+)?"
-HEADER = re.compile(rb"^PING\s+\S.*\bdata bytes\b|^PING\s+\S.*\bbytes of data\b|^PING6\(\d+=.* bytes\) ")
-REPLY = re.compile(
-    STAMP
-    + TIME_OF_DAY
-    + rb"\d+ bytes from .*?\b(?:icmp_)?seq=(?P<seq>\d{1,9}) .*?time[=<](?P<rtt>[\d.]{1,20}) ?ms(?P<rest>.*)$"
-)
-STATED = re.compile(rb"^(?:rtt|round-trip) min/avg/max(?:/\S+)? = ([\d.]+)/([\d.]+)/([\d.]+)")
-SENT = re.compile(rb"^(\d{1,12}) packets transmitted, (\d{1,12}) (?:packets )?received")
-
-FPING = re.compile(
-    STAMP + rb"(?P<target>\S+)\s+: \[(?P<seq>\d{1,9})\], (?:\d+ bytes, (?P<rtt>[\d.]{1,20}) ms|(?P<lost>timed out))\b"
-)
 MAX_LINE_BYTES = 65_536
 #: Sequence numbers have 16 bits.
 SEQUENCE_NUMBERS = 2**16
 #: Beyond it, a gap is not a number of lost probes, but of another run of the command.
 LARGEST_GAP = 2**15
+#: Lines that may stand before the heading, such as a warning.
+LINES_BEFORE = 5
+NOT_UNDERSTOOD = "line_not_understood"
+WITHOUT_TIME = "reply without its time"
 #: Lost probes and targets that are remembered at once.
 MOST_WAITING = 2**16
 
@@ -54,6 +56,15 @@ class _Probe:
     replies: int = 0
     #: Numbers without an answer so far, with their times; a late answer takes one away.
     waiting: dict[int, float | None] = field(default_factory=dict)
+    #: Numbers that were answered, the latest last: another answer is a duplicate, also where the tool does not say so.
+    answered: dict[int, None] = field(default_factory=dict)
+    #: Probes that were given as lost already.
+    lost: int = 0
+    #: Answers since the last number whose own number could not be read: as many missing numbers are no losses.
+    nameless: int = 0
+    is_windows: bool = False
+    #: Its statistics have begun.
+    is_over: bool = False
 
 
 class _PingText(Format):
@@ -95,51 +106,100 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-4"
+    version = "ping-5"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the first line that is not empty is ping's heading."""
-        return any(HEADER.match(line) for line in _first_lines(source))
+        """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
+        lines = head_lines(source)
+        return any(HEADER.match(line) for line in _texts(lines)[:LINES_BEFORE]) or windows_ping.is_output(lines)
 
     def line(self, line: bytes, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line fills."""
+        probe = series.last
         if HEADER.match(line):
             yield from series.end_all()
             series.begin()
-        elif (found := REPLY.match(line)) is not None and series.last is not None:
-            if b"DUP!" in found["rest"]:
-                series.reading.refuse("duplicate_reply")
+        elif (probe is None or probe.is_windows) and windows_ping.is_heading(line):
+            yield from series.end_all()
+            series.begin().is_windows = True
+        elif probe is None:
+            if line.strip() and not is_remark(line):
+                series.reading.refuse(NOT_UNDERSTOOD)
+        elif probe.is_windows:
+            yield from self._line_of_windows(line, probe, series)
+        elif probe.is_over or line.startswith(b"---"):
+            probe.is_over = True
+            figures = summary(line)
+            if figures is not None:
+                yield from series.sum_up(probe, figures)
+            elif not is_remark(line):
+                series.reading.refuse(NOT_UNDERSTOOD)
+        else:
+            read = ping_line(line)
+            series.reading.refuse(NOT_UNDERSTOOD, int(not read.is_whole))
+            probe.nameless += read.nameless
+            time_s = series.time_s(read.stamp_s)
+            if read.unanswered is not None:
+                yield from series.no_answer(probe, read.unanswered, time_s)
+            for reply in read.replies:
+                yield from series.reply(probe, reply, time_s)
+
+    @staticmethod
+    def _line_of_windows(line: bytes, probe: _Probe, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the batches that one line of Windows' ping fills: until the statistics, each is a probe."""
+        rtt_ms = windows_ping.reply_ms(line)
+        if rtt_ms is not None:
+            # With -t, statistics may stand between answers.
+            probe.is_over = False
+            series.reading.records_read += 1
+            probe.replies += 1
+            yield from series.add(probe, rtt_ms, None)
+        elif (counts := windows_ping.counts(line)) is not None:
+            probe.is_over = True
+            series.reading.records_read += 1
+            if (counts.received, counts.lost) != (probe.replies, probe.lost):
+                series.reading.refuse("statistics of other probes than are listed")
+        elif (rtts_ms := windows_ping.stated_ms(line)) is not None:
+            yield from series.sum_up(probe, Summary(rtts_ms=rtts_ms))
+        elif line.strip().endswith((b":", b"\xef\xbc\x9a")):
+            probe.is_over = True
+        elif line.strip() and not probe.is_over:
+            if b"=" in line:
+                series.reading.refuse(NOT_UNDERSTOOD)
             else:
-                yield from series.reply(series.last, int(found["seq"]), found["rtt"], found["time"])
-        elif (stated := STATED.match(line)) is not None and series.last is not None:
-            yield from series.stated(series.last, stated.groups())
-        elif (sent := SENT.match(line)) is not None and series.last is not None:
-            series.sent(series.last, int(sent[1]), int(sent[2]))
+                series.reading.records_read += 1
+                probe.lost += 1
+                yield from series.add(probe, None, None)
 
 
 class Fping(_PingText):
     """Output of fping that lists every probe (``-l``, ``-c``)."""
 
     name = "fping"
-    version = "fping-4"
+    version = "fping-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line that is not empty is a reply, or a probe without one."""
-        return any(FPING.match(line) for line in _first_lines(source))
+        return any(FPING.match(line) for line in _texts(head_lines(source, limit=10))[:1])
 
     def line(self, line: bytes, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line fills."""
         found = FPING.match(line)
-        if found is None:
-            return
-        probe = series.of_target(found["target"])
-        if probe is None:
+        if FPING_DUPLICATE.match(line):
+            series.reading.refuse("duplicate_reply")
+        elif found is None or len(FPING_PROBE.findall(line)) > 1:
+            if line.strip() and FPING_REMARK.search(line) is None:
+                series.reading.refuse(NOT_UNDERSTOOD)
+        elif (probe := series.of_target(found["target"])) is None:
             series.reading.refuse("more_targets_than_are_told_apart")
-        elif found["lost"]:
-            series.reading.records_read += 1
-            yield from series.add(probe, None, series.time_s(found["time"]))
         else:
-            yield from series.reply(probe, None, found["rtt"], found["time"])
+            time_s = series.time_s(None if found["time"] is None else number_of(found["time"]))
+            rtt_ms = None if found["lost"] else number_of(found["rtt"])
+            series.reading.records_read += 1
+            if not found["lost"] and rtt_ms is None:
+                series.reading.refuse(WITHOUT_TIME)
+            else:
+                yield from series.add(probe, rtt_ms, time_s)
 
 
 class _Series:
@@ -168,56 +228,62 @@ class _Series:
             self._targets[target] = self.begin()
         return self._targets.get(target)
 
-    def time_s(self, text: bytes | None) -> float | None:
-        """Return a time that the output states, UTC epoch."""
-        time = None if text is None else float(text)
-        self.first_s = time if self.first_s is None else self.first_s
-        return time
+    def time_s(self, stamp_s: float | None) -> float | None:
+        """Take note of a time that the output states, in s, and return it."""
+        self.first_s = stamp_s if self.first_s is None else self.first_s
+        return stamp_s
 
-    def reply(
-        self, probe: _Probe, sequence: int | None, rtt: bytes, stamp: bytes | None
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def reply(self, probe: _Probe, reply: Reply, time_s: float | None) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Take one answer, and note the probes between it and the one before as without an answer."""
         self.reading.records_read += 1
-        try:
-            rtt_ms = number(float(rtt))
-        except ValueError:
-            rtt_ms = None
-        if rtt_ms is None:
-            self.reading.refuse("reply without its time")
+        sequence = _whole_sequence(probe, reply.sequence)
+        if reply.is_duplicate or sequence in probe.answered:
+            self.reading.refuse("duplicate_reply")
             return
-        time_s = self.time_s(stamp)
-        if sequence is not None:
-            yield from self._note_gap(probe, sequence, time_s)
+        yield from self._note_gap(probe, sequence, time_s)
+        probe.waiting.pop(sequence, None)
+        probe.answered[sequence] = None
+        if len(probe.answered) > LARGEST_GAP:
+            del probe.answered[next(iter(probe.answered))]
         probe.replies += 1
-        yield from self.add(probe, rtt_ms, time_s)
+        rtt_ms = number(reply.rtt_ms)
+        if rtt_ms is None:
+            # It was answered: it is no loss.
+            self.reading.refuse(WITHOUT_TIME)
+        else:
+            yield from self.add(probe, rtt_ms, time_s)
+
+    def no_answer(
+        self, probe: _Probe, stated_sequence: int, time_s: float | None
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Note a probe of which the output says that it has no answer so far."""
+        sequence = _whole_sequence(probe, stated_sequence)
+        if probe.last_sequence is None or sequence > probe.last_sequence:
+            yield from self._note_gap(probe, sequence, time_s)
+            probe.waiting[sequence] = time_s
+            self.reading.records_read += 1
 
     def add(self, probe: _Probe, rtt_ms: float | None, time_s: float | None) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Add one value."""
         since_s = None if time_s is None or self.first_s is None else time_s - self.first_s
         yield from self.rows.add(probe.number, [Sample(rtt_ms, epoch_ns(time_s), since_s)])
 
-    def stated(self, probe: _Probe, figures: tuple[bytes, ...]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Add what the output says of all answers."""
-        self.reading.records_read += 1
-        for name, text in zip(("min", "avg", "max"), figures, strict=True):
-            try:
-                value = number(float(text))
-            except ValueError:
-                value = None
-            if value is not None:
-                kind = SeriesKind(f"{probe.name} {name}", "rtt_ms", "total", probe.name, "probe")
-                yield from self.rows.add(self.rows.begin(kind), [Sample(value)])
-
-    def sent(self, probe: _Probe, sent: int, received: int) -> None:
-        """Note the probes behind the last answer as without one, of an output that lists its answers.
+    def sum_up(self, probe: _Probe, figures: Summary) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Add what the output says of all answers, or note the probes behind the last answer as without one.
 
         If nothing was received, that is all of them: a line that is down is a measurement.
         """
-        if probe.last_sequence is None and received == 0:
+        if figures.rtts_ms is not None:
+            self.reading.records_read += 1
+            for name, value in zip(("min", "avg", "max"), figures.rtts_ms, strict=True):
+                kind = SeriesKind(f"{probe.name} {name}", "rtt_ms", "total", probe.name, "probe")
+                yield from self.rows.add(self.rows.begin(kind), [Sample(value)])
+        if figures.sent is None:
+            return
+        if probe.last_sequence is None and figures.received == 0:
             probe.last_sequence = -1
             self.reading.records_read += 1
-        lost = sent - probe.replies - len(probe.waiting)
+        lost = figures.sent - probe.replies - probe.lost - len(probe.waiting)
         if probe.last_sequence is not None and 0 < lost <= LARGEST_GAP:
             for place in range(lost):
                 probe.waiting[probe.last_sequence + 1 + place] = None
@@ -230,27 +296,33 @@ class _Series:
             probe.waiting.clear()
 
     def _note_gap(self, probe: _Probe, sequence: int, time_s: float | None) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Note the numbers between the last one and this one as without an answer so far."""
         last = probe.last_sequence
-        if last is None:
-            probe.last_sequence, probe.last_time_s = sequence, time_s
+        if last is not None and sequence <= last:
             return
-        # Numbers begin again after 65535.
-        sequence += (last - sequence + SEQUENCE_NUMBERS // 2) // SEQUENCE_NUMBERS * SEQUENCE_NUMBERS
-        if sequence <= last:
-            probe.waiting.pop(sequence, None)
-            return
-        gap = sequence - last
-        if gap <= LARGEST_GAP:
+        gap = 0 if last is None else sequence - last
+        if gap - 1 <= probe.nameless:
+            probe.replies += max(0, gap - 1)
+        elif last is not None and gap <= LARGEST_GAP:
             for place in range(1, gap):
                 known = time_s is not None and probe.last_time_s is not None
                 between = probe.last_time_s + (time_s - probe.last_time_s) * place / gap if known else None  # type: ignore[operator]
                 probe.waiting[last + place] = between
         while len(probe.waiting) > MOST_WAITING:
             oldest = next(iter(probe.waiting))
+            probe.lost += 1
             yield from self.add(probe, None, probe.waiting.pop(oldest))
-        probe.last_sequence, probe.last_time_s = sequence, time_s
+        probe.last_sequence, probe.last_time_s, probe.nameless = sequence, time_s, 0
 
 
-def _first_lines(source: Source) -> list[bytes]:
-    """Return the first line that is not empty, as a list of at most one."""
-    return [line for line in head_lines(source, limit=10) if line.strip()][:1]
+def _whole_sequence(probe: _Probe, sequence: int) -> int:
+    """Return a number that goes on after 65535, where the tool's begin again."""
+    last = probe.last_sequence
+    if last is None:
+        return sequence
+    return sequence + (last - sequence + SEQUENCE_NUMBERS // 2) // SEQUENCE_NUMBERS * SEQUENCE_NUMBERS
+
+
+def _texts(lines: list[bytes]) -> list[bytes]:
+    """Return the lines that are not empty."""
+    return [line for line in lines if line.strip()]

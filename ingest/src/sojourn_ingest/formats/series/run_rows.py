@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_ingest.formats.interface import Context, Facts, Source
+from sojourn_ingest.formats.series.bounds import date_of
 from sojourn_ingest.formats.series.setting import UNKNOWN, Setting
 from sojourn_ingest.schema import table
 
@@ -76,7 +77,7 @@ def run_rows(run: ToolRun, source: Source, context: Context) -> Facts:
                 "congestion_control": setting.congestion_control,
                 "application": run.application,
                 "repetition": setting.repetition,
-                "start_ns": run.start_ns,
+                "start_ns": date_of(run.start_ns),
             }
         ],
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from sojourn_ingest.formats.interface import Reading
-from sojourn_ingest.formats.series.bounds import LARGEST, refusal_of
+from sojourn_ingest.formats.series.bounds import LARGEST, date_of, refusal_of
 from sojourn_ingest.schema import table
 from sojourn_ingest.schema.series_tables import SERIES_METRICS
 
@@ -17,6 +17,8 @@ TABLE = "series"
 PROVENANCE = ("source_hash", "decoder_version")
 SCHEMA = pa.schema([field for field in table(TABLE).arrow_schema() if field.name not in PROVENANCE])
 BATCH_ROWS = 65_536
+#: Of a clock that shows no date: the values are kept without one.
+CLOCK_NOT_SET = "clock_not_set"
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
 
@@ -53,7 +55,8 @@ class Sample:
 class SeriesRows:
     """Collects rows of ``series`` and gives them away in batches of bounded size.
 
-    A value that the metric cannot have is refused and counted in ``reading``.
+    A value that the metric cannot have is refused and counted in ``reading``. A value of a clock that was never set has
+    no date; that is counted once.
     """
 
     def __init__(self, reading: Reading, batch_rows: int = BATCH_ROWS) -> None:
@@ -84,6 +87,9 @@ class SeriesRows:
             if reason is not None:
                 self._reading.refuse(reason)
                 continue
+            if sample.time_ns is not None and date_of(sample.time_ns) is None:
+                sample = replace(sample, time_ns=None)
+                self._reading.refuse(CLOCK_NOT_SET, int(CLOCK_NOT_SET not in self._reading.refused))
             self._series.append(series_number)
             self._numbers.append(self._counts[series_number])
             self._counts[series_number] += 1

@@ -14,14 +14,6 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             "iperf 2's text; run it with -i 1 -y C",
         ),
         (
-            rb"\A\s*Pinging \S+.* with \d+ bytes of data",
-            "output of Windows' ping, which has whole milliseconds and no times; run irtt, or ping of Linux",
-        ),
-        (
-            rb"\APING \S+ ?\(.{1,80}\) \d+",
-            "output of ping in another language or form than is read; run LC_ALL=C ping -D",
-        ),
-        (
             rb"^.{0,200}\bPING \S.*\b(?:data bytes|bytes of data)\b",
             "output of ping with other text before it; keep what ping wrote, and let ping -D state the times",
         ),

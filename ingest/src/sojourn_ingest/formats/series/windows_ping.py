@@ -1,0 +1,74 @@
+"""Output of Windows' ping in any language and code page: a heading, one line a probe, statistics.
+
+Only numbers, ``TTL=`` and punctuation are the same in every language. RTTs are whole milliseconds; ``<1ms`` is 1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: The last value is the time; the unit is translated too (``мс``). IPv6 has no TTL.
+_REPLY = re.compile(
+    rb"^\S.*[^\s\d][ \xa0]?[=<] ?(?P<rtt>-?\d{1,9})[ \xa0]?[^\d\s=<,]{1,12}(?P<ttl>\s+TTL ?= ?\d{1,3})?$"
+)
+_IPV6 = re.compile(rb"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.%]*")
+_IPV4 = re.compile(rb"\d{1,3}(?:\.\d{1,3}){3}")
+_SIZE = re.compile(rb"(?<![\w.-])\d{1,5}(?![\w.-])")
+#: A colon of any width at the end.
+_COLON = re.compile(rb"(?::|\xef\xbc\x9a)$")
+#: Sent, received, lost.
+_COUNTS = re.compile(rb"= ?(\d{1,12})\D[^=]*= ?(\d{1,12})\D[^=]*= ?(\d{1,12})(?!\d)")
+#: Smallest, largest, mean.
+_RTTS = re.compile(rb"= ?(\d{1,9}) ?\S[^=]*= ?(\d{1,9}) ?\S[^=]*= ?(\d{1,9}) ?[^\s\d]{1,12}$")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of probes."""
+
+    sent: int
+    received: int
+    lost: int
+
+
+def is_heading(line: bytes) -> bool:
+    """Return whether a line begins an output: it names the size of a probe, and ends in a colon."""
+    text = line.strip()
+    if _COLON.search(text) is None or b"=" in text:
+        return False
+    return _SIZE.search(_IPV4.sub(b" ", _IPV6.sub(b" ", text[:-1]))) is not None
+
+
+def reply_ms(line: bytes) -> float | None:
+    """Return the round trip of a line in ms; None for a line that is no answer."""
+    found = _REPLY.match(line.strip())
+    if found is None or (found["ttl"] is None and _IPV6.search(line) is None):
+        return None
+    return float(found["rtt"])
+
+
+def counts(line: bytes) -> Counts | None:
+    """Return the numbers of probes that a line states; None for one whose numbers do not add up."""
+    found = _COUNTS.search(line)
+    if found is None:
+        return None
+    sent, received, lost = (int(number) for number in found.groups())
+    return Counts(sent, received, lost) if sent and sent == received + lost else None
+
+
+def stated_ms(line: bytes) -> tuple[float, float, float] | None:
+    """Return smallest, mean and largest round trip that a line states, in ms; Windows' order is another."""
+    found = _RTTS.search(line.strip())
+    if found is None:
+        return None
+    smallest, largest, mean = (float(number) for number in found.groups())
+    return (smallest, mean, largest) if smallest <= mean <= largest else None
+
+
+def is_output(lines: list[bytes]) -> bool:
+    """Return whether the first lines are those of an output: a heading, and then an answer or the numbers of probes."""
+    texts = [line for line in lines if line.strip()]
+    if not texts or not is_heading(texts[0]):
+        return False
+    return any(reply_ms(line) is not None or counts(line) is not None for line in texts[1:])
