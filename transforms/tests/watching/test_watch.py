@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest import named_points
+from sojourn_ingest import disk_space, named_points
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.build import BuildError, BuildReport
-from sojourn_transforms.watching import watch
+from sojourn_transforms.watching import arrivals, watch
 from sojourn_transforms.watching.arrivals import WatchedFolders
 from sojourn_transforms.watching.watch import Reading, Watch
 
@@ -158,6 +158,37 @@ def test_a_full_disk_pauses_the_watch_and_nothing_is_lost(watched: Watched, monk
     assert done.startswith("1 file ingested; behind by 0 files")
     assert watched.slept[1:3] == [watch.RETRY_S] * 2
     assert watched.outcomes() == {"a.pcap": ("ok", None)}
+
+
+def test_a_batch_that_would_fill_the_disk_waits_for_room(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    (watched.folder / "a.pcap").write_bytes(capture(1))
+    free = iter([10, 20, 10**9])
+    monkeypatch.setattr(disk_space, "free_bytes", lambda _: next(free))
+
+    def enough() -> None:
+        raise Ended
+
+    watched.on_sleep = [lambda: None, lambda: None, lambda: None, enough]
+    with pytest.raises(Ended):
+        watched.run(once=False)
+    assert [line.partition(" ")[0] for line in watched.said] == ["paused:", "1", "build"]
+    assert "10 bytes are free" in watched.said[0]
+
+
+def test_with_once_a_file_that_never_settles_is_left(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = watched.folder / "grows.txt"
+    path.write_text("")
+    seconds = iter(range(0, 1000, 5))
+    monkeypatch.setattr(arrivals, "is_being_written", lambda _: None)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(seconds)))
+
+    def grow() -> None:
+        with path.open("a") as file:
+            file.write("x")
+
+    watched.on_sleep = [grow] * 100
+    watched.run()
+    assert watched.outcomes() == {}
 
 
 def test_a_build_that_failed_is_tried_again_without_another_ingest(watched: Watched) -> None:

@@ -81,7 +81,7 @@ class WatchedFolders:
 
     def __init__(self, folders: Iterable[Path], quiet_s: float, left_out: Iterable[Path] = ()) -> None:
         self._folders = sorted({folder.resolve() for folder in folders})
-        self._quiet_s = quiet_s
+        self.quiet_s = quiet_s
         self._left_out = frozenset(left_out)
         self._taken: dict[Path, FileState] = {}
         self._waiting: dict[Path, _Waiting] = {}
@@ -119,7 +119,7 @@ class WatchedFolders:
         for path, waiting in self._waiting.items():
             # What appends line by line opens and closes its file often: two looks have to find the same.
             quiet_s = now_s - waiting.since_s if before.get(path) is waiting else -1.0
-            needed_s = self._quiet_s if is_written[path] is None and path not in followed else 0.0
+            needed_s = self.quiet_s if is_written[path] is None and path not in followed else 0.0
             if not is_written[path] and quiet_s >= needed_s:
                 complete.append(path)
         # While a compressor reads a file, its copy is still being written; then it removes the file.

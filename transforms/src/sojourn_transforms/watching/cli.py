@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_ingest.memory import workers_that_fit
 from sojourn_transforms.engine_options import MemoryOption, check_memory
 
@@ -48,6 +49,14 @@ def watch(
         typer.Option(help="CSV or MMDB file of AS and country by prefix, as of sojourn ingest; may be given again."),
     ] = None,
     memory: MemoryOption = None,
+    ignore_disk: Annotated[
+        bool,
+        typer.Option(
+            IGNORE_OPTION,
+            envvar=IGNORE_VARIABLE,
+            help="Begin a step although the estimate of what will be written does not fit on the disk.",
+        ),
+    ] = False,
 ) -> None:
     """Ingest what arrives in folders, build and publish the marts it changes, and go on until Ctrl-C or SIGTERM.
 
@@ -83,5 +92,6 @@ def watch(
         workers=workers_that_fit(os.cpu_count() or 1),
         server_names=server_names,
         prefix_tables=tuple(prefix_table or ()),
+        ignore_disk=ignore_disk,
     )
     run_watch(options, quiet_s=quiet, memory=memory, once=once)

@@ -53,9 +53,10 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
             def publish() -> BuildReport:
                 engine = DuckDbEngine(paths, memory=memory)
                 # What does not fit on the disk is refused before it is begun, and tried again when there may be room.
-                return build(paths, lambda _: None, engine=engine, say=lambda _: None)
+                return build(paths, lambda _: None, engine=engine, say=None if options.ignore_disk else lambda _: None)
 
-            Watch(paths, folders, reading, publish, is_stopped, say, show).run(once=once)
+            watch = Watch(paths, folders, reading, publish, is_stopped, say, show, ignore_disk=options.ignore_disk)
+            watch.run(once=once)
     except (InputError, ForgottenListError, BuildError, LakeBusyError, duckdb.Error) as error:
         console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error

@@ -13,14 +13,17 @@ from pathlib import Path
 import duckdb
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.disk_space import DiskTooSmallError, refuse_too_small_a_disk
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.registry import is_description
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.compaction import compact, plan_compaction
+from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
+from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.plan import RecordingLimit
 from sojourn_ingest.session.recorded import recorded_as_it_is
 from sojourn_transforms.build import BuildError, BuildReport
@@ -60,7 +63,8 @@ class Watch:
     Nothing of its progress is kept but what the lake has: after an end at any moment the next watch finds by their
     outcomes which files were read, and the build by its fingerprint whether something is to be published.
     ``publish`` builds; ``is_stopped`` tells of a signal to end, which also interrupts; ``say`` is called with each
-    line of what happened, ``show`` with the state whenever it changes.
+    line of what happened, ``show`` with the state whenever it changes. Without ``ignore_disk`` nothing is begun that
+    is estimated not to fit on the disk.
     """
 
     def __init__(
@@ -72,6 +76,8 @@ class Watch:
         is_stopped: Callable[[], bool],
         say: Callable[[str], None],
         show: Callable[[str], None],
+        *,
+        ignore_disk: bool = False,
     ) -> None:
         self._paths = paths
         self._folders = folders
@@ -80,6 +86,7 @@ class Watch:
         self._is_stopped = is_stopped
         self._say = say
         self._show = show
+        self._ignore_disk = ignore_disk
         self._lake: Lake | None = None
         self._descriptions: set[Path] = set()
         self._is_build_due = True
@@ -97,6 +104,7 @@ class Watch:
         OSError, OperatorError, LakeBusyError, BuildError, duckdb.Error
             With ``once``, if a step failed. Otherwise that is said, and tried again.
         """
+        started = time.monotonic()
         while True:
             began = time.monotonic()
             arrivals = self._folders.look(began)
@@ -116,7 +124,8 @@ class Watch:
                 continue
             if is_left:
                 continue
-            if once and not arrivals.unsettled:
+            # What still changes after so long may do so for ever.
+            if once and (not arrivals.unsettled or began - started > self._folders.quiet_s + 2 * LOOK_EVERY_S):
                 return
             time.sleep(max(LOOK_EVERY_S, LOOKS_SHARE * took))
 
@@ -171,6 +180,9 @@ class Watch:
 
     def _ingest(self, batch: Sequence[Path]) -> str:
         reading, lake = self._reading, self._opened()
+        if isinstance(lake.storage, FolderStorage) and not self._ignore_disk:
+            need = disk_need(lake, batch, packets=False).needed_bytes
+            refuse_too_small_a_disk(f"ingest of {len(batch):,} files", need, lake.storage.root, lambda _: None)
         with lake.writing():
             session = IngestSession(
                 lake,
@@ -213,9 +225,11 @@ class Watch:
     def _say_failure(self, error: Exception, arrivals: Arrivals) -> None:
         behind = f"behind by {len(arrivals.complete):,} files"
         text = self._text_of(error)
-        if text != self._failure:
+        # How much is free differs each time.
+        failure = DiskTooSmallError.__name__ if isinstance(error, DiskTooSmallError) else text
+        if failure != self._failure:
             self._say(f"paused: {text}; tried again every {RETRY_S:.0f} s; {behind}")
-        self._failure = text
+        self._failure = failure
         self._show(f"paused: {text}; {behind}; last build {self._last_build}")
 
     def _text_of(self, error: Exception) -> str:
