@@ -340,6 +340,31 @@ def test_time_grows_with_a_poll_and_not_with_its_square() -> None:
     assert time.process_time() - before_s < 5
 
 
+def test_a_counter_beyond_63_bits_costs_itself_alone(tmp_path: Path) -> None:
+    # 2^64 - 1 is what the kernel shows of a counter that fell below zero by one: of the discipline, of a class whose
+    # counters are apart, and of a tin.
+    below_zero = 2**64 - 1
+    shaped = {"class": "htb", "handle": "1:10", "stats": {"bytes": 9, "backlog": below_zero}}
+    tins = [TIN, TIN | {"backlog_bytes": below_zero}]
+    path = tmp_path / "tc.jsonl"
+    path.write_text(
+        poll(10, CODEL | {"qlen": below_zero}) + poll(20, CODEL) + poll(30, CAKE | {"tins": tins}) + poll(40, shaped)
+    )
+    rows, reading = read(path)
+    assert [(row["poll_start_ns"], row["backlog_packets"] is None) for row in rows[:2]] == [(10, True), (20, False)]
+    assert rows[0]["sent_packets"] == CODEL["packets"]
+    assert (rows[3]["sent_bytes"], rows[3]["backlog_bytes"]) == (9, None)
+    assert reading.records_read == 4
+    assert reading.refused == {
+        "counter_out_of_range codel.qlen": 1,
+        "counter_out_of_range cake.tins.backlog_bytes": 1,
+        "counter_out_of_range htb.backlog": 1,
+    }
+    assert reading.fault is None
+    part = read_counters(CAKE | {"tins": tins}).parts[1]
+    assert (part["backlog_bytes"], part["sent_bytes"]) == (None, TIN["sent_bytes"])
+
+
 def test_a_name_that_ends_like_that_of_the_list_is_another_one() -> None:
     line = json.dumps({'of "qdiscs': [{"kind": "other"}], "ts_ns": 1, "qdiscs": [CODEL]}).encode() + b"\n"
     events = list(poll_events(io.BytesIO(line)))

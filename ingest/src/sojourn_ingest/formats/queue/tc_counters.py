@@ -152,20 +152,23 @@ DUAL_QUEUES: Final = (("l4s", "delay-l", "pkts-in-l"), ("classic", "delay-c", "p
 
 @dataclass
 class Counters:
-    """One discipline of one poll: its row, its parts, and how often which key had no column."""
+    """One discipline of one poll: its row, its parts, how often which key had no column or was out of range."""
 
     row: dict[str, Any]
     parts: list[dict[str, Any]] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
+    out_of_range: Counter[str] = field(default_factory=Counter)
 
 
 def read_counters(qdisc: dict[str, Any]) -> Counters:
     """Return one discipline or class of tc's JSON, without the columns of the poll.
 
+    A counter beyond 63 bits costs itself alone: the kernel's are unsigned, and one below zero shows as 2^64 - 1.
+
     Raises
     ------
     ValueError
-        If it has no kind or handle, or a counter is not a whole number of 63 bits.
+        If it has no kind or handle, or a counter is not a whole number.
     """
     is_class = "class" in qdisc
     kind, handle, parent = qdisc.get("class" if is_class else "kind"), qdisc.get("handle"), qdisc.get("parent")
@@ -173,7 +176,8 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
         raise ValueError("a discipline has no kind or no handle")  # noqa: TRY004 - of the input, not of a caller
     # Newer versions of tc put the counters of a class into an object of their own.
     stats = qdisc.get("stats")
-    values = {**qdisc, **stats} if isinstance(stats, dict) else qdisc
+    out_of_range: Counter[str] = Counter()
+    values = _in_range({**qdisc, **stats} if isinstance(stats, dict) else qdisc, kind, out_of_range)
     options = qdisc.get("options")
     if is_class:
         options = {key: qdisc[key] for key in sorted(CLASS_OPTIONS & qdisc.keys())}
@@ -191,7 +195,7 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
     keys = COMMON | KINDS.get(kind, FQ_CODEL)
     row |= dict.fromkeys(COUNTER_COLUMNS)
     row |= {column: _count(values, key) for column, key in keys.items()}
-    row |= _of_codel(qdisc)
+    row |= _of_codel(values)
     row |= {
         "marking_probability_ratio": _ratio(values, "prob"),
         "credit_bytes": _signed(values, "credit") if kind == "dualpi2" else None,
@@ -199,7 +203,7 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
         "shaper_rate_bps": _shaper_rate(kind, options),
         "diffserv_mode": options.get("diffserv") if kind == "cake" and isinstance(options, dict) else None,
     }
-    found = Counters(row)
+    found = Counters(row, out_of_range=out_of_range)
     if kind == "cake":
         _tins(qdisc.get("tins"), found)
     if kind == "dualpi2":
@@ -217,6 +221,13 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
     return found
 
 
+def _in_range(values: dict[str, Any], name: str, out_of_range: Counter[str]) -> dict[str, Any]:
+    """Return the values with null for whole numbers beyond 63 bits, which are counted by their keys."""
+    beyond = [key for key, value in values.items() if is_whole(value) and abs(value) > LARGEST]
+    out_of_range.update(f"{name}.{key}" for key in beyond)
+    return {**values, **dict.fromkeys(beyond)} if beyond else values
+
+
 def _of_codel(qdisc: dict[str, Any]) -> dict[str, Any]:
     if "lastcount" not in qdisc:
         return {"codel_dropping": None, "codel_drop_next_us": None}
@@ -230,7 +241,7 @@ def _tins(tins: Any, found: Counters) -> None:
     if not isinstance(tins, list) or not all(isinstance(tin, dict) for tin in tins):
         raise ValueError("tins is not a list of objects")
     names = TIN_NAMES.get(len(tins), ())
-    for number, tin in enumerate(tins):
+    for number, tin in enumerate(_in_range(tin, "cake.tins", found.out_of_range) for tin in tins):
         part: dict[str, Any] = {column: _count(tin, key) for column, key in TIN.items()}
         part |= {
             "part_number": number,
