@@ -10,9 +10,11 @@ import pyarrow as pa
 from sojourn_statistics.comparison import table as comparison_table
 from sojourn_statistics.comparison.metrics import METRICS
 from sojourn_statistics.correlation import harm_qoe_table
+from sojourn_statistics.findings import finding
 from sojourn_statistics.quality import rating_tables
 from sojourn_transforms.catalogue import MART_LAYER, Mart
 from sojourn_transforms.comparison_mart import COMPARISON, standard_comparisons
+from sojourn_transforms.finding_marts import FINDING, FINDING_NUMBER, SOURCES, finding_numbers, findings
 from sojourn_transforms.harm_qoe_mart import HARM_QOE_CORRELATION, harm_qoe_correlations
 from sojourn_transforms.project import statistics_fingerprint
 from sojourn_transforms.rating_marts import ANSWER_SHARE, RATING_CONTRAST, RATING_SUMMARY
@@ -46,6 +48,8 @@ _BY_NAME: Mapping[str, StatisticsMart] = {
         _of_all_rows(RATING_SUMMARY, "subject_rating", rating_tables.rating_summaries),
         _of_all_rows(RATING_CONTRAST, "subject_rating", rating_tables.rating_contrasts),
         _of_all_rows(ANSWER_SHARE, "subject_answer", rating_tables.answer_shares),
+        StatisticsMart(FINDING, SOURCES, findings),
+        StatisticsMart(FINDING_NUMBER, SOURCES, finding_numbers),
     )
 }
 STATISTICS_MARTS: tuple[Mart, ...] = tuple(each.mart for each in _BY_NAME.values())
@@ -56,6 +60,8 @@ TYPE_NAMES: dict[str, dict[str, str]] = {
     RATING_SUMMARY.name: {column.name: str(column.type) for column in rating_tables.SUMMARY_COLUMNS},
     RATING_CONTRAST.name: {column.name: str(column.type) for column in rating_tables.CONTRAST_COLUMNS},
     ANSWER_SHARE.name: {column.name: str(column.type) for column in rating_tables.ANSWER_COLUMNS},
+    FINDING.name: {column.name: str(column.type) for column in finding.COLUMNS},
+    FINDING_NUMBER.name: {column.name: str(column.type) for column in finding.NUMBER_COLUMNS},
 }
 """Arrow types of the columns by mart and name, for the documentation."""
 

@@ -1,0 +1,7 @@
+"""Findings: what the marts say of a question, as a verdict, a sentence and the numbers in it."""
+
+from sojourn_statistics.findings.finding import Finding, FindingNumber, Verdict
+from sojourn_statistics.findings.marks import mark_findings
+from sojourn_statistics.findings.queue import queue_findings
+
+__all__ = ["Finding", "FindingNumber", "Verdict", "mark_findings", "queue_findings"]

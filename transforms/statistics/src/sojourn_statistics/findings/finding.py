@@ -1,0 +1,174 @@
+"""A finding, and the tables in which findings are published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from sojourn_statistics.comparison.table import ComparisonColumn
+
+Row = Mapping[str, Any]
+Verdict = Literal["best", "tied", "cannot tell", "none"]
+
+_TEXT, _REAL, _WHOLE = pa.string(), pa.float64(), pa.int64()
+
+SETTING = (
+    ComparisonColumn("study_id", _TEXT, None, "Study."),
+    ComparisonColumn("synthetic", pa.bool_(), None, "Whether the runs were generated, not measured."),
+    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if it changes."),
+    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time of the path without queuing; null if not stated."),
+    ComparisonColumn("application", _TEXT, None, "Application."),
+    ComparisonColumn("rival_application", _TEXT, None, "Application that competes; null if TCP competes or nothing."),
+    ComparisonColumn("direction", _TEXT, None, "Direction of the data."),
+    ComparisonColumn("congested_direction", _TEXT, None, "Direction that the workload congests."),
+    ComparisonColumn("workload", _TEXT, None, "What ran."),
+    ComparisonColumn("testbed", _TEXT, None, "Testbed."),
+    ComparisonColumn("participants", pa.int32(), None, "Participants of the call."),
+    ComparisonColumn("call_view", _TEXT, None, "View of the call."),
+    ComparisonColumn("opposite_link", _TEXT, None, "Link of the other direction."),
+    ComparisonColumn("ecn", _TEXT, None, "Which flows use ECN."),
+    ComparisonColumn("l4s", _TEXT, None, "Which flows use L4S."),
+    ComparisonColumn("start_order", _TEXT, None, "Which flow starts first."),
+)
+"""What a finding holds for; null where it does not apply."""
+
+_NUMBER = (
+    ComparisonColumn("metric", _TEXT, None, "Metric of the number; null without one."),
+    ComparisonColumn("role", _TEXT, None, "Whose packets it is of."),
+    ComparisonColumn("value", _REAL, None, "The number, in the unit of its row."),
+    ComparisonColumn("value_lower", _REAL, None, "Lower end of its 95 % interval; null without one."),
+    ComparisonColumn("value_upper", _REAL, None, "Upper end of its 95 % interval; null without one."),
+    ComparisonColumn("metric_unit", _TEXT, None, "Unit of the number."),
+    ComparisonColumn("n", _WHOLE, None, "What the number is over."),
+    ComparisonColumn("n_unit", _TEXT, None, "What n counts."),
+)
+
+COLUMNS = (
+    ComparisonColumn("finding_id", _TEXT, None, "Question and setting, as one text.", False),
+    ComparisonColumn("question", _TEXT, None, "Which question is answered: queue or marks.", False),
+    *SETTING,
+    ComparisonColumn(
+        "verdict", _TEXT, None, "best: one subject is. tied: the intervals of the first two overlap. cannot tell: no "
+        "measurement or no interval. none: there is nothing to choose from, or nothing occurred.", False,
+    ),
+    ComparisonColumn("subject", _TEXT, None, "What the verdict names, such as the queue; null without one."),
+    *_NUMBER,
+    ComparisonColumn("headline", _TEXT, None, "The sentence's beginning, which answers the question.", False),
+    ComparisonColumn("sentence", _TEXT, None, "The answer with its numbers.", False),
+    ComparisonColumn("context", _TEXT, None, "What the sentence holds for, and how it was found.", False),
+    ComparisonColumn("sources", _TEXT, None, "Marts that the numbers come from, separated by commas.", False),
+)  # fmt: skip
+"""Columns of the table of findings, for the mart and the documentation."""
+
+NUMBER_COLUMNS = (
+    ComparisonColumn("finding_id", _TEXT, None, "The finding.", False),
+    ComparisonColumn("place", _WHOLE, None, "Order of the number in the finding, from 1.", False),
+    ComparisonColumn("subject", _TEXT, None, "What it is measured of, such as the queue."),
+    *_NUMBER,
+)
+"""Columns of the table of the numbers in findings."""
+
+
+@dataclass(frozen=True)
+class FindingNumber:
+    """A number of a finding, with its interval (95 %, None without one) and what it is over."""
+
+    subject: str | None
+    metric: str
+    role: str
+    value: float
+    lower: float | None
+    upper: float | None
+    unit: str
+    n: int
+    n_unit: str = "runs"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer to a question for one setting, the columns :data:`SETTING`.
+
+    ``headline`` answers; ``detail`` follows it, with the numbers. ``sources`` are names of marts.
+    """
+
+    question: str
+    setting: Row
+    verdict: Verdict
+    subject: str | None
+    headline: str
+    detail: str
+    context: str
+    sources: tuple[str, ...]
+    numbers: tuple[FindingNumber, ...] = ()
+
+    @property
+    def finding_id(self) -> str:
+        """The question and the setting as one text; what does not apply is empty."""
+        values = (self.setting.get(column.name) for column in SETTING)
+        return "/".join((self.question, *("" if value is None else _plain(value) for value in values)))
+
+    @property
+    def sentence(self) -> str:
+        """The answer with its numbers."""
+        return f"{self.headline} {self.detail}".rstrip()
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _schema(columns: Iterable[ComparisonColumn]) -> pa.Schema:
+    return pa.schema([pa.field(column.name, column.type) for column in columns])
+
+
+def _numbered(number: FindingNumber | None) -> dict[str, Any]:
+    if number is None:
+        return {}
+    return {
+        "metric": number.metric,
+        "role": number.role,
+        "value": number.value,
+        "value_lower": number.lower,
+        "value_upper": number.upper,
+        "metric_unit": number.unit,
+        "n": number.n,
+        "n_unit": number.n_unit,
+    }
+
+
+def finding_table(findings: Iterable[Finding]) -> pa.Table:
+    """Return findings as a table with the columns :data:`COLUMNS`, one row each, by id; a row has the first number."""
+    rows = [
+        {
+            **{column.name: finding.setting.get(column.name) for column in SETTING},
+            **_numbered(next(iter(finding.numbers), None)),
+            "finding_id": finding.finding_id,
+            "question": finding.question,
+            "verdict": finding.verdict,
+            "subject": finding.subject,
+            "headline": finding.headline,
+            "sentence": finding.sentence,
+            "context": finding.context,
+            "sources": ",".join(finding.sources),
+        }
+        for finding in sorted(findings, key=lambda finding: finding.finding_id)
+    ]
+    return pa.Table.from_pylist(rows, schema=_schema(COLUMNS))
+
+
+def number_table(findings: Iterable[Finding]) -> pa.Table:
+    """Return the numbers of findings as a table with the columns :data:`NUMBER_COLUMNS`, in the order of findings."""
+    rows = [
+        {
+            **_numbered(number),
+            "finding_id": finding.finding_id,
+            "place": place,
+            "subject": number.subject,
+        }
+        for finding in sorted(findings, key=lambda finding: finding.finding_id)
+        for place, number in enumerate(finding.numbers, start=1)
+    ]
+    return pa.Table.from_pylist(rows, schema=_schema(NUMBER_COLUMNS))

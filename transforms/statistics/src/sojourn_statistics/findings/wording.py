@@ -1,0 +1,88 @@
+"""How findings write numbers, units, counts, lists and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_FIRST = {
+    "app_first": "application starts first",
+    "tcp_first": "TCP starts first",
+    "rival_first": "the other application starts first",
+}
+
+
+def rounded(value: float) -> str:
+    """Return a number as people say it: whole from 10 on, else two significant digits; thousands are grouped."""
+    if abs(value) >= 10 or value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:.2g}"
+
+
+def milliseconds(value: float) -> str:
+    """Return a duration in ms, rounded."""
+    return f"{rounded(value)} ms"
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio as whole percent."""
+    return f"{100 * ratio:.0f} %"
+
+
+def megabits(bps: float) -> str:
+    """Return a rate in bit/s as Mbit/s with three significant digits."""
+    return f"{bps / 1e6:.3g} Mbit/s"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count with its noun, which takes an s unless there is one."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return parts as a list of a sentence: a, b and c."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def range_of(low: float, high: float, unit: str) -> str:
+    """Return a range of whole numbers, or the one number that both are."""
+    return f"{low:.0f} {unit}" if round(low) == round(high) else f"{low:.0f} to {high:.0f} {unit}"
+
+
+def link(row: Mapping[str, Any]) -> str:
+    """Return rate and round-trip time of a setting."""
+    rate = "changing rate" if row["bandwidth_bps"] is None else megabits(row["bandwidth_bps"])
+    rtt = "RTT not stated" if row["rtt_ms"] is None else f"{row['rtt_ms']:g} ms RTT"
+    return f"{rate} · {rtt}"
+
+
+def competitors(row: Mapping[str, Any]) -> str:
+    """Return what runs against what in a setting, with all that describes it beside the link."""
+    parts = [f"{row['application'] or 'TCP only'} against {row['rival_application'] or 'one TCP flow'}"]
+    for name, words in (
+        ("direction", "{}"),
+        ("congested_direction", "congested: {}"),
+        ("workload", "workload “{}”"),
+        ("testbed", "testbed {}"),
+        ("participants", "{} participants"),
+        ("call_view", "view: {}"),
+        ("opposite_link", "other direction: {}"),
+    ):
+        if row[name] is not None:
+            parts.append(words.format(row[name]))
+    return " · ".join(parts)
+
+
+def order_and_ecn(row: Mapping[str, Any]) -> str:
+    """Return which flow starts first, and which flows use ECN and L4S."""
+    parts = [_FIRST.get(row["start_order"], row["start_order"])]
+    if row["ecn"] is not None:
+        parts.append("no ECN" if row["ecn"] == "none" else f"{row['ecn']} ECN")
+    if row["l4s"] not in (None, "neither"):
+        parts.append(f"L4S: {row['l4s']}")
+    return " · ".join(parts)
+
+
+def synthetic_note(row: Mapping[str, Any]) -> str:
+    """Return the end of a context over generated runs, else nothing."""
+    return " · synthetic" if row["synthetic"] else ""

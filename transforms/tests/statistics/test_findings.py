@@ -1,0 +1,173 @@
+"""Findings over planted rows: verdicts, sentences and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sojourn_statistics.findings import mark_findings, queue_findings
+from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, SETTING, finding_table, number_table
+
+EMPTY = {column.name: None for column in SETTING}
+LINK = {**EMPTY, "study_id": "planted", "synthetic": False, "bandwidth_bps": 3_991_168, "rtt_ms": 50.0}
+CALL = {**LINK, "application": "video", "start_order": "app_first"}
+
+
+def metric(queue: str, value: float | None, bounds: tuple[float, float] | None = None, **others: Any) -> dict[str, Any]:
+    """Return a row of configuration_metric: the application's wait with a queue, unless ``others`` say otherwise."""
+    lower, upper = bounds or (None, None)
+    row = {
+        **CALL,
+        "metric": "queuing_delay_p95_ms",
+        "role": "app",
+        "queue_label": queue,
+        "congestion_control": "cubic",
+        "value_median": value,
+        "value_lower": lower,
+        "value_upper": upper,
+        "runs": 7,
+        **others,
+    }
+    return {"configuration_id": f"{queue}/{row['congestion_control']}", **row}
+
+
+TAIL_DROP = metric("tail-drop 2 BDP", 91.2, (88.0, 95.0))
+FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "subject", "sentence"),
+    [
+        (
+            [TAIL_DROP, FQ_CODEL],
+            "best",
+            "FQ-CoDel",
+            "Run FQ-CoDel. 95 % of the application's packets wait at most 21 ms, against 91 ms with tail-drop 2 BDP.",
+        ),
+        (
+            [TAIL_DROP, metric("FQ-CoDel", 20.6, (19.0, 88.0))],
+            "tied",
+            None,
+            "FQ-CoDel or tail-drop 2 BDP: their waits cannot be told apart (95th percentile 21 ms and 91 ms; the "
+            "intervals overlap).",
+        ),
+        (
+            [TAIL_DROP, metric("FQ-CoDel", 6.56)],
+            "cannot tell",
+            None,
+            "Cannot tell; FQ-CoDel has the shortest wait (95th percentile 6.6 ms, tail-drop 2 BDP 91 ms), but there "
+            "are too few runs for an interval: this may be chance.",
+        ),
+        ([FQ_CODEL], "none", None, "Nothing to choose from: only FQ-CoDel was measured."),
+        (
+            [metric("FQ-CoDel", 0.99, metric="utilisation_ratio", role="all")],
+            "cannot tell",
+            None,
+            "Cannot tell: no queue log says how long the application's packets waited.",
+        ),
+    ],
+)
+def test_verdicts_on_queues(rows: list[dict[str, Any]], verdict: str, subject: str | None, sentence: str) -> None:
+    """The interval decides: below the next one, around it, missing, or with nothing to compare."""
+    [finding] = queue_findings(rows)
+    assert (finding.verdict, finding.subject, finding.sentence) == (verdict, subject, sentence)
+
+
+def test_the_worst_congestion_control_counts() -> None:
+    """A queue counts with its longest wait, and what competes with its own; the price and the demand are named."""
+    rows = [
+        *(
+            metric("CoDel", value, (value, value), congestion_control=name)
+            for name, value in (("bbr", 54), ("cubic", 30))
+        ),
+        *(
+            metric("FQ-CoDel", value, (value, value), congestion_control=name)
+            for name, value in (("bbr", 9), ("cubic", 12))
+        ),
+        metric("CoDel", 58, role="tcp"),
+        metric("FQ-CoDel", 81, role="tcp"),
+        metric("FQ-CoDel", 0.25, metric="harm_throughput_ratio"),
+        metric("FQ-CoDel", 0.98, metric="utilisation_ratio", role="all"),
+    ]
+    [finding] = queue_findings(rows)
+    assert finding.sentence == (
+        "Run FQ-CoDel. Whichever TCP competes, 95 % of the application's packets wait at most 12 ms, against 54 ms "
+        "with CoDel. The application keeps 75 % of its demand. The price: 95 % of TCP's packets wait at most 81 ms, "
+        "against 58 ms with CoDel."
+    )
+    assert finding.context.startswith(
+        "video against one TCP flow · 3.99 Mbit/s · 50 ms RTT · application starts first · 4 configurations, 7 runs "
+        "each · the link is 98 % used in every one. "
+    )
+    assert [(number.subject, number.value, number.n) for number in finding.numbers] == [
+        ("FQ-CoDel", 12, 7),
+        ("CoDel", 54, 7),
+    ]
+
+
+def test_settings_are_not_pooled() -> None:
+    """Another rate is another finding; solo runs and studies that are synthetic are not mistaken for measured ones."""
+    rows = [
+        FQ_CODEL,
+        metric("FQ-CoDel", 5.0, bandwidth_bps=2_000_000),
+        metric("FQ-CoDel", 5.0, synthetic=True),
+        metric("FQ-CoDel", 5.0, start_order="solo"),
+    ]
+    findings = queue_findings(rows)
+    assert len({finding.finding_id for finding in findings}) == 3
+    assert ["synthetic" in finding.context for finding in findings] == [False, False, True]
+
+
+def mark(queue: str, packets: int | None, verdict: str = "agree", **others: Any) -> dict[str, Any]:
+    """Return a row of run_mark."""
+    return {
+        **CALL,
+        "mark_direction": "data",
+        "exclusion_reason": None,
+        "queue_label": queue,
+        "congestion_control": "cubic",
+        "ecn": "classic",
+        "queue_log_marked_packets_max": None,
+        "queue_counters_marked_packets_max": packets,
+        "wire_marked_packets_max": 99,
+        "mark_verdict": verdict,
+        **others,
+    }
+
+
+def test_marks_of_the_median_run() -> None:
+    """The queue with most marks in its median run; what was excluded, and acknowledgements, do not count."""
+    [finding] = mark_findings(
+        [
+            mark("CoDel", 1),
+            mark("CoDel", 40),
+            mark("CoDel", 41, "disagree"),
+            mark("CoDel", 900, exclusion_reason="late"),
+            mark("CoDel", 900, mark_direction="ack"),
+            mark("FQ-CoDel", 0),
+        ]
+    )
+    assert finding.sentence == (
+        "CoDel marks most: 40 packets in the median run against cubic, with classic ECN. "
+        "The sources of marks disagree in 1 of 4 runs."
+    )
+    assert [(number.subject, number.value, number.n) for number in finding.numbers] == [
+        ("CoDel, cubic", 40, 3),
+        ("FQ-CoDel, cubic", 0, 1),
+    ]
+
+
+def test_tables_have_a_row_for_each_finding_and_number() -> None:
+    """The first number stands beside the verdict; a finding without numbers has none."""
+    findings = [
+        *queue_findings([TAIL_DROP, FQ_CODEL]),
+        *queue_findings([metric("FQ-CoDel", 0.99, metric="utilisation_ratio", role="all", bandwidth_bps=None)]),
+    ]
+    table, numbers = finding_table(findings), number_table(findings)
+    assert table.column_names == [column.name for column in COLUMNS]
+    assert numbers.column_names == [column.name for column in NUMBER_COLUMNS]
+    by_verdict = {row["verdict"]: row for row in table.to_pylist()}
+    assert (by_verdict["best"]["value"], by_verdict["best"]["value_upper"], by_verdict["best"]["n"]) == (20.6, 21.4, 7)
+    assert by_verdict["cannot tell"]["value"] is None
+    assert [row["value"] for row in numbers.to_pylist()] == [20.6, 91.2]
