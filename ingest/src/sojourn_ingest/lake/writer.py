@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections import Counter
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from sojourn_ingest import named_points
 from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.hosts_in_text import FORGOTTEN_IN_TEXT
 from sojourn_ingest.lake.commit import DataFile
+from sojourn_ingest.lake.long_texts import without_long_texts
 from sojourn_ingest.lake.parquet_files import give_up
 from sojourn_ingest.lake.purge import (
     FLOW,
@@ -99,6 +101,8 @@ class FactWriter:
         self._forgotten = frozenset({FORGOTTEN, FORGOTTEN_IN_TEXT, *forgotten})
         self._forgotten_flows: set[int] = set()
         self.forgotten_rows = 0
+        #: Rows that were left out for a text, by reason.
+        self.refused_texts: Counter[str] = Counter()
 
     def __enter__(self) -> FactWriter:
         return self
@@ -119,10 +123,13 @@ class FactWriter:
         ------
         ValueError
             If the batch does not have exactly the declared columns, in any order.
+        InputError
+            ``too_long`` for a text that no row may have, see :mod:`sojourn_ingest.lake.long_texts`.
         """
         if batch.num_rows == 0:
             return
-        rows = self._without_forgotten(name, self._complete(name, batch))
+        complete = without_long_texts(name, self._complete(name, batch), self.refused_texts)
+        rows = self._without_forgotten(name, complete)
         if rows.num_rows == 0:
             return
         self._pending.setdefault(name, []).append(rows)

@@ -7,6 +7,17 @@ from functools import cached_property
 
 import pyarrow as pa
 
+#: Characters of an identifier or a label, at most.
+LONGEST_LABEL = 256
+LONGEST_TEXT = 4096
+#: Columns of texts: sentences, addresses of pages, options of a queue discipline.
+TEXTS = frozenset(
+    (
+        "aqm_parameters", "application_protocols_offered", "citation", "description", "duplicate_of", "file_name",
+        "exclusion_reason", "message", "options", "part_of", "reason", "refused_by_reason", "source_path", "title", "url",
+    )
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Column:
@@ -24,7 +35,21 @@ class Column:
     nullable: bool = True
     source: str = ""
     codes: tuple[str, ...] = ()
-    names_hosts: bool = False
+    has_public_names: bool = False
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether texts of inputs stand in it, in which host keys stand for hosts.
+
+        Names of servers are kept by an option of their own.
+        """
+        is_key = self.name.endswith(("_hash", "_key", "_version")) or self.name == "server_name"
+        return pa.types.is_string(self.type) and not self.codes and not is_key
+
+    @property
+    def longest(self) -> int:
+        """How many characters a text in it has at most."""
+        return LONGEST_TEXT if self.name in TEXTS or self.name.endswith("_rule") else LONGEST_LABEL
 
     def arrow_field(self) -> pa.Field:
         """Return the Arrow field, with unit, meaning and source as its metadata."""

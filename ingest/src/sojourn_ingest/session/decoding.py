@@ -11,6 +11,7 @@ from sojourn_ingest.formats.content.file_parts import PartOfFile
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
 from sojourn_ingest.lake import DataFile, FactWriter, Lake
+from sojourn_ingest.lake.long_texts import too_long
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.session.draft import Draft
 
@@ -69,6 +70,10 @@ def decode(
             raise InputError(INTERNAL_ERROR, text) from error
         files = writer.finish()
         reading.refuse("forgotten_host", writer.forgotten_rows)
+        for reason, count in writer.refused_texts.items():
+            reading.refuse(reason, count)
+        if writer.refused_texts and not files:
+            raise too_long(next(iter(writer.refused_texts)))
         return files
 
 

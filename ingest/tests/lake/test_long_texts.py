@@ -1,0 +1,59 @@
+"""Identifiers, labels and texts of inputs are bounded in every column of text of the lake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sojourn_ingest.input_error import InputError
+from sojourn_ingest.lake import FactWriter
+from sojourn_ingest.lake.long_texts import OF_ONE_ROW
+from sojourn_ingest.schema import TABLES
+from sojourn_ingest.schema.column import Column, Table
+
+PROVENANCE = ("source_hash", "decoder_version")
+
+
+def _row(table: Table, column: Column, text: str, *, as_dictionary: bool) -> pa.RecordBatch:
+    def value(one: Column) -> Any:
+        if one.name == column.name:
+            return text
+        if pa.types.is_string(one.type):
+            return "x"
+        return False if pa.types.is_boolean(one.type) else 1
+
+    fields = [one.arrow_field() for one in table.columns if one.name not in PROVENANCE]
+    arrays = [pa.array([value(one)]).cast(one.type) for one in table.columns if one.name not in PROVENANCE]
+    if as_dictionary:
+        place = [field.name for field in fields].index(column.name)
+        arrays[place] = arrays[place].dictionary_encode()
+        fields[place] = fields[place].with_type(arrays[place].type)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_a_text_is_refused_by_name_beyond_the_bound_of_its_column(table: Table, tmp_path: Path) -> None:
+    columns = [one for one in table.columns if pa.types.is_string(one.type) and one.name not in PROVENANCE]
+    counted = {}
+    with FactWriter(tmp_path, "0" * 64, "test-1") as writer:
+        writer.write(table.name, _row(table, table.columns[0], "x", as_dictionary=False))
+        for column in columns:
+            assert column.longest in (256, 4096)
+            for as_dictionary in (False, True):
+                # A character of two bytes counts once.
+                writer.write(table.name, _row(table, column, "é" * column.longest, as_dictionary=as_dictionary))
+                long = _row(table, column, "é" * (column.longest + 1), as_dictionary=as_dictionary)
+                reason = f"{column.name}: longer than {column.longest} characters"
+                if table.name in OF_ONE_ROW:
+                    writer.write(table.name, long)
+                    counted[reason] = 2
+                else:
+                    with pytest.raises(InputError, match=reason) as caught:
+                        writer.write(table.name, long)
+                    assert caught.value.reason == "too_long"
+        (file,) = writer.finish()
+    assert file.rows == 1 + 2 * len(columns)
+    assert dict(writer.refused_texts) == counted
