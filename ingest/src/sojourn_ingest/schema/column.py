@@ -13,8 +13,9 @@ LONGEST_TEXT = 4096
 #: Columns of texts: sentences, addresses of pages, options of a queue discipline.
 TEXTS = frozenset(
     (
-        "aqm_parameters", "application_protocols_offered", "citation", "description", "duplicate_of", "file_name",
-        "exclusion_reason", "message", "options", "part_of", "reason", "refused_by_reason", "source_path", "title", "url",
+        "aqm_parameters", "application_protocols_offered", "citation", "description", "duplicate_of",
+        "exclusion_reason", "file_name", "message", "options", "part_of", "reason", "refused_by_reason", "source_path",
+        "title", "url",
     )
 )  # fmt: skip
 
@@ -35,16 +36,7 @@ class Column:
     nullable: bool = True
     source: str = ""
     codes: tuple[str, ...] = ()
-    has_public_names: bool = False
-
-    @property
-    def holds_texts(self) -> bool:
-        """Whether texts of inputs stand in it, in which host keys stand for hosts.
-
-        Names of servers are kept by an option of their own.
-        """
-        is_key = self.name.endswith(("_hash", "_key", "_version")) or self.name == "server_name"
-        return pa.types.is_string(self.type) and not self.codes and not is_key
+    names_hosts: bool = False
 
     @property
     def longest(self) -> int:
