@@ -52,6 +52,13 @@ FILTERS: list[tuple[str, Any]] = [
     ("rtt_ms=5.0e1", lambda r: True),
     ("rtt_ms__lt=49.999", lambda r: False),
     ("synthetic=false", lambda r: True),
+    *(
+        (f"bandwidth_bps={text}", lambda r: r["bandwidth_bps"] == 1_000_000)
+        for text in ("1e6", "1M", "1Mbit", "1000kbps")
+    ),
+    ("rtt_ms__lt=5.1e1ms", lambda r: r["rtt_ms"] < 51),
+    ("aqm__like=%25codel", lambda r: r["aqm"].endswith("codel")),
+    ("run_id__like=codel-_%25-3", lambda r: r["run_id"].startswith("codel-") and r["run_id"].endswith("-3")),
     ("synthetic=true&unknown_values=allow", lambda r: False),
     ("aqm=&unknown_values=allow", lambda r: False),
     ("harm_ratio__lt=0", lambda r: r["harm_ratio"] is not None and r["harm_ratio"] < 0),
@@ -165,9 +172,14 @@ def test_page_may_change_its_size_and_format(client: TestClient, build: Any) -> 
 
 REFUSED = [
     ("run_harm", "bandwith_bps=1", "unknown-parameter", "bandwith_bps"),
-    ("run_harm", "aqm__like=a", "unknown-parameter", "aqm__like"),
+    ("run_harm", "aqm__lik=a", "unknown-parameter", "aqm__lik"),
     ("run_harm", "__null=true", "unknown-parameter", "__null"),
     ("run_harm", "=1", "unknown-parameter", ""),
+    ("run_harm", "rtt_ms__like=5%25", "invalid-parameter", "rtt_ms__like"),
+    ("run_harm", "bandwidth_bps=1Mbyte", "invalid-parameter", "bandwidth_bps"),
+    ("run_harm", "bandwidth_bps=1e-6", "invalid-parameter", "bandwidth_bps"),
+    ("run_harm", "rtt_ms=50M", "invalid-parameter", "rtt_ms"),
+    ("run_harm", "repetition=1M", "invalid-parameter", "repetition"),
     ("run_harm", "bandwidth_bps=abc", "invalid-parameter", "bandwidth_bps"),
     ("run_harm", "bandwidth_bps=1.5", "invalid-parameter", "bandwidth_bps"),
     ("run_harm", "bandwidth_bps=1_000", "invalid-parameter", "bandwidth_bps"),

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from sojourn_api.problems import ProblemError, quoted
+from sojourn_api.suggestions import did_you_mean
 from sojourn_snapshot import catalogue as snapshot_catalogue
 
 ValueKind = Literal["integer", "real", "decimal", "text", "boolean", "timestamp", "date", "other"]
@@ -92,5 +93,8 @@ class Catalogue(snapshot_catalogue.Catalogue):
                 return dataset
         known = sorted(dataset.name for dataset in self.datasets)
         raise ProblemError(
-            "unknown-dataset", f"{quoted(name)} is not a dataset of this build", dataset=name[:200], known=known
+            "unknown-dataset",
+            f"{quoted(name)} is not a dataset of this build{did_you_mean(name, known)}",
+            dataset=name[:200],
+            known=known,
         )

@@ -18,6 +18,7 @@ class Metric:
     """
 
     name: str
+    description: str
     quantity: str
     count: str
     datasets: tuple[str, ...]
@@ -30,9 +31,17 @@ _OF_CONNECTIONS = ("dataset", "synthetic", "rtt_basis", "sample_basis")
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("queuing_delay", "queuing_delay", "packets", ("queuing_delay_histogram",), ("delay_basis",)),
+        Metric(
+            "queuing_delay",
+            "queuing delay of packets of runs",
+            "queuing_delay",
+            "packets",
+            ("queuing_delay_histogram",),
+            ("delay_basis",),
+        ),
         Metric(
             "connection_queuing_delay",
+            "queuing delay of connections in the wild: maximum minus minimum RTT",
             "queuing_delay",
             "connections",
             (
@@ -48,6 +57,7 @@ METRICS = {
         ),
         Metric(
             "host_maximum_queuing_delay",
+            "largest queuing delay of each host in the wild in a period",
             "queuing_delay",
             "hosts",
             ("host_maximum_queuing_delay_histogram",),
@@ -55,6 +65,7 @@ METRICS = {
         ),
         Metric(
             "rtt",
+            "RTT of connections in the wild",
             "rtt",
             "connections",
             ("rtt_histogram", "connection_rtt_histogram"),
@@ -63,12 +74,20 @@ METRICS = {
         ),
         Metric(
             "capture_queuing_delay",
+            "queuing delay of TCP connections in captures: maximum minus minimum smoothed RTT",
             "queuing_delay",
             "connections",
             ("capture_queuing_delay_histogram",),
             ("is_upper_bound", "dataset", "leg"),
         ),
-        Metric("capture_rtt", "rtt", "connections", ("capture_rtt_histogram",), ("dataset", "leg", "rtt_basis")),
+        Metric(
+            "capture_rtt",
+            "RTT of TCP connections in captures",
+            "rtt",
+            "connections",
+            ("capture_rtt_histogram",),
+            ("dataset", "leg", "rtt_basis"),
+        ),
     )
 }
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn_api.queries.held_columns import HeldColumn, HeldColumns
+from sojourn_api.requests.filters import LIKE
 from sojourn_api.requests.rows import QUANTILES, Aggregate, RowsRequest, pooled_study
 
 #: Beyond, a loop over the groups costs more than DuckDB's query.
@@ -39,6 +40,8 @@ def held_groups(request: RowsRequest, held: HeldColumns) -> list[Row] | None:
     list of tuple, or None
         None, if a column is not held in memory or there are too many groups: DuckDB answers then.
     """
+    if any(condition.operator == LIKE for condition in request.selection.filters.conditions):
+        return None
     used = [condition.column for condition in request.selection.filters.conditions]
     used += [*request.group, *(aggregate.column for aggregate in request.aggregates)]
     study = pooled_study(request.group, request.dataset)

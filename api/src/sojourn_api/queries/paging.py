@@ -23,6 +23,7 @@ from sojourn_api.requests.filters import placeholder
 from sojourn_api.requests.rows import OrderBy, RowsRequest, orderable
 from sojourn_api.settings import DEFAULT_PAGE_ROWS
 from sojourn_api.snapshot import Snapshot
+from sojourn_api.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def total_order(asked: Sequence[OrderBy], types: Mapping[str, str], total: Seque
     for by in asked:
         if by.name not in types:
             allowed = [name for name, type_ in types.items() if orderable(type_)]
-            raise invalid_parameter("order", f"{quoted(by.name)} is not a column of the result", allowed=allowed)
+            detail = f"{quoted(by.name)} is not a column of the result{did_you_mean(by.name, allowed)}"
+            raise invalid_parameter("order", detail, allowed=allowed)
         if not orderable(types[by.name]):
             raise invalid_parameter("order", f"{by.name} is {types[by.name]} and has no order")
         if any(term.name == by.name for term in terms):

@@ -14,6 +14,7 @@ from sojourn_api.requests.filters import parse_value
 from sojourn_api.requests.query_string import Asked, MetricName, OneOf
 from sojourn_api.requests.selection import DataParameters, Selection, Text, select
 from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS, ShareMetric
+from sojourn_api.suggestions import did_you_mean
 from sojourn_statistics.comparison.analyses import ANALYSES, Analysis
 from sojourn_statistics.comparison.metrics import FACTORS, METRICS, OF_RUN, ComparisonMetric, Factor
 from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
@@ -150,7 +151,8 @@ def _factor(parameters: ComparisonParameters, allowed: tuple[str, ...], meaning:
     if parameters.factor is None:
         raise invalid_parameter("factor", f"is needed: {meaning}", allowed=list(allowed))
     if parameters.factor not in allowed:
-        raise invalid_parameter("factor", f"{quoted(parameters.factor)} is not allowed", allowed=list(allowed))
+        detail = f"{quoted(parameters.factor)} is not allowed{did_you_mean(parameters.factor, allowed)}"
+        raise invalid_parameter("factor", detail, allowed=list(allowed))
     return parameters.factor
 
 

@@ -13,22 +13,30 @@ from typing import Any
 from sojourn_api.catalogue import INTEGER_RANGES, Column
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.requests.query_string import Items, unknown_parameter
+from sojourn_api.suggestions import did_you_mean
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-OPERATORS = ("eq", "ne", *COMPARISONS, "in", "null")
+OPERATORS = ("eq", "ne", *COMPARISONS, "in", "like", "null")
 
 DESCRIPTION = (
     "Filters: `column=value` (repeat it for any of several values) or `column__op=value` with op one of "
-    "`eq`, `ne`, `lt`, `le`, `gt`, `ge`, `in` (comma-separated) and `null` (`true` or `false`). "
+    "`eq`, `ne`, `lt`, `le`, `gt`, `ge`, `in` (comma-separated), `like` (text: `%` any characters, `_` one) and `null` "
+    "(`true` or `false`). "
     "All filters must hold. A comparison never matches a null, as in SQL."
 )
 
 _INTEGER = re.compile(r"^[+-]?[0-9]{1,40}$")
 _REAL = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+_QUANTITY = re.compile(
+    r"^([+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?) ?([kKMGT]?)(.{0,8})$"
+)
+_PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_PREFIXED_UNITS = ("bit/s", "bytes", "packets", "connections")
+_UNIT_WORDS = {"bit/s": ("bit", "bps"), "bytes": ("B", "byte"), "packets": ("packet",)}
 _BOOLEANS = {"true": True, "false": False}
 
 
-IN, NOT_EQUAL, IS_NULL, IS_NOT_NULL = "in", "<>", "is null", "is not null"
+IN, LIKE, NOT_EQUAL, IS_NULL, IS_NOT_NULL = "in", "like", "<>", "is null", "is not null"
 
 
 @dataclass(frozen=True)
@@ -80,9 +88,21 @@ def placeholder(column_type: str) -> str:
 
 
 def _refusal(name: str, value: str, column: Column, wanted: str) -> ProblemError:
-    return invalid_parameter(
-        name, f"{quoted(value)} is not {wanted}", column=column.name, column_type=column.type, unit=column.unit
-    )
+    detail = f"{quoted(value)} is not {wanted}" + (f", in {column.unit}" if column.unit else "")
+    return invalid_parameter(name, detail, column=column.name, column_type=column.type, unit=column.unit)
+
+
+def _number(value: str, unit: str | None) -> Decimal | None:
+    """Return a number with an exponent, a prefix or its unit (``1e6``, ``1M``, ``1Mbit``), or None for what is none."""
+    found = _QUANTITY.match(value)
+    if found is None:
+        return None
+    number, prefix, written_unit = found.groups()
+    if written_unit and written_unit not in (unit, *_UNIT_WORDS.get(unit or "", ())):
+        return None
+    if prefix and unit not in _PREFIXED_UNITS:
+        return None
+    return Decimal(number) * _PREFIXES[prefix]
 
 
 def _parse_timestamp(value: str, column: Column) -> datetime:
@@ -105,13 +125,15 @@ def parse_value(name: str, value: str, column: Column) -> Any:
             return value
         case "integer":
             lowest, highest = INTEGER_RANGES[column.type]
-            if not _INTEGER.match(value) or not lowest <= int(value) <= highest:
+            whole = Decimal(value) if _INTEGER.match(value) else _number(value, column.unit)
+            if whole is None or whole != whole.to_integral_value() or not lowest <= whole <= highest:
                 raise _refusal(name, value, column, f"a whole number from {lowest} to {highest}")
-            return int(value)
+            return int(whole)
         case "real":
-            if not _REAL.match(value) or not math.isfinite(float(value)):
+            real = float(value) if _REAL.match(value) else _number(value, column.unit)
+            if real is None or not math.isfinite(real):
                 raise _refusal(name, value, column, "a finite number")
-            return float(value)
+            return float(real)
         case "decimal":
             try:
                 number = Decimal(value)
@@ -149,6 +171,16 @@ def split_name(name: str, columns: Mapping[str, Column]) -> tuple[Column, str] |
     return None
 
 
+def _unknown_filter(name: str, columns: Mapping[str, Column], reserved: Sequence[str]) -> ProblemError:
+    prefix, separator, operator = name.rpartition("__")
+    if separator and prefix in columns:
+        detail = f"{quoted(operator)} is not an operator{did_you_mean(operator, OPERATORS)}"
+        return ProblemError(
+            "unknown-parameter", detail, parameter=name[:200], allowed=[*reserved, *columns], operators=list(OPERATORS)
+        )
+    return unknown_parameter(name, [*reserved, *columns], operators=list(OPERATORS))
+
+
 def _condition(name: str, value: str, column: Column, operator: str) -> Condition:
     if operator == "null":
         if value not in _BOOLEANS:
@@ -156,6 +188,10 @@ def _condition(name: str, value: str, column: Column, operator: str) -> Conditio
         return Condition(column, IS_NULL if _BOOLEANS[value] else IS_NOT_NULL)
     if operator == "in":
         return Condition(column, IN, tuple(parse_value(name, part, column) for part in value.split(",")))
+    if operator == "like":
+        if column.kind != "text":
+            raise invalid_parameter(name, f"{column.name} is {column.type}, and like compares text")
+        return Condition(column, LIKE, (value,))
     if operator in COMPARISONS and column.kind == "boolean":
         raise invalid_parameter(name, f"{column.name} is BOOLEAN and has no order")
     comparison = COMPARISONS.get(operator, NOT_EQUAL)
@@ -188,7 +224,7 @@ def parse_filters(items: Items, columns: Mapping[str, Column], reserved: Sequenc
             continue
         meant = split_name(name, columns)
         if meant is None:
-            raise unknown_parameter(name, [*reserved, *columns], operators=list(OPERATORS))
+            raise _unknown_filter(name, columns, reserved)
         column, operator = meant
         used.add(column.name)
         if operator == "eq":

@@ -14,6 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.safety.authentication import reading_key
 from sojourn_api.safety.keys import OPEN, Key
+from sojourn_api.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
@@ -87,7 +88,9 @@ class OneOf:
     def _checked(self, value: str | None, info: core_schema.ValidationInfo) -> str | None:
         if value is not None and value not in self.allowed:
             name = str(info.field_name)
-            raise invalid_parameter(name, f"{quoted(value)} is not allowed", allowed=list(self.allowed))
+            raise invalid_parameter(
+                name, f"{quoted(value)} is not allowed{did_you_mean(value, self.allowed)}", allowed=list(self.allowed)
+            )
         return value
 
 
@@ -100,7 +103,7 @@ class MetricName(OneOf):
     def _checked(self, value: str | None, info: core_schema.ValidationInfo) -> str | None:
         if value is not None and value not in self.allowed:
             hint = dict(self.hints).get(value)
-            detail = f"{quoted(value)} is not a metric" + (f": {hint}" if hint else "")
+            detail = f"{quoted(value)} is not a metric" + (f": {hint}" if hint else did_you_mean(value, self.allowed))
             raise ProblemError("unknown-metric", detail, metric=value[:200], known=sorted(self.allowed))
         return value
 
@@ -132,7 +135,7 @@ def unknown_parameter(name: str, allowed: Sequence[str], **members: Any) -> Prob
     """Return the problem of a parameter that is not known."""
     return ProblemError(
         "unknown-parameter",
-        f"{quoted(name)} is not a parameter of this address",
+        f"{quoted(name)} is not a parameter of this address{did_you_mean(name, allowed)}",
         parameter=name[:200],
         allowed=list(allowed),
         **members,

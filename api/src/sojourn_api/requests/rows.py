@@ -15,6 +15,7 @@ from sojourn_api.requests.query_string import Asked, comma_list, whole_number
 from sojourn_api.requests.selection import STUDY, DataParameters, Selection, Text, select
 from sojourn_api.safety.keys import Key
 from sojourn_api.settings import DEFAULT_PAGE_ROWS, Settings
+from sojourn_api.suggestions import did_you_mean
 
 QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
 AGGREGATES = ("count", "min", "max", "mean", "median", "sum", *(q for q in QUANTILES if q != "median"))
@@ -96,7 +97,11 @@ def group_columns(names: tuple[str, ...], columns: Mapping[str, Column]) -> tupl
     group = []
     for name in names:
         if name not in columns:
-            raise invalid_parameter("group", f"{quoted(name)} is not a column to group by", allowed=list(columns))
+            raise invalid_parameter(
+                "group",
+                f"{quoted(name)} is not a column to group by{did_you_mean(name, columns)}",
+                allowed=list(columns),
+            )
         column = columns[name]
         if not orderable(column.type):
             raise invalid_parameter("group", f"{name} is {column.type} and cannot be grouped by")
@@ -113,12 +118,14 @@ def _aggregates(names: tuple[str, ...], dataset: Dataset) -> tuple[Aggregate, ..
         if function not in AGGREGATES or not separator:
             raise invalid_parameter(
                 "aggregate",
-                f"{quoted(part)} is neither count nor function:column",
+                f"{quoted(part)} is neither count nor function:column{did_you_mean(function, AGGREGATES)}",
                 functions=list(AGGREGATES),
             )
         if name not in dataset.by_name:
             raise invalid_parameter(
-                "aggregate", f"{quoted(name)} is not a column of {dataset.name}", allowed=list(dataset.by_name)
+                "aggregate",
+                f"{quoted(name)} is not a column of {dataset.name}{did_you_mean(name, dataset.by_name)}",
+                allowed=list(dataset.by_name),
             )
         column = dataset.by_name[name]
         if function in ("min", "max"):
@@ -135,7 +142,9 @@ def _selected(names: tuple[str, ...] | None, dataset: Dataset) -> tuple[Column, 
     for name in names or ():
         if name not in dataset.by_name:
             raise invalid_parameter(
-                "select", f"{quoted(name)} is not a column of {dataset.name}", allowed=list(dataset.by_name)
+                "select",
+                f"{quoted(name)} is not a column of {dataset.name}{did_you_mean(name, dataset.by_name)}",
+                allowed=list(dataset.by_name),
             )
     return tuple(dataset.by_name[name] for name in names or dataset.by_name)
 

@@ -37,6 +37,7 @@ class RunScore:
     """
 
     name: str
+    description: str
     dataset: str
     always: tuple[str, ...]
     points: tuple[Point, ...]
@@ -73,6 +74,7 @@ RUN_SCORES: Final = {
     for score in (
         RunScore(
             "added_delay",
+            "delay that load adds to a run, with its bufferbloat grade",
             "run_outcome",
             _OF_ROLES,
             tuple(Point(percentile, f"{rtt} - idle_rtt_ms") for percentile, rtt in PERCENTILES.items()),
@@ -84,6 +86,7 @@ RUN_SCORES: Final = {
         ),
         RunScore(
             "responsiveness",
+            "round trips a minute of a run under load",
             "run_outcome",
             _OF_ROLES,
             tuple(Point(percentile, f"60000 / nullif({rtt}, 0)") for percentile, rtt in PERCENTILES.items()),
@@ -92,6 +95,7 @@ RUN_SCORES: Final = {
         ),
         RunScore(
             "qoo",
+            "Quality of Outcome of a video call, from RTT and loss of a run",
             "run_outcome",
             _OF_ROLES,
             tuple(_qoo_point(percentile, rtt) for percentile, rtt in PERCENTILES.items()),
@@ -100,6 +104,7 @@ RUN_SCORES: Final = {
         ),
         RunScore(
             "iqb",
+            "Internet Quality Barometer of a run: its lower and its upper end",
             "run_iqb",
             _OF_ROLES,
             tuple(
@@ -118,6 +123,7 @@ RUN_SCORES: Final = {
         ),
         RunScore(
             "aim",
+            "points of AIM that a run has",
             "run_aim",
             (*_OF_ROLES, "qoe_model_id"),
             (Point(None, "aim_points", binding="binding_quantity"),),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, Final
 
 from sojourn_api.catalogue import Column
-from sojourn_api.problems import ProblemError, quoted
+from sojourn_api.problems import ProblemError
+from sojourn_api.suggestions import close_to, plain
 
 WORDS: Final = {
     "all packets": "all",
@@ -26,21 +26,7 @@ MOST_VALUES: Final = 10_000
 """Columns with more values (hosts, times, measurements) are not checked: a filter on one may match nothing."""
 
 _MOST_LISTED = 20
-_MOST_CLOSE = 5
-
-
-def plain(text: str) -> str:
-    """Return a text without case, spaces and punctuation: ``FQ-CoDel`` and ``fq_codel`` are one."""
-    return "".join(character for character in text.casefold() if character.isalnum())
-
-
 _VALUES: Final = {plain(label): value for label, value in WORDS.items()}
-
-
-def close_to(text: str, known: Sequence[str]) -> list[str]:
-    """Return the texts that one may have meant, the closest first: at most five."""
-    by_plain = {plain(one): one for one in reversed(known)}
-    return [by_plain[one] for one in get_close_matches(plain(text), list(by_plain), _MOST_CLOSE)]
 
 
 def labelled_value(value: Any, values: Sequence[Any]) -> Any:
@@ -90,9 +76,3 @@ def known_value(name: str, value: Any, column: Column, values: Sequence[Any]) ->
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def did_you_mean(text: str, known: Sequence[str]) -> str:
-    """Return ``; did you mean 'a' or 'b'?``, or nothing where none of what is known comes close."""
-    close = close_to(text, known)[:2]
-    return f"; did you mean {' or '.join(map(quoted, close))}?" if close else ""

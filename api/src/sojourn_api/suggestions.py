@@ -1,0 +1,25 @@
+"""What a name or value that is not known may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from difflib import get_close_matches
+
+_MOST_CLOSE = 5
+
+
+def plain(text: str) -> str:
+    """Return a text without case, spaces and punctuation: ``FQ-CoDel`` and ``fq_codel`` are one."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def close_to(text: str, known: Collection[str]) -> list[str]:
+    """Return the texts that one may have meant, the closest first: at most five."""
+    by_plain = {plain(one): one for one in known}
+    return [by_plain[one] for one in get_close_matches(plain(text[:200]), list(by_plain), _MOST_CLOSE)]
+
+
+def did_you_mean(text: str, known: Collection[str]) -> str:
+    """Return ``; did you mean 'a' or 'b'?``, or nothing where none of what is known comes close."""
+    close = close_to(text, known)[:2]
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
