@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
@@ -14,6 +15,7 @@ from sojourn_snapshot.pointer import read_pointer
 from sojourn_snapshot.verification import damages, refuse_damage
 from sojourn_transforms.catalogue import Mart, MartColumn
 from sojourn_transforms.dbt.compilation import marts_in
+from sojourn_transforms.maintenance_cli import maintain
 from sojourn_transforms.mart_files import Origin, RepeatedKeyError
 from sojourn_transforms.running.statements import ModelError
 from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish
@@ -328,6 +330,43 @@ def test_a_snapshot_is_verified_by_sizes_and_by_its_own_name(tmp_path: Path) -> 
     assert put(tmp_path, ("a", 1.0), ("b", 2.0)) == (build_id, False)
     assert delay.read_bytes() == whole
     assert damages(snapshot, full=True) == []
+
+
+@pytest.mark.parametrize("name", ["build.json", "catalog.json", "files.json"])
+@pytest.mark.parametrize("damage", ["missing", "torn", "altered"])
+def test_damaged_documents_are_found_without_reading_every_byte_and_written_again(
+    tmp_path: Path, name: str, damage: str
+) -> None:
+    build_id, _ = put(tmp_path, ("a", 1.0))
+    path = tmp_path / "snapshots" / build_id / name
+    whole = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(whole[:-9] if damage == "torn" else whole.replace(b"d", b"D"))
+    told = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)])
+    assert (told.exit_code, f"{tmp_path / 'snapshots' / build_id}" in told.output) == (1, True), told.output
+    assert "1 files of published builds are damaged; run sojourn build" in told.output
+    if damage != "altered":
+        assert current_build(tmp_path / "snapshots") is None
+    assert put(tmp_path, ("a", 1.0)) == (build_id, False)
+    assert path.read_bytes() == whole
+    assert CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)]).exit_code == 0
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"build_id"', b'{"build_id": "other", "published_at": "2026-01-01"}'])
+def test_a_damaged_pointer_is_found(tmp_path: Path, content: bytes | None) -> None:
+    put(tmp_path, ("a", 1.0))
+    path = tmp_path / "snapshots" / "CURRENT"
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    for options in ([], ["--full"]):
+        told = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path), *options])
+        assert (told.exit_code, str(path) in told.output) == (1, True), told.output
+    put(tmp_path, ("a", 1.0))
+    assert CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)]).exit_code == 0
 
 
 def test_a_torn_pointer_is_written_again(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from sojourn_ingest.lake.storage.folder import flush
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, write_catalogue
 from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
-from sojourn_snapshot.files import FILES, MartFile, is_intact, write_files
+from sojourn_snapshot.files import FILES, MartFile, write_files
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer, write_pointer
 from sojourn_snapshot.verification import build_id_of, damages
 from sojourn_transforms.catalogue import Mart
@@ -36,7 +36,9 @@ def current_build(snapshots: Path) -> dict[str, Any] | None:
     except DamagedSnapshotError:
         # A pointer that was torn is written again by the next build, which finds its snapshot there already.
         return None
-    if published is None or damages(snapshots / published.build_id, full=False):
+    if published is None or not (snapshots / published.build_id / FILES).exists():
+        return None
+    if damages(snapshots / published.build_id, full=False):
         return None
     try:
         return read_build(snapshots / published.build_id)
@@ -98,7 +100,7 @@ def publish(
         named_points.reach("snapshot.renaming")
         if is_new:
             staging.replace(target)
-        elif not is_intact(target):
+        elif damages(target, full=True):
             damaged = snapshots / f".damaged-{os.getpid()}"
             target.replace(damaged)
             staging.replace(target)

@@ -12,11 +12,13 @@ from rich.markup import escape
 from sojourn_ingest.file_sizes import MIB
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.stored_commits import unreadable_objects
-from sojourn_ingest.lake.verification import REPAIR, record_hashes, verify
+from sojourn_ingest.lake.verification import REPAIR, Verification, record_hashes, unnamed_outcomes, verify
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session.repair import DamagedSource, RepairPlan, plan_repair, repair
-from sojourn_snapshot.verification import REBUILD, damages
+from sojourn_snapshot.verification import REBUILD, damages, published_builds, wrong_documents, wrong_pointer
 
+#: Names of files that are printed one by one.
+SHOWN = 10
 STATES = {
     "same": "can be ingested again",
     "changed": "has another content now",
@@ -54,6 +56,7 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
             _say(out, f"recorded the hashes of {added:,} files")
         found = verify(lake, full=full, on_file=lambda name: shown.update(escape(name)))
         published = _published_damages(paths.snapshots, full)
+    _say_missing(out, lake, found)
     for damage in found.damages:
         _say(out, damage.text)
     for line in published:
@@ -62,17 +65,36 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
     _say(out, f"{found.files:,} files of the lake, {found.size_bytes / MIB:,.1f} MiB: {compared} compared")
     if found.without_hash:
         _say(out, f"{found.without_hash:,} files have no hash on record; --add-hashes records them as they are now")
-    if found.damages or unreadable:
-        _say(out, f"{len(found.damages) + len(unreadable):,} files of the lake are damaged; run {REPAIR}")
+    damaged = len(found.missing) + len(found.damages) + len(unreadable)
+    if damaged:
+        _say(out, f"{damaged:,} files of the lake are damaged; run {REPAIR}")
     if published:
         _say(out, f"{len(published):,} files of published builds are damaged; run {REBUILD}")
-    if found.damages or unreadable or published:
+    if damaged or published:
         raise typer.Exit(1)
 
 
+def _say_missing(out: Console, lake: Lake, found: Verification) -> None:
+    """Print which commits are missing, and which files no commit names, with the sources that their outcomes name."""
+    for line in found.missing:
+        _say(out, line)
+    if not found.unnamed:
+        return
+    for path in sorted({path for path, _ in unnamed_outcomes(lake)}):
+        _say(out, f"no commit names an outcome of {path}")
+    for name in found.unnamed[:SHOWN]:
+        _say(out, f"no commit names {name}")
+    if len(found.unnamed) > SHOWN:
+        _say(out, f"no commit names {len(found.unnamed) - SHOWN:,} more files")
+    fate = "stay until the damage is repaired" if found.missing else "are removed by the next writer"
+    _say(out, f"{len(found.unnamed):,} files that no commit names {fate}")
+
+
 def _published_damages(snapshots: Path, full: bool) -> list[str]:
-    folders = [path for path in snapshots.glob("*") if path.is_dir() and not path.name.startswith(".")]
-    return [line for folder in sorted(folders) for line in damages(folder, full=full)]
+    found = wrong_pointer(snapshots)
+    for build in published_builds(snapshots):
+        found += damages(build, full=full) or wrong_documents(build)
+    return found
 
 
 def run_repair(var: Path | None, dry_run: bool, drop: bool) -> None:
@@ -107,12 +129,14 @@ def run_repair(var: Path | None, dry_run: bool, drop: bool) -> None:
         return
     if plan.lost and drop:
         _say(out, f"the facts of {len(plan.lost):,} sources were given up")
-    elif plan.lost or unreadable_objects(storage):
+    elif plan.lost or unreadable_objects(storage) or paths.open_lake().gaps():
         _say(console, "damage remains: put the named files back from a backup, or give their facts up with --drop")
         raise typer.Exit(1)
 
 
 def _say_plan(out: Console, plan: RepairPlan) -> None:
+    for line in plan.found.missing:
+        _say(out, line)
     for name, reason in plan.unreadable.items():
         _say(out, f"{name} cannot be read: {reason}")
     for damage in plan.found.damages:

@@ -24,16 +24,20 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def without_unknown_hashes(content: Any) -> Any:
-    """Return a commit or pack as told by ``asdict``, without hashes that are None.
+#: Members that earlier versions did not write.
+LATER_MEMBERS = ("sha256", "link", "covers")
 
-    What was written without hashes so keeps its text, from which the name of a pack is made.
+
+def without_later_members(content: Any) -> Any:
+    """Return a commit or pack as told by ``asdict``, without members that an earlier version did not write.
+
+    What was written without them so keeps its text, from which the name of a pack is made.
     """
     if isinstance(content, dict):
-        told = {name: without_unknown_hashes(value) for name, value in content.items()}
-        return {name: value for name, value in told.items() if name != "sha256" or value is not None}
+        told = {name: without_later_members(value) for name, value in content.items()}
+        return {name: value for name, value in told.items() if name not in LATER_MEMBERS or value is not None}
     if isinstance(content, list | tuple):
-        return [without_unknown_hashes(item) for item in content]
+        return [without_later_members(item) for item in content]
     return content
 
 
@@ -71,6 +75,19 @@ class RecordingPart:
 
 
 @dataclass(frozen=True)
+class Link:
+    """The place of a commit in the chain of a lake's commits: see `sojourn_ingest.lake.chain`.
+
+    ``number`` counts from 1. ``previous`` is the name of the commit before, and ``previous_checksum`` the SHA-256 of
+    what it says; both are None for the first.
+    """
+
+    number: int
+    previous: str | None
+    previous_checksum: str | None
+
+
+@dataclass(frozen=True)
 class Commit:
     """The facts of one content (or, of a duplicate or rejected one, just its outcome).
 
@@ -95,6 +112,7 @@ class Commit:
     duplicate_of: str | None = None
     replaces: tuple[str, ...] = ()
     parts: tuple[RecordingPart, ...] = ()
+    link: Link | None = None
 
     def of_part(self, source_path: str) -> Commit | None:
         """Return the outcome of one of this commit's parts, as a commit without facts; ``None`` if it lacks it."""
@@ -103,7 +121,7 @@ class Commit:
             return None
         return replace(
             self, **asdict(part), format="capture", holds_facts=False, files=(), subject=None, duplicate_of=None,
-            replaces=(), parts=(),
+            replaces=(), parts=(), link=None,
         )  # fmt: skip
 
     @property
@@ -119,15 +137,23 @@ class Commit:
     def statement(self) -> str:
         """Return what the commit says of its source and how many rows it has in each table, as JSON.
 
-        Where the rows are, and what the commit replaced, is left out: it differs between lakes with the same facts.
+        Where the rows are, what the commit replaced and what came before it is left out: it differs between lakes with
+        the same facts.
         """
-        said = {name: value for name, value in asdict(self).items() if name not in ("files", "replaces")}
+        said = {name: value for name, value in asdict(self).items() if name not in ("files", "replaces", "link")}
         said["rows"] = sorted((file.table, file.rows) for file in self.files)
         return json.dumps(said, sort_keys=True)
 
+    def _content(self) -> dict[str, Any]:
+        return {"version": FORMAT_VERSION, **without_later_members(asdict(self))}
+
+    def checksum(self) -> str:
+        """Return the SHA-256 of what the commit says, by which the next one knows it."""
+        return _checksum(self._content())
+
     def to_json(self) -> str:
         """Return the commit as JSON."""
-        content = {"version": FORMAT_VERSION, **without_unknown_hashes(asdict(self))}
+        content = self._content()
         return json.dumps({**content, CHECKSUM: _checksum(content)}, indent=1, sort_keys=True) + "\n"
 
     @classmethod
@@ -163,6 +189,8 @@ class Commit:
         try:
             content["files"] = tuple(DataFile(**item) for item in content["files"])
             content["replaces"] = tuple(content["replaces"])
+            if (link := content.get("link")) is not None:
+                content["link"] = Link(**link)
             content["parts"] = tuple(RecordingPart(**part) for part in content.get("parts", ()))
             return cls(**content)
         except (KeyError, TypeError) as error:

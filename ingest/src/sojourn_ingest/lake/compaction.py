@@ -238,11 +238,7 @@ def compact(lake: Lake, plan: CompactionPlan, write: WriteGroups = write_groups_
         for item in pack.shared
         if item.file.path in live_places and item.file.path not in place_to_file
     ]
-    pack = Pack(
-        tuple(lake.live()),
-        (*kept, *(SharedFile(file, tuple(held)) for file, held in parts.items())),
-        tuple(sorted(old.name for old in lake.packs())),
-    )
+    pack = lake.pack_of_all(lake.live(), (*kept, *(SharedFile(file, tuple(held)) for file, held in parts.items())))
     lake.publish_pack(pack)
     lake.remove_leftovers()
     return pack

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -15,15 +16,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.lake.chain import (
+    Gap,
+    Head,
+    StoredHead,
+    altered,
+    gaps,
+    last_of,
+    read_head,
+    superseded_heads,
+    write_head,
+)
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.live_commits import LiveCommits
 from sojourn_ingest.lake.outcome import Outcome, commit_of
-from sojourn_ingest.lake.pack import Pack, Part
+from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.readers import holding_files, reader_names
 from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
-from sojourn_ingest.lake.stored_commits import StoredCommits, moved_files
+from sojourn_ingest.lake.stored_commits import LakeDamagedError, StoredCommits, moved_files
 from sojourn_ingest.schema import TABLES
+
+logger = logging.getLogger(__name__)
 
 
 class Lake:
@@ -51,6 +65,9 @@ class Lake:
         self._live = LiveCommits(live or ())
         self._replaced: set[str] = set()
         self._moved: dict[str, str] = {}
+        self._stored_head = StoredHead(None, 0)
+        self._last = Head(0, None, None, ())
+        self._skips = bool(skip)
         if live is None:
             self.refresh()
 
@@ -75,7 +92,10 @@ class Lake:
         LakeDamagedError
             If a commit is damaged, or commits vanish faster than they can be read.
         """
+        # The head is read first: a writer makes it after what it names.
+        self._stored_head = read_head(self.storage)
         commits = self._stored.read()
+        self._last = last_of(commits.values(), self._stored.packs.values(), self._stored_head.head)
         self._replaced = {name for commit in commits.values() for name in commit.replaces}
         self._moved = moved_files(self._stored.packs.values())
         self._live = LiveCommits(commit for commit in commits.values() if commit.name not in self._replaced)
@@ -208,7 +228,9 @@ class Lake:
             self._publish(commit)
 
     def _publish(self, commit: Commit) -> None:
-        self._stored.publish(commit)
+        commit = replace(commit, link=self._last.next_link)
+        if self._stored.publish(commit):
+            self._last = Head(self._last.number + 1, commit.name, commit.checksum(), self._last.packs)
         for name in commit.replaces:
             self._live.remove(name)
         self._live.add(commit)
@@ -222,24 +244,48 @@ class Lake:
             writer.write_table(rows)
         return DataFile.of("ingest_outcome", path, rows.num_rows, self.storage.keep(path, draft))
 
+    def pack_of_all(self, commits: Iterable[Commit], shared: Iterable[SharedFile]) -> Pack:
+        """Return a pack that takes over every live commit, with all packs; it is not visible yet."""
+        named = tuple(sorted(old.name for old in self.packs()))
+        return Pack(tuple(replace(one, link=None) for one in commits), tuple(shared), named, self._last.number)
+
     def publish_pack(self, pack: Pack) -> None:
         """Make a pack visible; the commits and files that it replaces are then orphaned."""
         self._stored.publish_pack(pack)
         self.refresh()
+        self._write_head()
+
+    def _write_head(self) -> None:
+        head = self._stored_head.head
+        if self._last != head and (head is not None or self._last.number or self._last.packs):
+            self._stored_head = write_head(self.storage, self._stored_head, self._last)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the lake for writing, having removed what a killed writer left behind.
 
+        Files that no commit ever named are logged before they are removed.
+
         Raises
         ------
         LakeBusyError
             If another process holds it.
+        LakeDamagedError
+            If a commit or pack is missing: what it named is not removed, so that it can be put back.
         """
         with self.storage.held():
             self.refresh()
+            if missing := self.gaps():
+                raise LakeDamagedError(f"{self.storage.uri}: {missing[0].text}; run sojourn maintain repair")
+            self._write_head()
+            if unnamed := self.unnamed_files():
+                more = f", and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""
+                logger.warning(
+                    "%s: no commit names %s%s: removed, unless a build reads", self.storage.uri, unnamed[0], more
+                )
             self.remove_leftovers()
             yield
+            self._write_head()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -270,5 +316,29 @@ class Lake:
     def leftovers(self) -> list[str]:
         """Return every object that nothing live names; while the lake is held, what a writer is to remove."""
         named = {self.place_of(file) for commit in self.live() for file in commit.files}
-        facts = [name for table in TABLES for name in self.storage.names(f"data/{table}") if name not in named]
-        return self._stored.leftovers() + facts
+        # Files go before what says that they were replaced: afterwards nobody would know what they were.
+        return self._files_without(named) + self._stored.leftovers() + superseded_heads(self.storage)
+
+    def unnamed_files(self) -> list[str]:
+        """Return the files of facts that no commit or pack names, not even one that was replaced.
+
+        A writer that was killed left them, or the commit that named them is gone.
+        """
+        packs = (*self.packs(), *self._stored.replaced_packs.values())
+        named = {file.path for commit in self._stored.commits.values() for file in commit.files}
+        named |= {file.path for pack in packs for commit in pack.commits for file in commit.files}
+        return self._files_without(named | {item.file.path for pack in packs for item in pack.shared})
+
+    def _files_without(self, named: Collection[str]) -> list[str]:
+        return [name for table in TABLES for name in self.storage.names(f"data/{table}") if name not in named]
+
+    def gaps(self) -> list[Gap]:
+        """Return the commits and packs that are missing; none if some are skipped, which may be the ones."""
+        if self._skips:
+            return []
+        packs = self._stored.packs.values()
+        return gaps(self._stored.commits, packs, self._stored.replaced_names, self._stored_head.head)
+
+    def altered_commits(self) -> list[str]:
+        """Return the names of commits that are not as the one after them says."""
+        return altered(self._stored.commits)

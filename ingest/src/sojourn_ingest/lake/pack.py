@@ -13,7 +13,7 @@ import json
 import zlib
 from dataclasses import asdict, dataclass
 
-from sojourn_ingest.lake.commit import Commit, DataFile, without_unknown_hashes
+from sojourn_ingest.lake.commit import Commit, DataFile, without_later_members
 
 FORMAT_VERSION = 1
 
@@ -38,11 +38,15 @@ class SharedFile:
 
 @dataclass(frozen=True)
 class Pack:
-    """Commits, the shared files they have facts in, and the packs that this one replaces."""
+    """Commits, the shared files they have facts in, and the packs that this one replaces.
+
+    ``covers`` is the number in the chain up to which it has taken over every commit; see `sojourn_ingest.lake.chain`.
+    """
 
     commits: tuple[Commit, ...]
     shared: tuple[SharedFile, ...]
     replaces: tuple[str, ...] = ()
+    covers: int | None = None
 
     @property
     def name(self) -> str:
@@ -50,7 +54,7 @@ class Pack:
         return hashlib.sha256(self._text().encode()).hexdigest()[:32]
 
     def _text(self) -> str:
-        return json.dumps({"version": FORMAT_VERSION, **without_unknown_hashes(asdict(self))}, sort_keys=True)
+        return json.dumps({"version": FORMAT_VERSION, **without_later_members(asdict(self))}, sort_keys=True)
 
     def to_bytes(self) -> bytes:
         """Return the pack as compressed JSON, the same bytes each time."""
@@ -74,6 +78,8 @@ class Pack:
                 SharedFile(DataFile(**item["file"]), tuple(Part(**part) for part in item["parts"]))
                 for item in told["shared"]
             )
-            return cls(tuple(map(Commit.from_dict, told["commits"])), shared, tuple(told["replaces"]))
+            return cls(
+                tuple(map(Commit.from_dict, told["commits"])), shared, tuple(told["replaces"]), told.get("covers")
+            )
         except (KeyError, TypeError, AttributeError, EOFError, OSError, RecursionError, zlib.error) as error:
             raise ValueError(f"not a pack: {error}") from error

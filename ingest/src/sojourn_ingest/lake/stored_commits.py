@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from sojourn_ingest import named_points
+from sojourn_ingest.lake.chain import covered
 from sojourn_ingest.lake.commit import Commit
 from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.lake.storage import Storage
@@ -41,6 +42,12 @@ class StoredCommits:
         self._seen: dict[str, Commit] = {}
         #: Packs that no other one replaces, by the name of their object.
         self.packs: dict[str, Pack] = {}
+        #: Packs that another one replaces, and that are still there, by the name of their object.
+        self.replaced_packs: dict[str, Pack] = {}
+        #: The names of packs that another one replaces, whether or not they are still there.
+        self.replaced_names: frozenset[str] = frozenset()
+        #: All commits by name as they were read last, those that another one replaces too.
+        self.commits: dict[str, Commit] = {}
 
     def read(self) -> dict[str, Commit]:
         """Return all commits by name, those in packs too, and those that another one replaces.
@@ -67,7 +74,8 @@ class StoredCommits:
         with ThreadPoolExecutor(max_workers=READERS, thread_name_prefix="commits") as pool:
             self._seen.update(zip(unread, pool.map(self._read_commit, unread), strict=True))
         commits = {commit.name: commit for pack in self.packs.values() for commit in pack.commits}
-        return commits | {commit.name: commit for commit in (self._seen[name] for name in names)}
+        self.commits = commits | {commit.name: commit for commit in (self._seen[name] for name in names)}
+        return self.commits
 
     def _read_commit(self, name: str) -> Commit:
         try:
@@ -81,18 +89,24 @@ class StoredCommits:
         for name in self._storage.names("packs"):
             if name.endswith(PACK_SUFFIX) and name not in self._skip:
                 try:
-                    packs[name] = self.packs.get(name) or Pack.from_bytes(self._storage.read(name))
+                    known = self.packs.get(name) or self.replaced_packs.get(name)
+                    packs[name] = known or Pack.from_bytes(self._storage.read(name))
                 except ValueError as error:
                     where = f"{self._storage.uri}/{name}"
                     raise LakeDamagedError(f"{where} is damaged ({error}); run sojourn maintain repair") from error
-        replaced = {pack_object(name) for pack in packs.values() for name in pack.replaces}
+        self.replaced_names = frozenset(name for pack in packs.values() for name in pack.replaces)
+        replaced = {pack_object(name) for name in self.replaced_names}
+        self.replaced_packs = {name: pack for name, pack in packs.items() if name in replaced}
         return {name: pack for name, pack in packs.items() if name not in replaced}
 
-    def publish(self, commit: Commit) -> None:
-        """Make a commit visible."""
-        # A commit of that name has the same content for the same attempt: it is kept, whoever wrote it.
-        self._storage.create(commit_object(commit.name), commit.to_json().encode())
+    def publish(self, commit: Commit) -> bool:
+        """Make a commit visible; return False if there is one of that name.
+
+        That one has the same content for the same attempt: it is kept, whoever wrote it.
+        """
+        is_new = self._storage.create(commit_object(commit.name), commit.to_json().encode())
         named_points.reach("commit.published")
+        return is_new
 
     def publish_pack(self, pack: Pack) -> None:
         """Make a pack visible; the next reading sees it instead of what it replaces."""
@@ -100,10 +114,33 @@ class StoredCommits:
         named_points.reach("pack.published")
 
     def leftovers(self) -> list[str]:
-        """Return the objects that are commits in packs, packs that were replaced, or were never finished."""
-        packed = {commit_object(commit.name) for pack in self.packs.values() for commit in pack.commits}
-        found = [name for name in self._storage.names("commits") if name.endswith(".tmp") or name in packed]
-        return found + [name for name in self._storage.names("packs") if name not in self.packs]
+        """Return the objects that are commits in packs, packs that were replaced, or were never finished.
+
+        Commits that a commit in a pack replaces are among them, each before the one that replaces it: it would come
+        back once nothing says that it was replaced.
+        """
+        packed = {commit.name for pack in self.packs.values() for commit in pack.commits}
+        gone = {commit_object(name): None for name in self._replaced_by_packed(packed)}
+        found = [
+            name
+            for name in self._storage.names("commits")
+            if name.endswith(".tmp") or name.removeprefix("commits/").removesuffix(".json") in packed
+        ]
+        return [*gone, *found, *(name for name in self._storage.names("packs") if name not in self.packs)]
+
+    def _replaced_by_packed(self, packed: Collection[str]) -> list[str]:
+        """Return the commits outside of packs that a commit in a pack replaces, at once or by others in between."""
+        covers = covered(self.packs.values())
+        order: list[str] = []
+        waiting = [name for one in packed for name in self.commits[one].replaces]
+        while waiting:
+            name = waiting.pop()
+            commit = self.commits.get(name)
+            if commit is not None and name not in packed and (commit.link is None or commit.link.number <= covers):
+                order.append(name)
+                waiting += commit.replaces
+        # A commit may be reached by several ways; where it is farthest from the pack, it goes first.
+        return list(dict.fromkeys(reversed(order)))
 
 
 def unreadable_objects(storage: Storage) -> dict[str, str]:

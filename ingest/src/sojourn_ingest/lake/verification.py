@@ -11,12 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
-from sojourn_ingest.lake.pack import Pack
+from sojourn_ingest.lake.pack import SharedFile
 from sojourn_ingest.lake.storage import Storage, kept_of
 from sojourn_ingest.lake.stored_commits import LakeDamagedError
 
+OUTCOMES = "ingest_outcome"
 REPAIR = "sojourn maintain repair"
 DamageKind = Literal["missing", "torn", "altered"]
 WORDS: dict[DamageKind, str] = {
@@ -44,12 +48,18 @@ class Damage:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification found: how many files and bytes it looked at, and how many have no hash on record."""
+    """What a verification found: how many files and bytes it looked at, and how many have no hash on record.
+
+    ``missing`` says, one line each, which commits and packs are missing, or not as the next one says. ``unnamed`` are
+    files that no commit ever named.
+    """
 
     files: int
     size_bytes: int
     without_hash: int
     damages: tuple[Damage, ...]
+    missing: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
 
 
 def shared_files(lake: Lake) -> dict[str, DataFile]:
@@ -91,7 +101,26 @@ def verify(lake: Lake, *, full: bool, on_file: Callable[[str], None] = lambda _:
         size_bytes=sum(file.size_bytes for file, _ in stored.values()),
         without_hash=sum(file.sha256 is None for file, _ in stored.values()),
         damages=tuple(damages),
+        missing=(
+            *(gap.text for gap in lake.gaps()),
+            *(f"commit {name} is not what the next one was written after" for name in lake.altered_commits()),
+        ),
+        unnamed=tuple(lake.unnamed_files()),
     )
+
+
+def unnamed_outcomes(lake: Lake) -> list[tuple[str, str]]:
+    """Return path and content hash of the sources whose outcomes are in files that no commit names."""
+    found = []
+    for name in lake.unnamed_files():
+        if name.startswith(f"data/{OUTCOMES}/"):
+            try:
+                rows = pq.read_table(lake.storage.local(name), columns=["source_path", "content_hash"]).to_pylist()
+            except (OSError, pa.ArrowException):
+                # Damaged, or never finished: it cannot say of which sources it was.
+                continue
+            found += [(str(row["source_path"]), str(row["content_hash"])) for row in rows]
+    return sorted(set(found))
 
 
 def _damage(
@@ -121,9 +150,11 @@ def refuse_damage(lake: Lake, *, full: bool = False) -> None:
     LakeDamagedError
         If they are not; the message says in one line which file, which source, and which command.
     """
-    found = verify(lake, full=full).damages
-    if found:
-        raise LakeDamagedError(told(lake.storage.uri, found))
+    found = verify(lake, full=full)
+    if found.missing:
+        raise LakeDamagedError(f"{lake.storage.uri}: {found.missing[0]}; run {REPAIR}")
+    if found.damages:
+        raise LakeDamagedError(told(lake.storage.uri, found.damages))
 
 
 def told(where: str, damages: Sequence[Damage]) -> str:
@@ -155,17 +186,21 @@ def record_hashes(lake: Lake, on_file: Callable[[str], None] = lambda _: None) -
     def with_hash(file: DataFile) -> DataFile:
         return replace(file, sha256=hashes[file.path]) if file.path in hashes else file
 
-    live = {lake.place_of(file) for commit in lake.live() for file in commit.files}
-    shared = [
-        replace(item, file=with_hash(item.file))
-        for pack in lake.packs()
-        for item in pack.shared
-        if item.file.path in live
-    ]
-    commits = tuple(replace(commit, files=tuple(map(with_hash, commit.files))) for commit in lake.live())
-    lake.publish_pack(Pack(commits, tuple(shared), tuple(sorted(old.name for old in lake.packs()))))
+    shared = [replace(item, file=with_hash(item.file)) for item in _live_shared(lake)]
+    commits = [replace(commit, files=tuple(map(with_hash, commit.files))) for commit in lake.live()]
+    lake.publish_pack(lake.pack_of_all(commits, shared))
     lake.remove_leftovers()
     return len(hashes)
+
+
+def _live_shared(lake: Lake) -> list[SharedFile]:
+    live = {lake.place_of(file) for commit in lake.live() for file in commit.files}
+    return [item for pack in lake.packs() for item in pack.shared if item.file.path in live]
+
+
+def give_up_missing_commits(lake: Lake) -> None:
+    """Take what is live for all there is, so that commits before it are no longer missed; the lake is held."""
+    lake.publish_pack(lake.pack_of_all(lake.live(), _live_shared(lake)))
 
 
 def _damage_of_local(storage: Storage, file: DataFile) -> DamageKind | None:

@@ -12,19 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from sojourn_ingest.formats.interface import InputError, recording_hash
 from sojourn_ingest.lake import Commit, Lake, Outcome
 from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.lake.stored_commits import unreadable_objects
-from sojourn_ingest.lake.verification import Verification, stored_files, verify
+from sojourn_ingest.lake.verification import (
+    Verification,
+    give_up_missing_commits,
+    stored_files,
+    unnamed_outcomes,
+    verify,
+)
 from sojourn_ingest.remote import as_path
 from sojourn_ingest.session.sources import content_hash
 
 REASON = "damaged_in_lake"
-OUTCOMES = "ingest_outcome"
 SourceState = Literal["same", "changed", "gone"]
 
 
@@ -49,7 +51,7 @@ class RepairPlan:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is damaged."""
-        return not (self.unreadable or self.found.damages or self.sources)
+        return not (self.unreadable or self.found.missing or self.found.damages or self.sources)
 
     @property
     def lost(self) -> tuple[DamagedSource, ...]:
@@ -111,35 +113,27 @@ def plan_repair(storage: Storage, *, full: bool) -> RepairPlan:
         commit.name: commit for place, (_, held) in stored_files(lake).items() if place in damaged for commit in held
     }
     sources = [_source_of(lake, commits[name]) for name in sorted(commits)]
-    if unreadable:
+    if unreadable or found.missing:
         sources += _without_commit(lake)
     return RepairPlan(unreadable, found, tuple(sorted(sources, key=lambda source: source.source_path)))
 
 
 def _without_commit(lake: Lake) -> list[DamagedSource]:
-    """Return the sources of outcomes that no commit names any more, because their commit cannot be read."""
+    """Return the sources of outcomes that no commit names any more, because theirs is missing or cannot be read."""
     live = {(commit.source_path, commit.content_hash) for commit in lake.live()}
     found = {}
-    for name in lake.leftovers():
-        if name.startswith(f"data/{OUTCOMES}/"):
-            try:
-                rows = pq.read_table(lake.storage.local(name), columns=["source_path", "content_hash"]).to_pylist()
-            except (OSError, pa.ArrowException):
-                # Damaged too: it cannot say of which sources it was.
-                continue
-            for row in rows:
-                path, expected = row["source_path"], row["content_hash"]
-                if (path, expected) not in live and "+" not in Path(path).name:
-                    source = as_path(path)
-                    found[path] = DamagedSource(path, _state_of(source, expected), source, None)
+    for path, expected in unnamed_outcomes(lake):
+        if (path, expected) not in live and "+" not in Path(path).name:
+            source = as_path(path)
+            found[path] = DamagedSource(path, _state_of(source, expected), source, None)
     return list(found.values())
 
 
 def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
     """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot.
 
-    Unreadable commits and packs go, as nothing can be read with them there: with ``give_up`` always, otherwise if the
-    sources that they may have held are all there with the same content.
+    Unreadable commits and packs go, as nothing can be read with them there, and missing ones are no longer missed: with
+    ``give_up`` always, otherwise if the sources that they may have held are all there with the same content.
 
     Raises
     ------
@@ -148,12 +142,14 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
     """
     with storage.held():
         orphaned = [source for source in plan.sources if source.commit is None]
-        if give_up or (orphaned and all(source.state == "same" for source in orphaned)):
-            for name in plan.unreadable:
-                storage.delete(name)
-        elif plan.unreadable:
+        can_go = give_up or (orphaned and all(source.state == "same" for source in orphaned))
+        if (plan.unreadable or plan.found.missing) and not can_go:
             return
+        for name in plan.unreadable:
+            storage.delete(name)
         lake = Lake(storage)
+        if lake.gaps() or lake.altered_commits():
+            give_up_missing_commits(lake)
         # What another writer has replaced since the plan was made is not damaged any more.
         live = {commit.name for commit in lake.live()}
         for source in plan.sources:

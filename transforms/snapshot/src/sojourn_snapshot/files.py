@@ -68,15 +68,6 @@ def mart_paths(snapshot: Path, name: str) -> list[Path]:
     return [snapshot / file for file in listed]
 
 
-def is_intact(snapshot: Path) -> bool:
-    """Return whether every file of a snapshot has the bytes that were written."""
-    try:
-        files = read_files(snapshot)
-    except DamagedSnapshotError:
-        return False
-    return all(has_bytes(snapshot / file.name, file) for file in files.values())
-
-
 def has_bytes(path: Path, file: MartFile) -> bool:
     """Return whether a path holds the bytes that a list of files says."""
     return path.is_file() and path.stat().st_size == file.bytes and sha256_of(path) == file.sha256

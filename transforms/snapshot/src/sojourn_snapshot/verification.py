@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sojourn_snapshot.catalogue import CATALOGUE
+from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, read_catalogue
 from sojourn_snapshot.documents import read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, read_files, sha256_of
+from sojourn_snapshot.pointer import CURRENT, read_pointer
 
 BUILD_ID_DIGITS = 16
 REBUILD = "sojourn build"
@@ -29,8 +31,8 @@ def build_id_of(build: dict[str, Any], catalogue: bytes, files: Iterable[MartFil
 def damages(snapshot: Path, *, full: bool) -> list[str]:
     """Return one line for each file of a snapshot that is missing, torn or altered.
 
-    Sizes are compared; with ``full`` every hash, and the id of the build with what the id is made of. A snapshot of a
-    version that wrote no list of files has no sizes to compare.
+    Sizes are compared, and the documents read; with ``full`` every hash is compared, and the id of the build with what
+    it is made of. A snapshot of a version that wrote no list of files has no sizes to compare.
     """
     if not snapshot.is_dir():
         return [f"{snapshot} is missing"]
@@ -49,21 +51,49 @@ def damages(snapshot: Path, *, full: bool) -> list[str]:
             found.append(f"{path} has {path.stat().st_size:,} bytes; expected {file.bytes:,}")
         elif full and sha256_of(path) != file.sha256:
             found.append(f"{path} does not have the bytes that were published")
-    if full and not found:
-        found = _wrong_documents(snapshot, files)
-    return found
+    return found + wrong_documents(snapshot, with_id=full and not found)
 
 
-def _wrong_documents(snapshot: Path, files: dict[str, MartFile]) -> list[str]:
+def wrong_documents(snapshot: Path, *, with_id: bool = True) -> list[str]:
+    """Return one line for each document of a snapshot that cannot be read.
+
+    With ``with_id``, and if all can be, also one if the build has another id than follows from them: then one of them
+    was altered. No Parquet file is read for that, but the list of them.
+    """
+    found = []
+    for read in (read_build, partial(read_catalogue, kind=Catalogue)):
+        try:
+            read(snapshot)
+        except DamagedSnapshotError as error:
+            found.append(str(error))
+    if found or not with_id:
+        return found
     try:
-        build = read_build(snapshot)
-        catalogue = (snapshot / CATALOGUE).read_bytes()
-    except (DamagedSnapshotError, OSError) as error:
+        files = read_files(snapshot)
+    except DamagedSnapshotError as error:
         return [str(error)]
-    made_of = {name: value for name, value in build.items() if name != "build_id"}
-    if build_id_of(made_of, catalogue, files.values()) != snapshot.name:
+    made_of = {name: value for name, value in read_build(snapshot).items() if name != "build_id"}
+    if build_id_of(made_of, (snapshot / CATALOGUE).read_bytes(), files.values()) != snapshot.name:
         return [f"{snapshot}: build.json, catalog.json or files.json does not have the bytes that were published"]
     return []
+
+
+def wrong_pointer(snapshots: Path) -> list[str]:
+    """Return one line if CURRENT is missing beside builds, cannot be read, or names a build that is missing."""
+    try:
+        pointer = read_pointer(snapshots)
+    except DamagedSnapshotError as error:
+        return [str(error)]
+    if pointer is None:
+        return [f"{snapshots / CURRENT} is missing"] if published_builds(snapshots) else []
+    if not (snapshots / pointer.build_id).is_dir():
+        return [f"{snapshots / CURRENT} names the build {pointer.build_id}, which is missing"]
+    return []
+
+
+def published_builds(snapshots: Path) -> list[Path]:
+    """Return the folders of the builds below a folder of snapshots, by name; unfinished ones are left out."""
+    return sorted(path for path in snapshots.glob("*") if path.is_dir() and not path.name.startswith("."))
 
 
 def refuse_damage(snapshot: Path) -> None:
