@@ -1,21 +1,107 @@
-"""Hosts that are named within a text, by a host key or an address.
+"""Hosts that a text names: by address, hardware address, domain name or host key, as people and tools write them.
 
-Readers write host keys into titles and names of series (``formats/series/host_names.py``); whoever forgets a host looks
-for them there.
+A form is bounded by what could be a part of it, digits and separators, and by nothing else: ``host93.184.216.34_y`` has
+an address. Forms are looked for in the text as it is meant: letters and digits of other widths and scripts, and escapes
+of URLs, HTML and JSON, are what they stand for.
+
+What is not found: addresses as bare hexadecimal digits, which hashes look like; parts of addresses; names without
+a dot.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Collection
+import socket
+import unicodedata
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sojourn_ingest.text_as_meant import TextAsMeant, text_as_meant
 
 #: What stands in a text in the place of a forgotten host. The bare word may be part of anybody's title.
 FORGOTTEN_IN_TEXT = "hk-forgotten"
+#: What stands in the place of an address where not even its key is to be.
+HIDDEN = "‹address›"
 HOST_KEY = re.compile(r"hk-(?:[0-9a-f]{32}|forgotten)")
-IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
-#: Two colons also part words of a name, so a match need not be an address.
-IPV6 = re.compile(r"(?<!\w)[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[0-9A-Fa-f](?!\w)")
+
+_OCTET = r"(?:0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,8})"
+#: The last two are how people keep an address from becoming a link.
+_DOT = r"(?:[.\-_]|\[(?:\.|dot)\]|\((?:\.|dot)\))"
+_IPV4 = re.compile(rf"(?<![0-9]){_OCTET}({_DOT}){_OCTET}(?:\1{_OCTET}){{2,}}(?![0-9])", re.IGNORECASE)
+_ONE_OCTET = re.compile(_OCTET)
+#: The host of a URL may be one number, or an address whose last numbers are one (inet_aton(3)).
+_HOST_OF_URL = re.compile(r"://(?:[^\s/@]{0,255}@)?([0-9A-Fa-fxX.]{1,48})(?![0-9A-Za-z.])")
+_IPV6 = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f:]{3,}+((?:\.[0-9]{1,3}){3})?")
+_IPV6_GROUPS = 8
+#: Windows writes an address in a name with hyphens, resolvers of names too.
+_IPV6_IN_NAME = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{1,4}(?:--?[0-9A-Fa-f]{1,4}){3,7}(?![0-9A-Fa-f])")
+_REVERSE_4 = re.compile(r"(?<![0-9])(?:[0-9]{1,3}[./-]){1,5}in-addr\.arpa", re.IGNORECASE)
+_REVERSE_6 = re.compile(r"(?:[0-9A-Fa-f]\.){1,32}ip6\.arpa", re.IGNORECASE)
+
+#: EUI-48 and EUI-64, in pairs of digits and in fours.
+_PAIRS = re.compile(r"(?<![0-9])[0-9A-Fa-f]{2}([:\-_. ])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4,}(?![0-9])")
+_SHORT_PAIRS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{1,2}(?::[0-9A-Fa-f]{1,2}){5,}(?![0-9A-Fa-f:])")
+_FOURS = re.compile(
+    r"(?<![0-9])(?<![0-9A-Fa-f]{4}[.\-_])[0-9A-Fa-f]{4}([.\-_])[0-9A-Fa-f]{4}(?:\1[0-9A-Fa-f]{4}){1,2}"
+    r"(?![0-9]|\1[0-9A-Fa-f]{4})"
+)
+_FOURS_OF_COLONS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{4}(?::[0-9A-Fa-f]{4}){2,3}(?![0-9A-Fa-f:])")
+_LETTER = re.compile("[A-Fa-f]")
+
+#: Runs of what names and addresses of mail consist of, in any script: all but what parts words.
+_TOKEN = re.compile(
+    r"[^\s!\"#$%&'()*,/:;<=>?\[\\\]^`{|}~\u00ab\u00bb\u2010-\u203e\u3000-\u3003\u3008-\u301f\uff5f-\uff65]+"
+)
+_PUNYCODE = re.compile(r"xn--(?:[a-z0-9]|-(?=[a-z0-9]))+", re.IGNORECASE)
+#: Top-level domains behind which another word may follow with ``_`` or ``-``, beside those of countries.
+_USUAL_DOMAINS = frozenset({
+    "arpa", "biz", "com", "edu", "example", "gov", "home", "info", "int", "internal", "lan", "local", "localdomain",
+    "mil", "name", "net", "org", "test",
+})  # fmt: skip
+#: What follows the last dot of files' names, and is no top-level domain.
+_SUFFIXES_OF_FILES = frozenset({
+    "bin", "csv", "dat", "flent", "gz", "har", "html", "ini", "ipynb", "jpg", "json", "jsonl", "log", "parquet", "pcap",
+    "pcapng", "pdf", "png", "qlog", "rrd", "sqlog", "sqlite", "svg", "tar", "toml", "tsv", "txt", "webm", "xz", "yaml",
+    "yml", "zst",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NamedHost:
+    """A host that a text names from ``start`` up to and without ``end``.
+
+    ``addresses`` are what the form may be read as, each in its one spelling. ``is_name``: it is a name or a hardware
+    address, or a part of it is.
+    """
+
+    start: int
+    end: int
+    addresses: tuple[str, ...] = ()
+    is_name: bool = False
+
+
+def addresses_in(text: str) -> list[NamedHost]:
+    """Return the addresses and hardware addresses that a text has, in order; none overlaps another."""
+    meant = text_as_meant(text)
+    return _in_text(meant, _addresses(meant.text))
+
+
+def hosts_in(text: str) -> list[NamedHost]:
+    """Return the addresses, hardware addresses and domain names that a text has, in order; none overlaps another."""
+    meant = text_as_meant(text)
+    return _in_text(meant, [*_addresses(meant.text), *_names(meant.text)])
+
+
+def without_addresses(text: str) -> str:
+    """Return a text with a word in the place of every address and hardware address, private ones too."""
+    parts: list[str] = []
+    place = 0
+    for host in addresses_in(text):
+        parts += [text[place : host.start], HIDDEN]
+        place = host.end
+    return "".join((*parts, text[place:]))
 
 
 def naming(hosts: Collection[str]) -> Callable[[str], bool]:
@@ -30,10 +116,9 @@ def naming(hosts: Collection[str]) -> Callable[[str], bool]:
     keys = {host for host in hosts if HOST_KEY.fullmatch(host)}
 
     def is_named_in(text: str) -> bool:
-        if not keys.isdisjoint(HOST_KEY.findall(text)):
+        if "hk-" in text and not keys.isdisjoint(HOST_KEY.findall(text)):
             return True
-        found = (*IPV4.findall(text), *IPV6.findall(text)) if addresses else ()
-        return any(canonical_address(one) in addresses for one in found)
+        return bool(addresses) and any(not addresses.isdisjoint(host.addresses) for host in addresses_in(text))
 
     return is_named_in
 
@@ -41,6 +126,212 @@ def naming(hosts: Collection[str]) -> Callable[[str], bool]:
 def canonical_address(text: str) -> str | None:
     """Return an address in its one spelling; None for a text that is not an address."""
     try:
-        return str(ipaddress.ip_address(text))
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
+
+
+def may_be_public(address: str) -> bool:
+    """Return whether an address in its one spelling is of a kind that names public hosts.
+
+    Those of IPv6 are global unicast (2000::/3) and NAT64: two colons also part words of names.
+    """
+    packed = ipaddress.ip_address(address).packed
+    return len(packed) == 4 or packed[0] >> 5 == 1 or packed[:4] == b"\x00\x64\xff\x9b"
+
+
+def _in_text(meant: TextAsMeant, hosts: list[NamedHost]) -> list[NamedHost]:
+    """Return hosts by their places in the text as it is written; those that overlap as one, the longest first."""
+    overlapping: list[list[NamedHost]] = []
+    end = 0
+    for host in sorted(hosts, key=lambda host: (host.start, -host.end)):
+        if host.start < end:
+            overlapping[-1].append(host)
+        else:
+            overlapping.append([host])
+        end = max(end, host.end)
+    return [
+        NamedHost(
+            meant.start_of(joined[0].start),
+            meant.end_of(max(host.end for host in joined)),
+            tuple(dict.fromkeys(address for host in joined for address in host.addresses)),
+            is_name=any(host.is_name for host in joined),
+        )
+        for joined in overlapping
+    ]
+
+
+def _addresses(text: str) -> list[NamedHost]:
+    hosts = [*_ipv4(text), *_ipv6_in_names(text), *_hardware_addresses(text)]
+    if ":" in text:
+        hosts += [*_ipv6(text), *_hosts_of_urls(text)]
+    if "arpa" in text.lower():
+        hosts += [_reversed(found) for pattern in (_REVERSE_4, _REVERSE_6) for found in pattern.finditer(text)]
+    return hosts
+
+
+def _hardware_addresses(text: str) -> Iterator[NamedHost]:
+    for pattern in (_PAIRS, _SHORT_PAIRS, _FOURS, _FOURS_OF_COLONS):
+        for found in pattern.finditer(text):
+            # Decimal digits alone are a date, a rate or a number; but those do not begin with 00.
+            in_pairs_of_colons = pattern is _PAIRS and found[1] == ":"
+            if in_pairs_of_colons or found[0].startswith("00") or _LETTER.search(found[0]):
+                yield NamedHost(*found.span(), is_name=True)
+
+
+def _ipv4(text: str) -> Iterator[NamedHost]:
+    for found in _IPV4.finditer(text):
+        octets = list(_ONE_OCTET.finditer(text, *found.span()))
+        values = [_octet(octet[0]) for octet in octets]
+        four_alone = len(octets) == 4 or found[1] not in ("-", "_")
+        spans: list[tuple[int, int]] = []
+        addresses = []
+        for place in range(len(octets) - 3):
+            window = [value for value in values[place : place + 4] if value is not None]
+            # Four of more numbers are the parts of a date or of a setting's name, unless two have three digits.
+            if len(window) == 4 and (four_alone or sum(value >= 100 for value in window) >= 2):
+                spans.append((octets[place].start(), octets[place + 3].end()))
+                addresses.append(".".join(map(str, window)))
+        if spans:
+            yield NamedHost(spans[0][0], spans[-1][1], tuple(addresses))
+
+
+def _octet(text: str) -> int | None:
+    """Return the value of a number of an address; it may be in base 16 and, where it would be too large, in base 8."""
+    if text[:2].lower() == "0x":
+        return int(text, 16)
+    if int(text) < 256:
+        return int(text)
+    if text[0] == "0" and not set(text) & set("89"):
+        return value if (value := int(text, 8)) < 256 else None
+    return None
+
+
+def _hosts_of_urls(text: str) -> Iterator[NamedHost]:
+    for found in _HOST_OF_URL.finditer(text):
+        try:
+            packed = socket.inet_aton(found[1])
+        except OSError:
+            continue
+        yield NamedHost(*found.span(1), (socket.inet_ntoa(packed),))
+
+
+def _ipv6(text: str) -> Iterator[NamedHost]:
+    for found in _IPV6.finditer(text):
+        end = found.start(1) if found[1] else found.end()
+        groups = text[found.start() : end].split(":")
+        starts = [found.start()]
+        for group in groups[:-1]:
+            starts.append(starts[-1] + len(group) + 1)
+        # Letters behind an address may be the beginning of a word, as in 2600::1:eth0.
+        is_word = bool(groups[-1]) and groups[-1].isalpha() and text[end : end + 1].isalpha()
+        most = len(groups) - 1 - is_word
+        # A public address within a longer run of groups is found although the run has others.
+        for parsed in (_public_ipv6, canonical_address):
+            first = 0
+            while first < most - 1:
+                for last in range(min(first + _IPV6_GROUPS, most), first + 1, -1):
+                    # More than four digits: letters of a word are next to it.
+                    head, *inner, tail = groups[first : last + 1]
+                    tail = tail + found[1] if found[1] and last == len(groups) - 1 else tail[:4]
+                    form = ":".join((head[-4:], *inner, tail))
+                    if ":::" in form or form.count("::") > 1 or (last - first < _IPV6_GROUPS - 2 and "::" not in form):
+                        continue
+                    address = parsed(form)
+                    if address is not None:
+                        start = starts[first] + len(head) - len(head[-4:])
+                        yield NamedHost(start, starts[last] + len(tail), (address,), _has_hardware_address(address))
+                        first = last
+                        break
+                first += 1
+
+
+def _public_ipv6(text: str) -> str | None:
+    # Most groups are tried, and most begin no such address.
+    is_possible = text[:1] in "23:0fF" or text.startswith("64")
+    address = canonical_address(text) if is_possible else None
+    return address if address and (may_be_public(address) or _has_hardware_address(address)) else None
+
+
+def _has_hardware_address(address: str) -> bool:
+    """Return whether an address of a local network has a hardware address in it (RFC 4291, appendix A)."""
+    packed = ipaddress.ip_address(address).packed
+    return packed[0] >= 0xFC and packed[11:13] == b"\xff\xfe"
+
+
+def _ipv6_in_names(text: str) -> Iterator[NamedHost]:
+    for found in _IPV6_IN_NAME.finditer(text):
+        whole = found[0].count("-") == _IPV6_GROUPS - 1 and "--" not in found[0]
+        # A date has neither letters nor more than two digits between its year and its end.
+        is_date = not _LETTER.search(found[0]) and all(len(part) < 3 for part in found[0].split("-")[1:-1])
+        if (whole or found[0].count("--") == 1) and not is_date:
+            address = _public_ipv6(found[0].replace("-", ":"))
+            if address is not None:
+                yield NamedHost(*found.span(), (address,))
+
+
+def _reversed(found: re.Match[str]) -> NamedHost:
+    octets = re.findall("[0-9]+", found[0]) if found.re is _REVERSE_4 else []
+    address = canonical_address(".".join(reversed(octets[-4:])))
+    return NamedHost(*found.span(), () if address is None else (address,), is_name=True)
+
+
+def _names(text: str) -> Iterator[NamedHost]:
+    if "." not in text:
+        return
+    for token in _TOKEN.finditer(text):
+        start = token.start()
+        local: int | None = None
+        for part in token[0].split("@"):
+            name = _name(part)
+            if name is not None:
+                # What is before the sign of an address of mail names a person.
+                begins = local if local is not None and name[0] == 0 else start + name[0]
+                yield NamedHost(begins, start + name[1], is_name=True)
+            local = start if part else None
+            start += len(part) + 1
+
+
+def _name(token: str) -> tuple[int, int] | None:
+    """Return where a domain name is: labels that are not empty, the last of which may be a top-level domain."""
+    labels = token.split(".")
+    starts = [0]
+    for label in labels:
+        starts.append(starts[-1] + len(label) + 1)
+    ends = [
+        (place, starts[place] + length)
+        for place, (before, label) in enumerate(pairwise(labels), 1)
+        if before.strip("-+") and (length := _top_level(label))
+    ]
+    if ends and ends[-1] == (len(labels) - 1, len(token)):
+        while ends and labels[ends[-1][0]].lower() in _SUFFIXES_OF_FILES:
+            ends.pop()
+    if not ends:
+        return None
+    first, end = ends[0][0] - 1, ends[-1][1]
+    while first > 0 and labels[first - 1].strip("-+"):
+        first -= 1
+    start = starts[first]
+    return start + len(token[start:]) - len(token[start:].lstrip("-+")), end
+
+
+def _top_level(label: str) -> int:
+    """Return the length of what may be a top-level domain at the beginning of a label, or 0."""
+    punycode = _PUNYCODE.match(label)
+    if punycode is not None:
+        return punycode.end()
+    length = next((place for place, letter in enumerate(label) if not _is_letter(letter)), len(label))
+    if length < 2 or not label[0].isalpha():
+        return 0
+    if length == len(label):
+        return length
+    name = label[:length].lower()
+    is_usual = length == 2 or name in _USUAL_DOMAINS or not name.isascii()
+    return length if label[length] in "_-+" and is_usual else 0
+
+
+def _is_letter(character: str) -> bool:
+    # Vowels of some scripts are marks.
+    return character.isalpha() or unicodedata.category(character)[0] == "M"

@@ -17,6 +17,7 @@ from sojourn_ingest.schema import TABLES
 HOST_KEY_SUFFIX = "_host_key"
 # Rows of these tables belong to a flow of the same source, and go with it.
 FLOW = "flow"
+OUTCOMES = "ingest_outcome"
 FLOW_KEY = "flow_id"
 
 Selection = Callable[[pa.RecordBatch | pa.Table], pa.Array]
@@ -28,8 +29,8 @@ def host_key_columns(table: str) -> list[str]:
 
 
 def host_text_columns(table: str) -> list[str]:
-    """Return the columns of a table that hold texts in which host keys may stand."""
-    return [column.name for column in TABLES[table].columns if column.names_hosts]
+    """Return the columns of a table that hold texts in which host keys may stand; outcomes have none."""
+    return [] if table == OUTCOMES else [column.name for column in TABLES[table].columns if column.holds_texts]
 
 
 def naming_columns(table: str) -> list[str]:

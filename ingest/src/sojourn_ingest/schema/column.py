@@ -26,7 +26,7 @@ class Column:
 
     ``unit`` is empty for counts, names and flags; otherwise it is what the name's suffix says
     (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``). ``codes`` are the only values a column
-    of codes may have. ``names_hosts``: the texts are people's or tools' own, in which host keys stand for hosts.
+    of codes may have. ``has_public_names``: names with dots in it, such as of files and web sites, are no hosts'.
     """
 
     name: str
@@ -36,7 +36,16 @@ class Column:
     nullable: bool = True
     source: str = ""
     codes: tuple[str, ...] = ()
-    names_hosts: bool = False
+    has_public_names: bool = False
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether texts of inputs stand in it, in which host keys stand for hosts.
+
+        Names of servers are kept by an option of their own.
+        """
+        is_key = self.name.endswith(("_hash", "_key", "_version")) or self.name == "server_name"
+        return pa.types.is_string(self.type) and not self.codes and not is_key
 
     @property
     def longest(self) -> int:

@@ -137,11 +137,17 @@ CONNECTION_DATASET = Table(
     (
         *PROVENANCE,
         Column("dataset", STRING, "short name of the data set", nullable=False),
-        Column("title", STRING, "title", nullable=False),
-        Column("description", STRING, "what was measured, and what the data can and cannot say", nullable=False),
-        Column("citation", STRING, "how to cite it"),
-        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False),
-        Column("url", STRING, "where the data come from"),
+        Column("title", STRING, "title", nullable=False, has_public_names=True),
+        Column(
+            "description",
+            STRING,
+            "what was measured, and what the data can and cannot say",
+            nullable=False,
+            has_public_names=True,
+        ),
+        Column("citation", STRING, "how to cite it", has_public_names=True),
+        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False, has_public_names=True),
+        Column("url", STRING, "where the data come from", has_public_names=True),
         Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
     ),
 )

@@ -101,7 +101,7 @@ RATING_ANSWER = Table(
         _SUBJECT,
         _CONDITION,
         _RUN,
-        Column("question", STRING, "what was asked", nullable=False),
+        Column("question", STRING, "what was asked", nullable=False, has_public_names=True),
         Column("is_yes", BOOL, "the answer was yes", nullable=False),
         _TRAINING,
         _ORDER,

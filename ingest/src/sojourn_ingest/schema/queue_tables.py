@@ -60,7 +60,7 @@ QUEUE_EVENT = Table(
             codes=("overlimit", "aqm"),
         ),
         Column("drop_reason", INT32, "kernel number of the drop reason", source="enum skb_drop_reason"),
-        Column("drop_location", STRING, "kernel symbol that freed the packet"),
+        Column("drop_location", STRING, "kernel symbol that freed the packet", has_public_names=True),
         Column("packet_bytes", INT32, "length with the Ethernet header; null if the log gives none", "bytes"),
         Column("enqueue_queue_packets", INT32, "queue length after the enqueue, the new packet counted"),
         Column("enqueue_queue_bytes", INT64, "queue length after the enqueue, the new packet counted", "bytes"),
@@ -243,7 +243,6 @@ QUEUE_COUNTER = Table(
             STRING,
             "network device as tc names it; - where the file does not say (tc was asked for one device)",
             nullable=False,
-            names_hosts=True,
         ),
         Column("kind", STRING, "kernel name of the discipline (tbf, codel, fq_codel, …)", nullable=False),
         Column(
@@ -374,7 +373,7 @@ QUEUE_COUNTER_PART = Table(
     (
         *PROVENANCE,
         Column("poll_index", INT32, "poll of queue_counter, which has its time", nullable=False),
-        Column("device", STRING, "network device as in queue_counter", nullable=False, names_hosts=True),
+        Column("device", STRING, "network device as in queue_counter", nullable=False),
         Column("handle", STRING, "handle as in queue_counter", nullable=False),
         Column(
             "part_number", INT32, "number of the part as tc lists it, from 0; DualPI2: 0 L4S, 1 classic", nullable=False

@@ -55,13 +55,11 @@ SERIES = Table(
             STRING,
             "name of the series as the tool has it; names and public addresses of hosts in it are replaced by keys",
             nullable=False,
-            names_hosts=True,
         ),
         Column(
             "flow_name",
             STRING,
             "flow or probe that the series is of; null where it is of none, such as a queue",
-            names_hosts=True,
         ),
         Column(
             "role",
@@ -111,7 +109,7 @@ SERIES_FLOW = Table(
     ("source_hash", "flow_name"),
     (
         *PROVENANCE,
-        Column("flow_name", STRING, "flow, as series names it", nullable=False, names_hosts=True),
+        Column("flow_name", STRING, "flow, as series names it", nullable=False),
         Column("congestion_control", STRING, "congestion control of its sender", nullable=False),
     ),
 )

@@ -13,11 +13,17 @@ STUDY = Table(
     (
         *PROVENANCE,
         Column("study_id", STRING, "short name of the study", nullable=False),
-        Column("title", STRING, "title", nullable=False),
-        Column("description", STRING, "what was measured, and what the data can and cannot say", nullable=False),
-        Column("citation", STRING, "how to cite it"),
-        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False),
-        Column("url", STRING, "where the data come from"),
+        Column("title", STRING, "title", nullable=False, has_public_names=True),
+        Column(
+            "description",
+            STRING,
+            "what was measured, and what the data can and cannot say",
+            nullable=False,
+            has_public_names=True,
+        ),
+        Column("citation", STRING, "how to cite it", has_public_names=True),
+        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False, has_public_names=True),
+        Column("url", STRING, "where the data come from", has_public_names=True),
         Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
     ),
 )
@@ -86,7 +92,7 @@ WORKLOAD_PART = Table(
     (
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
-        Column("workload", STRING, "name of the workload, as runs state it", nullable=False, names_hosts=True),
+        Column("workload", STRING, "name of the workload, as runs state it", nullable=False),
         Column("part_number", INT32, "number of the part, from 0", nullable=False),
         Column(
             "direction",
@@ -134,7 +140,6 @@ RUN = Table(
             STRING,
             "what ran, where a study has several (call, screen_capture, bandwidth_steps, …)",
             nullable=False,
-            names_hosts=True,
         ),
         Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
         Column(
@@ -203,7 +208,6 @@ RUN = Table(
             "bottleneck_interface",
             STRING,
             "interface of the bottleneck's queue, where the queue log holds several; null: not said",
-            names_hosts=True,
         ),
         Column("bottleneck_handle", STRING, "handle of that queue's discipline as tc prints it; null: not said"),
         Column("session_id", STRING, "call or session that the run belongs to, where scores are given by it"),
@@ -317,7 +321,7 @@ RUN_LINK = Table(
         Column("queue_size_packets", INT64, "packet limit of the queue"),
         Column("queue_size_bdp", FLOAT, "queue size in bandwidth-delay products", "BDP"),
         Column("queue_scheme", STRING, "what the study calls the size of the queue"),
-        Column("queue_interface", STRING, "interface of the queue in the queue log", names_hosts=True),
+        Column("queue_interface", STRING, "interface of the queue in the queue log"),
         Column("queue_handle", STRING, "handle of the queue's discipline in the queue log, as tc prints it"),
     ),
 )
@@ -388,7 +392,13 @@ RUN_SOURCE = Table(
                 "call_statistics",
             ),
         ),
-        Column("file_name", STRING, "name in the run's folder, without a compression suffix", nullable=False),
+        Column(
+            "file_name",
+            STRING,
+            "name in the run's folder, without a compression suffix",
+            nullable=False,
+            has_public_names=True,
+        ),
         Column(
             "measurement_hash",
             STRING,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import traceback
+from dataclasses import replace
 
 import pyarrow as pa
 
 from sojourn_ingest.formats.content.file_parts import PartOfFile
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
+from sojourn_ingest.host_names import HostNames
 from sojourn_ingest.lake import DataFile, FactWriter, Lake
 from sojourn_ingest.lake.long_texts import too_long
 from sojourn_ingest.operator_error import OperatorError
@@ -46,12 +48,15 @@ def decode(
     OSError
         If the lake cannot be written to.
     """
-    forgotten = context.pseudonymiser.forgotten.host_keys
+    pseudonymiser = context.pseudonymiser
+    # The version of other facts does not say under which policy they are, so it is the same for them under both.
+    hosts = HostNames(pseudonymiser if chosen.holds_addresses else replace(pseudonymiser, policy="pseudonymise"))
+    forgotten = pseudonymiser.forgotten.host_keys
     with FactWriter(lake.storage, draft.content_hash, draft.version, forgotten) as writer:
         try:
             with whole_characters():
                 for name, batch in chosen.read(source, context, reading):
-                    _write(writer, name, batch)
+                    _write(writer, name, hosts.replaced_in(name, batch))
         except (InputError, OperatorError, MemoryError):
             # The last two are not the source's: a store that cannot be reached, a machine that is too small.
             raise
@@ -63,9 +68,9 @@ def decode(
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
             # The place of the fault is reported; its message only if it cannot quote an address.
-            frames = "".join(traceback.format_tb(error.__traceback__))
+            frames = "; ".join(f"{at.filename}:{at.lineno}" for at in traceback.extract_tb(error.__traceback__))
             what = type(error).__name__ if chosen.holds_addresses else f"{type(error).__name__}: {error}"
-            logger.error("%s: reader %s failed: %s\n%s", draft.path, chosen.name, what, frames)  # noqa: TRY400
+            logger.error("%s: reader %s failed: %s, at %s", draft.path, chosen.name, what, frames)  # noqa: TRY400
             text = f"reader {chosen.name} failed: {what}; please report this"
             raise InputError(INTERNAL_ERROR, text) from error
         files = writer.finish()

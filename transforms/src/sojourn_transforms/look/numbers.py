@@ -31,7 +31,7 @@ def json_of(page: Page) -> str:
             for section in page.sections
         ],
     }
-    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
+    return json.dumps(document, indent=1, allow_nan=False)
 
 
 def _evidence(evidence: Evidence) -> dict[str, str]:

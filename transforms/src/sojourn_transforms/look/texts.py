@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
-from sojourn_ingest.hosts_in_text import IPV4, IPV6, canonical_address
+from sojourn_ingest.hosts_in_text import without_addresses
 
-HIDDEN = "‹address›"
 #: Letters that XML cannot have, and halves of such that no text has.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
-#: Names of files write an IPv4 address with other separators too, and letters next to it.
-_IPV4_IN_NAME = re.compile(r"(?<!\d)(\d{1,3})([-_.])(\d{1,3})\2(\d{1,3})\2(\d{1,3})(?!\d)")
 
 
 def plain(text: str) -> str:
@@ -19,17 +17,7 @@ def plain(text: str) -> str:
 
     A page is passed on, so it shows no address, not even a private one, wherever the text comes from.
     """
-    text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-    if not any(mark in text for mark in ".:-_"):
-        return text
-    for pattern in (IPV4, IPV6):
-        text = pattern.sub(lambda found: found[0] if canonical_address(found[0]) is None else HIDDEN, text)
-    return _IPV4_IN_NAME.sub(_hidden, text)
-
-
-def _hidden(found: re.Match[str]) -> str:
-    dotted = ".".join(str(int(found[number])) for number in (1, 3, 4, 5))
-    return found[0] if canonical_address(dotted) is None else HIDDEN
+    return without_addresses(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def short(text: str, most: int = 26) -> str:
@@ -41,7 +29,15 @@ def short(text: str, most: int = 26) -> str:
     return f"{text[:ahead]}…{text[-(most - ahead - 1) :]}"
 
 
-def number(value: Any, digits: int | None) -> str:
+def significant(value: float, digits: int) -> str:
+    """Return a number rounded to significant digits, never fewer than those before the point; they are grouped."""
+    if not value or not math.isfinite(value):
+        return f"{value:,.0f}"
+    after = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{max(after, 0)}f}"
+
+
+def number(value: Any, digits: int | None, significant_digits: int | None = None) -> str:
     """Return a value of a table as text: digits grouped, an en dash for a missing value."""
     if value is None or value == "":
         return "–"
@@ -52,5 +48,7 @@ def number(value: Any, digits: int | None) -> str:
     if isinstance(value, float):
         if value != value:
             return "–"
+        if significant_digits is not None:
+            return significant(value, significant_digits)
         return f"{value:,.{digits}f}" if digits is not None else f"{value:,.6g}"
     return plain(str(value))

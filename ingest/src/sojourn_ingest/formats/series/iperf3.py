@@ -15,10 +15,10 @@ from sojourn_ingest.formats.content.json_document import parse_object, read_obje
 from sojourn_ingest.formats.content.json_outline import json_start
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number, scaled
 from sojourn_ingest.formats.series.setting import setting_of
+from sojourn_ingest.host_names import HostNames
 
 FILE = "iperf3 result"
 MAX_LINE_BYTES = 16 * 2**20

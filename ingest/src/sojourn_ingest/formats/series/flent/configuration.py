@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sojourn_ingest.formats.series.flent.document import CONTROL, FlentDocument
-from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.run_rows import ToolRun
 from sojourn_ingest.formats.series.series_rows import epoch_ns, number
 from sojourn_ingest.formats.series.setting import rate_bps, setting_of
+from sojourn_ingest.host_names import HostNames
 
 SHAPERS = ("tbf", "htb", "hfsc", "netem", "mq", "ingress", "clsact", "noqueue")
 #: Batch files of flent end in the number of the repetition.

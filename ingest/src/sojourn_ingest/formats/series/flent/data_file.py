@@ -31,9 +31,9 @@ from sojourn_ingest.formats.series.flent.configuration import flent_run
 from sojourn_ingest.formats.series.flent.document import FlentDocument
 from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
 from sojourn_ingest.formats.series.flent.series import mean_of, samples_of, series_of
-from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.run_rows import run_rows
 from sojourn_ingest.formats.series.series_rows import PROVENANCE, SeriesRows, total
+from sojourn_ingest.host_names import HostNames
 from sojourn_ingest.schema import table
 
 MARKS = frozenset(("DATA_FILENAME", "FLENT_VERSION", "NETPERF_WRAPPER_VERSION", "SERIES_META"))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sojourn_ingest.formats.series.flent.document import FlentDocument
-from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, epoch_ns, number, scaled
+from sojourn_ingest.host_names import HostNames
 
 COMPUTED = re.compile(r"(?:^| )(?:avg|sum|totals?|fairness|diff|min|max)$", re.IGNORECASE)
 #: flent's unit: metric and factor.

@@ -13,12 +13,12 @@ from sojourn_ingest.formats.connection.connection_format import (
     columns_of,
 )
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.series.host_names import HostNames
 from sojourn_ingest.formats.series.qlog.connections import Connections
 from sojourn_ingest.formats.series.qlog.records import events_of, is_qlog
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import SeriesRows
 from sojourn_ingest.formats.series.setting import setting_of
+from sojourn_ingest.host_names import HostNames
 
 LONGEST_TITLE = 1000
 

@@ -1,0 +1,99 @@
+"""A text as it is meant: escapes and letters of other widths and scripts as what they stand for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+#: Of URLs (RFC 3986, escaped again or not), HTML and JSON.
+_ESCAPES = re.compile(
+    r"(?P<url>(?:%(?:25)*[0-9A-Fa-f]{2})+)"
+    r"|&\#(?:[xX](?P<hex>0*[0-9A-Fa-f]{1,5})|(?P<decimal>0*[0-9]{1,6}));"
+    r"|&(?P<name>period|colon|commat|lowbar|hyphen);"
+    r"|\\u(?P<json>[0-9A-Fa-f]{4})",
+)
+_ONE_OF_URL = re.compile(r"%(?:25)*([0-9A-Fa-f]{2})")
+_NAMED = {"period": ".", "colon": ":", "commat": "@", "lowbar": "_", "hyphen": "-"}
+#: Full stops that part labels of a name as a dot does (RFC 3490); others become one by their normal form.
+_FULL_STOP = "\u3002"
+_COLONS = "\u2236\ua789"
+_MINUS = "\u2212"
+
+
+@dataclass(frozen=True)
+class TextAsMeant:
+    """A text, and where each of its characters is in the text as it is written; None where it is the same text."""
+
+    text: str
+    places: tuple[tuple[int, int], ...] | None = None
+
+    def start_of(self, place: int) -> int:
+        """Return where the character at a place begins in the text as it is written."""
+        return place if self.places is None else self.places[place][0]
+
+    def end_of(self, end: int) -> int:
+        """Return where the last character before a place ends in the text as it is written."""
+        return end if self.places is None else self.places[end - 1][1]
+
+
+def text_as_meant(text: str) -> TextAsMeant:
+    """Return a text with escapes and compatible characters replaced (Unicode's NFKC), and without invisible ones."""
+    if text.isascii() and not any(mark in text for mark in "%&\\"):
+        return TextAsMeant(text)
+    meant: list[str] = []
+    places: list[tuple[int, int]] = []
+    written = list(_unescaped(text))
+    for number, (character, start, end) in enumerate(written):
+        before = written[number - 1][0] if number else ""
+        after = written[number + 1][0] if number + 1 < len(written) else ""
+        for plain in _plain(character, before + after):
+            meant.append(plain)
+            places.append((start, end))
+    return TextAsMeant("".join(meant), tuple(places))
+
+
+def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
+    place = 0
+    for found in _ESCAPES.finditer(text):
+        yield from ((text[at], at, at + 1) for at in range(place, found.start()))
+        place = found.end()
+        if found["url"]:
+            yield from _unescaped_url(found)
+            continue
+        if found["name"]:
+            number = ord(_NAMED[found["name"]])
+        else:
+            number = int(found["decimal"]) if found["decimal"] else int(found["hex"] or found["json"], 16)
+        yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *found.span()
+    yield from ((text[at], at, at + 1) for at in range(place, len(text)))
+
+
+def _unescaped_url(found: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+    escapes = list(_ONE_OF_URL.finditer(found.string, *found.span()))
+    values = bytes(int(escape[1], 16) for escape in escapes)
+    place = 0
+    # Surrogates stand for bytes that are no text.
+    for character in values.decode(errors="surrogateescape"):
+        width = len(character.encode(errors="surrogateescape"))
+        yield character, escapes[place].start(), escapes[place + width - 1].end()
+        place += width
+
+
+def _plain(character: str, neighbours: str) -> str:
+    if character.isascii():
+        return character
+    digit = unicodedata.decimal(character, None)
+    if digit is not None:
+        return str(digit)
+    category = unicodedata.category(character)
+    if category == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
+        return ""
+    normal = unicodedata.normalize("NFKC", character)
+    if normal == _FULL_STOP:
+        # Between words of Chinese and Japanese it ends a sentence.
+        return normal if any(unicodedata.east_asian_width(letter) == "W" for letter in neighbours) else "."
+    if category == "Pd" or character == _MINUS:
+        return "-"
+    return ":" if character in _COLONS else normal

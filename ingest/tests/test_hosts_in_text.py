@@ -1,0 +1,147 @@
+"""Every form in which a text names a host is replaced by a key, and what only looks like one stands."""
+
+from __future__ import annotations
+
+import time
+from itertools import product
+
+import pytest
+
+from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.host_names import HostNames
+from sojourn_ingest.hosts_in_text import naming
+
+KEY = b"key"
+V4, V6 = "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"
+FORMS_OF_V4 = (
+    V4, "093.184.216.034", "93-184-216-34", "93_184_216_34", "93[.]184[.]216[.]34", "93(dot)184(dot)216(dot)34",
+    "0x5d.0xB8.0xd8.0x22", "::ffff:93.184.216.34", "::ffff:5db8:d822", "[::FFFF:93.184.216.34]",
+    "http://1572395042/", "http://0x5DB8D822/", "http://anna@93.12113954", "34.216.184.93.in-addr.arpa",
+    "93%2E184%2e216%2E34", "93%252E184%252E216%252E34", "93&#46;184&#x2E;216&period;34", "93\\u002e184.216.34",
+    "９３．１８４．２１６．３４", "93。184｡216.34", "٩٣.١٨٤.٢١٦.٣٤",
+    "93.184.\u200b216.34", "93\u2010184\u2010216\u201034",
+)  # fmt: skip
+FORMS_OF_V6 = (
+    V6, V6.upper(), "2606:2800:0220:0001:0248:1893:25c8:1946", f"[{V6}]", f"{V6}%eth0", V6.replace(":", "%3A"),
+    V6.replace(":", "-"), V6.replace(":", "："), "2606:2800:220:1:248:1893:37.200.25.70", f"http://[{V6}]:443/",
+)  # fmt: skip
+NAMES = (
+    "02-00-5E-AA-BB-01", "02:00:5e:aa:bb:01", "2:0:5e:aa:bb:1", "02 00 5e aa bb 01", "02_00_5e_aa_bb_01",
+    "0200.5eaa.bb01", "0200-5eaa-bb01", "00-50-56-12-34-56", "02:00:5e:ff:fe:aa:bb:01",
+    "0200.5eff.feaa.bb01", "host.xn--p1ai", "пример.рф", "host.example.org", "HOST.EXAMPLE.ORG", "भारत.भारत",
+    "ｈｏｓｔ．ｅｘａｍｐｌｅ．ｏｒｇ", "host%2Eexample%2Eorg", "anna.schmidt@example.org",
+    "ec2-93-184-216-34.compute.amazonaws.com", "10.4.8.8.in-addr.arpa", "6.4.9.1.8.c.5.2.ip6.arpa",
+    "fe80::200:5eff:feaa:bb01",
+)  # fmt: skip
+#: What stands next to a form, without being a part of it.
+AROUND = (
+    ("", ""), ("host", ""), ("x_", "_y"), ("test of ", ", again"), ("(", ")"), ("é", "ü"), ("k=", ";"), ("eth0:", ""),
+    ('"', '"'), ("-", "-x"), ("a/", "/b"),
+)  # fmt: skip
+STANDS = (
+    "1.2.3", "v6.1.0-13", "5.15.0-91-generic", "Chrome/120.0.6099.109", "4.19.y", "1.2.3-rc.1", "2026-11-20",
+    "2026-11-20T10:30:15.123Z", "20.11.2026", "20.11.26", "2026-11-20-10-30-15", "2026_11_20_10_30", "10:20:30",
+    "26-11-20-10-30-15", "2026-11-20--10-30", "00:00:01.500", "2026:11:20 10:30:15", "10.5Mbit/s",
+    "rate:10Mbit/10Mbit", "10 20 30 40 50 60", "10-20-30-40-50-60", "1,2,3,4", "bbr_100_50_2bdp_rep1",
+    "cbr_dn_bw4000_rtt50_taildrop-2bdp_cubic_rtp-cbr_appfirst_rep1", "1234-5678-9012", "1234.5678.9012",
+    "550e8400-e29b-41d4-a716-446655440000", "abcdef12-abcd-4abc-8abc-abcdefabcdef", "10.0.0.1", "192.168.1.1",
+    "203.0.113.9", "2001:db8::1", "fe80::1", "::1", "a::b", "8001:", "1:10", "qdisc_stats_eth0::dropped",
+    "results.json", "run1.flent.gz", "bbr@100ms", "50%", "100%25", "clip/0", "e.g. this", "测试。结果",
+    "hk-0123456789abcdef0123456789abcdef::x", "tcp 8 down - fq_codel", "line: run.bandwidth_bps", "opus/48000/2",
+)  # fmt: skip
+
+
+@pytest.fixture
+def hosts() -> HostNames:
+    return HostNames(Pseudonymiser(KEY))
+
+
+@pytest.mark.parametrize("form", FORMS_OF_V4)
+def test_every_form_of_an_ipv4_address_becomes_its_key(hosts: HostNames, form: str) -> None:
+    key = Pseudonymiser(KEY).keys(V4)[0]
+    for before, behind in AROUND:
+        replaced = hosts.replaced(f"{before}{form}{behind}")
+        assert key in replaced, before
+        assert not any(part in replaced for part in ("184", "216", "216", "1572395042", "5DB8")), replaced
+
+
+@pytest.mark.parametrize("form", FORMS_OF_V6)
+def test_every_form_of_an_ipv6_address_becomes_its_key(hosts: HostNames, form: str) -> None:
+    key = Pseudonymiser(KEY).keys(V6)[0]
+    # With another group or letter next to it, a form may be another address; nothing of it stands either.
+    for before, behind in AROUND:
+        replaced = hosts.replaced(f"{before}{form}{behind}")
+        assert "hk-" in replaced
+        assert "2606" not in replaced, replaced
+        assert "2800" not in replaced.upper(), replaced
+        assert key in replaced or before in ("eth0:", "-"), replaced
+
+
+@pytest.mark.parametrize("form", NAMES)
+def test_names_and_hardware_addresses_become_keys(hosts: HostNames, form: str) -> None:
+    for before, behind in AROUND:
+        replaced = hosts.replaced(f"{before}{form}{behind}")
+        assert "hk-" in replaced, before
+        assert form not in replaced, before
+        assert hosts.replaced(replaced) == replaced
+
+
+def test_four_digits_by_colons_are_a_hardware_address_unless_others_follow(hosts: HostNames) -> None:
+    assert "feaa" not in hosts.replaced("x_0200:5eff:feaa:bb01_y")
+    assert hosts.replaced("2001:db8:0200:5eff:feaa:bb01::") == "2001:db8:0200:5eff:feaa:bb01::"
+
+
+@pytest.mark.parametrize("text", STANDS)
+def test_versions_dates_and_rates_stand(hosts: HostNames, text: str) -> None:
+    for before, behind in (("", ""), ("run ", " of 3"), ("x=", ";")):
+        assert hosts.replaced(f"{before}{text}{behind}") == f"{before}{text}{behind}"
+
+
+def test_a_citation_keeps_its_web_site_and_no_address(hosts: HostNames) -> None:
+    citation = "A. Author, https://doi.org/10.1145/3473604, and example.org"
+    assert hosts.replaced(citation, names=False) == citation
+    for form in FORMS_OF_V4 + FORMS_OF_V6:
+        assert "hk-" in hosts.replaced(f"see {form}", names=False)
+
+
+def test_a_policy_that_keeps_addresses_keeps_every_form_but_of_who_is_forgotten() -> None:
+    forgotten = ForgottenHosts(b"forget", fingerprints=frozenset({plain_fingerprint(V4)}))
+    kept = HostNames(Pseudonymiser(KEY, "keep"))
+    left_out = HostNames(Pseudonymiser(KEY, "keep", forgotten))
+    for form in FORMS_OF_V4:
+        assert kept.replaced(f"x_{form}_y") == f"x_{form}_y"
+        assert "hk-forgotten" in left_out.replaced(f"x_{form}_y"), form
+        assert naming({V4})(f"x_{form}_y"), form
+    for form in FORMS_OF_V6:
+        assert naming({V6})(f"x_{form}_y"), form
+
+
+def plain_fingerprint(host: str) -> str:
+    return Pseudonymiser(KEY, forgotten=ForgottenHosts(b"forget")).forget_fingerprint(host)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["1.", "1-", "1_", "0x1.", "255.", "[.]1", "2606:", ":", "a:", "::", "fe80::", "02:", "02-", "02 ", "0200.",
+     "0200-", "a.", "a-", "a_", "a@", "a@a.", "xn--", "-", ".", "http://", "://1@", "://1.", "%2E", "&#46;", "%25",
+     "\\u002e", "９", "。", "भारत.", "1.in-addr.arpa", "a.ip6.arpa", "in-addr.", "hk-", "hk-" + "0" * 32,
+     "2a00-", "a--"],
+)  # fmt: skip
+def test_a_text_takes_time_in_proportion_to_its_length(part: str) -> None:
+    def seconds(characters: int) -> float:
+        text = part * (characters // len(part)) + "\0"
+        started = time.thread_time()
+        HostNames(Pseudonymiser(KEY)).replaced(text)
+        return time.thread_time() - started
+
+    taken = seconds(3_000)
+    # Twice the text takes twice the time, and four times if each character is read again for each.
+    assert taken < 0.03 or min(seconds(6_000) for _ in range(3)) < 3 * taken
+
+
+def test_forms_that_follow_one_another_are_all_replaced(hosts: HostNames) -> None:
+    for first, second in product((*FORMS_OF_V4, *NAMES), (V4, "02-00-5E-AA-BB-01", "host.xn--p1ai")):
+        replaced = hosts.replaced(f"{first} {second}")
+        assert second not in replaced
+        assert first not in replaced
