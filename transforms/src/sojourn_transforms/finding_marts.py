@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_statistics.comparison.table import ComparisonColumn
-from sojourn_statistics.findings import Finding, mark_findings, queue_findings
+from sojourn_statistics.findings import Finding, mark_findings, queue_findings, study_findings
 from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, finding_table, number_table
 from sojourn_statistics.findings.queue import METRICS
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
@@ -42,6 +42,7 @@ FINDING_NUMBER = Mart(
 
 QUESTIONS: Mapping[str, tuple[str, str, Callable[[Rows], list[Finding]]]] = {
     "queue": ("configuration_metric", f"metric in ({', '.join(repr(name) for name in METRICS)})", queue_findings),
+    "study": ("published_comparison", "true", study_findings),
     "marks": ("run_mark", "mark_direction = 'data'", mark_findings),
 }
 """The mart that a question is answered from, which of its rows, and what answers it."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sojourn_statistics.findings import mark_findings, queue_findings
+from sojourn_statistics.findings import mark_findings, queue_findings, study_findings
 from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, SETTING, finding_table, number_table
 
 EMPTY = {column.name: None for column in SETTING}
@@ -149,12 +149,12 @@ def test_marks_of_the_median_run() -> None:
         ]
     )
     assert finding.sentence == (
-        "CoDel marks most: 40 packets in the median run against cubic, with classic ECN. "
+        "CoDel marks most: 40 packets in the median run against CUBIC, with classic ECN. "
         "The sources of marks disagree in 1 of 4 runs."
     )
     assert [(number.subject, number.value, number.n) for number in finding.numbers] == [
-        ("CoDel, cubic", 40, 3),
-        ("FQ-CoDel, cubic", 0, 1),
+        ("CoDel, CUBIC", 40, 3),
+        ("FQ-CoDel, CUBIC", 0, 1),
     ]
 
 
@@ -171,3 +171,47 @@ def test_tables_have_a_row_for_each_finding_and_number() -> None:
     assert (by_verdict["best"]["value"], by_verdict["best"]["value_upper"], by_verdict["best"]["n"]) == (20.6, 21.4, 7)
     assert by_verdict["cannot tell"]["value"] is None
     assert [row["value"] for row in numbers.to_pylist()] == [20.6, 91.2]
+
+
+def published(finding: str, *inside: bool | None, reason: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of published_comparison of a statement, one for each group."""
+    return [
+        {
+            "study_id": "tma23-imvca",
+            "finding_id": finding,
+            "is_inside_tolerance": each,
+            "not_answered_reason": reason,
+        }
+        for each in inside
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "sentence"),
+    [
+        (
+            [*published("a", True, True), *published("b", True, None)],
+            "agrees",
+            "2 of 2 statements of TMA'23 come out again.",
+        ),
+        (
+            [
+                *published("a", True),
+                *published("b", True, False),
+                *published("c", None, reason="a count of people, not a measurement"),
+            ],
+            "mixed",
+            "1 of 2 statements of TMA'23 comes out again. 1 statement differs. 1 more cannot be answered: a count of "
+            "people, not a measurement.",
+        ),
+        (
+            [*published("a", None, reason="the build has no run of the study")],
+            "cannot tell",
+            "No statement of TMA'23 is answered: the build has no run of the study.",
+        ),
+    ],
+)
+def test_a_statement_comes_out_if_all_its_groups_do(rows: list[dict[str, Any]], verdict: str, sentence: str) -> None:
+    """Statements are counted, not their groups."""
+    [finding] = study_findings(rows)
+    assert (finding.verdict, finding.sentence) == (verdict, sentence)

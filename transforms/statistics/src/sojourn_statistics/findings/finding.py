@@ -11,7 +11,7 @@ import pyarrow as pa
 from sojourn_statistics.comparison.table import ComparisonColumn
 
 Row = Mapping[str, Any]
-Verdict = Literal["best", "tied", "cannot tell", "none"]
+Verdict = Literal["best", "tied", "agrees", "mixed", "contradicts", "cannot tell", "none"]
 
 _TEXT, _REAL, _WHOLE = pa.string(), pa.float64(), pa.int64()
 
@@ -48,11 +48,12 @@ _NUMBER = (
 
 COLUMNS = (
     ComparisonColumn("finding_id", _TEXT, None, "Question and setting, as one text.", False),
-    ComparisonColumn("question", _TEXT, None, "Which question is answered: queue or marks.", False),
+    ComparisonColumn("question", _TEXT, None, "Which question is answered: queue, marks or study.", False),
     *SETTING,
     ComparisonColumn(
-        "verdict", _TEXT, None, "best: one subject is. tied: the intervals of the first two overlap. cannot tell: no "
-        "measurement or no interval. none: there is nothing to choose from, or nothing occurred.", False,
+        "verdict", _TEXT, None, "best: one subject is. tied: the intervals of the first two overlap. agrees, mixed, "
+        "contradicts: what was measured beside what was stated. cannot tell: no measurement or no interval. none: "
+        "there is nothing to choose from, or nothing occurred.", False,
     ),
     ComparisonColumn("subject", _TEXT, None, "What the verdict names, such as the queue; null without one."),
     *_NUMBER,

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from sojourn_statistics.findings.finding import SETTING, Finding, FindingNumber, Row, Verdict
-from sojourn_statistics.findings.wording import counted, link, synthetic_note
+from sojourn_statistics.findings.wording import congestion_control, counted, link, synthetic_note
 
 _CELL = (*(column.name for column in SETTING), "queue_label", "congestion_control")
 _COUNTS = ("queue_log_marked_packets_max", "queue_counters_marked_packets_max", "wire_marked_packets_max")
@@ -54,7 +54,7 @@ def _finding(cells: list[list[Row]]) -> Finding:
         verdict, subject = "best", most[0]["queue_label"]
         headline = f"{subject} marks most: {counted(round(in_order[0][0]), 'packet')} in the median run"
         control = most[0]["congestion_control"]
-        headline += ("" if control is None else f" against {control}") + f"{_ecn(setting)}."
+        headline += ("" if control is None else f" against {congestion_control(control)}") + f"{_ecn(setting)}."
     runs = [row for cell in cells for row in cell]
     return Finding(
         question="marks",
@@ -78,7 +78,7 @@ def _finding(cells: list[list[Row]]) -> Finding:
 
 def _name(row: Row) -> str:
     control = row["congestion_control"]
-    return str(row["queue_label"]) + ("" if control is None else f", {control}")
+    return str(row["queue_label"]) + ("" if control is None else f", {congestion_control(control)}")
 
 
 def _ecn(setting: Row) -> str:

@@ -11,6 +11,21 @@ _FIRST = {
     "rival_first": "the other application starts first",
 }
 
+_CONTROLS = {
+    "cubic": "CUBIC",
+    "reno": "Reno",
+    "bbr": "BBRv1",
+    "bbr2": "BBRv2",
+    "bbr3": "BBRv3",
+    "prague": "Prague",
+    "dctcp": "DCTCP",
+}
+
+
+def congestion_control(name: str) -> str:
+    """Return the name of a congestion control in the field; Linux's own where there is none here."""
+    return _CONTROLS.get(name, name)
+
 
 def rounded(value: float) -> str:
     """Return a number as people say it: whole from 10 on, else two significant digits; thousands are grouped."""
