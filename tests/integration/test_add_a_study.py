@@ -94,8 +94,8 @@ def test_units_are_converted_and_the_restarted_run_stays_with_its_reason(example
     assert values["r04", "rate_bps", "app"] == pytest.approx(400_000)
     assert values["r04", "queuing_delay_mean_ms", "app"] == pytest.approx(80)
     assert values["r04", "drop_ratio", "app"] == pytest.approx(0.04)
-    # Alone 5 ms, against TCP 80 ms.
-    assert values["r04", "harm_delay_ratio", "app"] == pytest.approx((80 - 5) / 80)
+    # Alone 25 ms of path and 5 ms of queue, against TCP 25 and 80 ms.
+    assert values["r04", "harm_delay_ratio", "app"] == pytest.approx((105 - 30) / 105)
 
 
 def test_scores_find_their_runs_by_session_and_by_time(example: Service) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -127,20 +126,8 @@ def test_a_statement_is_asked_of_configurations_of_other_studies_and_never_of_it
     }  # fmt: skip
     assert {row["finding_id"] for row in served} == {row["finding_id"] for row in studies.rows("published_comparison")}
     assert all(row["study_id"] not in (row["stating_study_id"], "tma23-imvca") for row in served)
-    asked = [row for row in served if row["finding_id"] == "pam21-14" and row["own_value"] is not None]
-    assert asked, "the testbed has runs of FQ-CoDel on the downlink"
-    for row in asked:
-        runs = studies.rows(
-            "run_flow_rate_equality",
-            study_id=str(row["study_id"]),
-            aqm="fq_codel",
-            application=str(row["application"]),
-            bandwidth_bps=int(str(row["bandwidth_bps"])),
-            congestion_control=str(row["congestion_control"]),
-            start_order=str(row["start_order"]),
-        )
-        values = [float(str(one["flow_rate_equality"])) for one in runs if one["exclusion_reason"] is None]
-        assert row["runs"] == len(values)
-        assert row["own_value"] == pytest.approx(median(values))
-        is_inside = -0.3 <= float(str(row["own_value"])) <= 0.3
-        assert row["finding_verdict"] == ("inside tolerance" if is_inside else "contradicts")
+    # The testbed's constant stream is no video call, and no demand of its WebRTC sender is known: a statement about
+    # Zoom at a low rate is asked of neither.
+    (zoom,) = (row for row in served if row["finding_id"] == "pam21-14")
+    assert (zoom["finding_verdict"], zoom["own_value"]) == ("no such runs", None)
+    assert zoom["not_answered_reason"] == "no configuration of another study has what the words say"

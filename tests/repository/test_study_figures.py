@@ -408,7 +408,7 @@ def test_own_calls_in_the_form_of_imc14_figure_7_say_whose_they_are_and_stand_be
     assert [text.split("\n")[0] for text in written[6:8] + written[9:]] == ["3.57", "3.17", "1.00", "1.96", "1.00"]
 
 
-def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(shared: Path) -> None:
+def test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text(shared: Path) -> None:
     with (shared / "published" / "findings.csv").open(encoding="utf-8") as handle:
         listed = {row["finding_id"]: row["reference"] for row in csv.DictReader(handle)}
     with (ROOT / "models" / "seeds" / "published_finding.csv").open(encoding="utf-8") as handle:
@@ -418,6 +418,12 @@ def test_references_are_those_of_the_list_and_a_commented_table_is_not_a_result(
     assert len(commented) == 18
     for row in commented:
         assert "not a published result" in row["reading"]
+        # The text repeats the table, but for Zoom (0.61) and Teams (0.42) against themselves.
+        apart = row["finding_id"] in ("vca21-08", "vca21-15")
+        assert ("the text has a half" in row["reading"], "the text repeats values" in row["reading"]) == (
+            apart,
+            not apart,
+        )
 
 
 @pytest.fixture(scope="module")

@@ -39,19 +39,25 @@ drops as (
 
 {{ run_jitters('streams') }},
 
--- The measurements of each role by the metrics for which less is better.
+-- The measurements of each role by the metrics for which less is better. A user has the delay of the path too: a queue of 15 ms where there was
+-- none harms less than one of 400 ms. Without the path's round-trip time, one way of it is unknown, not 0.
 quantities as (
     select
-        study_id,
-        run_id,
-        role,
+        delays.study_id,
+        delays.run_id,
+        delays.role,
         'delay' as harm_metric,
-        delay_basis as basis,
-        mean_ms as quantity
+        delays.delay_basis as basis,
+        runs.rtt_ms / 2 + delays.mean_ms as quantity
     from delays
+    inner join runs
+        on
+            delays.study_id = runs.study_id
+            and delays.run_id = runs.run_id
     where
-        role != 'all'
-        and mean_ms is not null
+        delays.role != 'all'
+        and delays.mean_ms is not null
+        and runs.rtt_ms is not null
 
     union all
 
@@ -144,11 +150,18 @@ judged as (
         case
             when subjects.demand_id is null then 'no demand rule'
             when not subjects.selects then coalesce(subjects.reason, 'the study selects no solo run')
+            when
+                quantities.quantity is null and subjects.harm_metric = 'delay' and runs.rtt_ms is null
+                then 'no round-trip time without queuing'
             when quantities.quantity is null then 'not measured'
             when demands.demand is null then 'no selected solo run with this measurement'
             when quantities.quantity = 0 and demands.demand > 0 then 'performance is 0'
         end as harm_null_reason
     from subjects
+    inner join runs
+        on
+            subjects.study_id = runs.study_id
+            and subjects.run_id = runs.run_id
     left join quantities
         on
             subjects.study_id = quantities.study_id
@@ -210,6 +223,7 @@ final as (
         all_metrics.run_id,
         all_metrics.role,
         all_metrics.harm_metric,
+        harm_metrics.harm_metric_version,
         {{ run_dimensions('runs') }},
         all_metrics.demand_id,
         harm_metrics.metric_unit,

@@ -27,17 +27,32 @@ described_studies as (
     from study_runs
 ),
 
--- What configurations of other studies say, each finding once, whatever its groups here.
+-- What configurations of other studies say, each once, whatever its mappings and bases and the finding's groups here.
+configurations_elsewhere as (
+    select
+        finding_id,
+        configuration_id,
+        max(case when finding_verdict = 'agrees' then 1 else 0 end) as has_agreed,
+        max(case when finding_verdict = 'contradicts' then 1 else 0 end) as has_contradicted
+    from replications
+    where own_value is not null
+    group by
+        finding_id,
+        configuration_id
+),
+
 elsewhere as (
     select
         finding_id,
-        count(own_value) as other_configurations,
+        count(*) as other_configurations,
+        sum(greatest(has_agreed, has_contradicted)) as other_telling_configurations,
         case
-            when count(own_value) = 0 then 'no such runs'
-            when count(distinct case when own_value is not null then finding_verdict end) > 1 then 'mixed'
-            else max(case when own_value is not null then finding_verdict end)
+            when max(has_agreed) = 1 and max(has_contradicted) = 1 then 'mixed'
+            when max(has_agreed) = 1 then 'agrees'
+            when max(has_contradicted) = 1 then 'contradicts'
+            else 'cannot tell'
         end as other_verdict
-    from replications
+    from configurations_elsewhere
     group by finding_id
 ),
 
@@ -134,6 +149,7 @@ final as (
         findings.stated_high,
         findings.tolerance_low,
         findings.tolerance_high,
+        findings.is_band,
         findings.reading,
         recomputed.application,
         recomputed.bandwidth_bps,
@@ -144,7 +160,10 @@ final as (
         coalesce(recomputed.runs, 0) as runs,
         coalesce(recomputed.excluded_runs, 0) as excluded_runs,
         case
-            when recomputed.own_value is not null
+            when
+                recomputed.own_value is not null
+                and findings.is_band
+                and coalesce(findings.tolerance_low, findings.tolerance_high) is not null
                 then
                     (findings.tolerance_low is null or recomputed.own_value >= findings.tolerance_low)
                     and (findings.tolerance_high is null or recomputed.own_value <= findings.tolerance_high)
@@ -156,6 +175,7 @@ final as (
             else 'no run of the build is one that the finding is of'
         end as not_answered_reason,
         coalesce(elsewhere.other_configurations, 0) as other_configurations,
+        cast(coalesce(elsewhere.other_telling_configurations, 0) as bigint) as other_telling_configurations,
         coalesce(elsewhere.other_verdict, 'no such runs') as other_verdict
     from findings
     left join recomputed

@@ -14,16 +14,62 @@ metrics as (
     select * from {{ ref('configuration_metric') }}
 ),
 
+application_kinds as (
+    select * from {{ ref('application_kind') }}
+),
+
+throughput_harms as (
+    select * from {{ ref('int_run_throughput_harm') }}
+    where demand_bps is not null
+),
+
+run_configurations as (
+    select * from {{ ref('int_run_configuration') }}
+),
+
+link_filling as (
+    select threshold_value as demand_ratio
+    from {{ ref('threshold') }}
+    where threshold_id = 'application-fills-link'
+),
+
+-- What the application of a role sends alone, by the demand rule of its study: of runs of one configuration it is the same.
+demands as (
+    select
+        run_configurations.configuration_id,
+        throughput_harms.role,
+        max(throughput_harms.demand_bps) as demand_bps
+    from throughput_harms
+    inner join run_configurations
+        on
+            throughput_harms.study_id = run_configurations.study_id
+            and throughput_harms.run_id = run_configurations.run_id
+    group by
+        run_configurations.configuration_id,
+        throughput_harms.role
+),
+
 stating_studies as (
     select distinct study_id
     from findings
 ),
 
+-- Manifests write names as they like.
 own_metrics as (
-    select metrics.*
+    select
+        metrics.*,
+        application_kinds.application_kind,
+        coalesce(demands.demand_bps >= link_filling.demand_ratio * metrics.bandwidth_bps, false) as is_rate_below_demand
     from metrics
+    cross join link_filling
     left join stating_studies
         on metrics.study_id = stating_studies.study_id
+    left join application_kinds
+        on lower(metrics.application) = application_kinds.application
+    left join demands
+        on
+            metrics.configuration_id = demands.configuration_id
+            and demands.role = case when metrics.role = 'rival' then 'rival' else 'app' end
     where
         stating_studies.study_id is null
         and metrics.value_median is not null
@@ -41,7 +87,7 @@ questions as (
         mapping
 ),
 
-matched as (
+met as (
     select
         mappings.mapping_number,
         mappings.finding_id as asked_finding_id,
@@ -49,7 +95,11 @@ matched as (
         own_metrics.*,
         own_metrics.value_median * mappings.value_factor as own_value,
         own_metrics.value_lower * mappings.value_factor as own_lower,
-        own_metrics.value_upper * mappings.value_factor as own_upper
+        own_metrics.value_upper * mappings.value_factor as own_upper,
+        row_number() over (
+            partition by mappings.finding_id, own_metrics.configuration_id, own_metrics.role, own_metrics.basis
+            order by mappings.mapping_number
+        ) as preference
     from mappings
     inner join own_metrics
         on
@@ -57,14 +107,26 @@ matched as (
             and mappings.role = own_metrics.role
     where
         {{ has_finding_axes('mappings', 'own_metrics') }}
-        and (mappings.congested_direction is null or mappings.congested_direction = own_metrics.congested_direction)
-        -- Manifests write names as they like.
+        and (mappings.application_kind is null or mappings.application_kind = own_metrics.application_kind)
+        and (mappings.is_rate_below_demand is null or own_metrics.is_rate_below_demand)
         and {{ is_listed('mappings.applications', 'lower(own_metrics.application)') }}
         and {{ is_listed('mappings.rival_applications', 'lower(own_metrics.rival_application)') }}
         and (
             mappings.competitor is null
             or (mappings.competitor = 'tcp' and own_metrics.congestion_control is not null and own_metrics.rival_application is null)
         )
+        -- A statement that names no congested direction is of the one that is congested.
+        and case
+            when mappings.congested_direction is not null then mappings.congested_direction = own_metrics.congested_direction
+            when own_metrics.congested_direction is null or own_metrics.congested_direction = 'both' then true
+            else own_metrics.congested_direction = case own_metrics.direction when 'uplink' then 'upstream' when 'downlink' then 'downstream' end
+        end
+),
+
+-- A configuration answers a finding once, under the mapping that leaves out the fewest words.
+matched as (
+    select * from met
+    where preference = 1
 ),
 
 judged as (
@@ -88,15 +150,12 @@ judged as (
         mappings.direction_reading,
         mappings.unmapped_reason,
         matched.*,
-        case
-            when matched.own_value is null then 'no such runs'
-            else {{ published_verdict('matched.own_value', 'findings', 'mappings') }}
-        end as finding_verdict,
-        {{ published_verdict('matched.own_lower', 'findings', 'mappings') }} as verdict_lower,
-        {{ published_verdict('matched.own_upper', 'findings', 'mappings') }} as verdict_upper,
-        -- An interval around a whole band ends in the same verdict on both of its sides.
-        coalesce(matched.own_lower < findings.tolerance_low and matched.own_upper > findings.tolerance_high, false)
-        or coalesce(matched.own_lower < mappings.direction_low and matched.own_upper > mappings.direction_high, false) as holds_a_band
+        {{ is_within_band('matched.own_lower', 'matched.own_upper', 'findings.tolerance_low', 'findings.tolerance_high') }}
+            as is_within_tolerance,
+        {{ is_within_band('matched.own_lower', 'matched.own_upper', 'mappings.direction_low', 'mappings.direction_high') }} as is_on_side,
+        {{ is_within_band('matched.own_upper', 'matched.own_lower', 'findings.tolerance_low', 'findings.tolerance_high') }}
+        or {{ is_within_band('matched.own_upper', 'matched.own_lower', 'mappings.direction_low', 'mappings.direction_high') }}
+            as has_value_that_agrees
     from findings
     inner join questions
         on findings.finding_id = questions.finding_id
@@ -156,14 +215,25 @@ final as (
         interval_null_reason,
         coalesce(runs, 0) as runs,
         coalesce(excluded_runs, 0) as excluded_runs,
-        finding_verdict,
         case
-            when own_lower is not null
-                then finding_verdict = verdict_lower and finding_verdict = verdict_upper and not holds_a_band
-        end as is_verdict_of_interval,
+            when own_value is null then 'no such runs'
+            when own_lower is null then 'cannot tell'
+            when is_within_tolerance or is_on_side then 'agrees'
+            when has_value_that_agrees then 'cannot tell'
+            else 'contradicts'
+        end as finding_verdict,
+        case
+            when own_value is null then null
+            when own_lower is null then 'no interval: ' || interval_null_reason
+            when is_within_tolerance then 'the whole interval is within the tolerance'
+            when is_on_side then 'the whole interval is on the side of the statement'
+            when has_value_that_agrees then 'some values of the interval agree and others do not'
+            else 'no value of the interval agrees'
+        end as verdict_reason,
         case
             when own_value is not null then null
             when unmapped_reason is not null then unmapped_reason
+            when mapping in ('any_rate', 'any_size') then 'no further configuration of another study has what the words say'
             else 'no configuration of another study has what the words say'
         end as not_answered_reason
     from judged
