@@ -53,7 +53,9 @@ measured as (
         item,
         'measured' as load_basis,
         qoe_score as page_load_time_ms,
-        cast(null as double) as handshake_rtt_ms
+        cast(null as double) as handshake_rtt_ms,
+        cast(null as bigint) as connections,
+        cast(null as bigint) as answer_bytes
     from items
 ),
 
@@ -64,7 +66,9 @@ estimated as (
         'flows/' || {{ plain_text('captured_loads.load_number') }} as item,
         'estimated_from_flows' as load_basis,
         captured_loads.page_load_time_ms,
-        captured_loads.handshake_rtt_ms
+        captured_loads.handshake_rtt_ms,
+        captured_loads.connections,
+        captured_loads.answer_bytes
     from captured_loads
     inner join preferred_captures
         on

@@ -1,4 +1,4 @@
-{#- Web: what sojourn_statistics.quality.web computes, over columns. A test holds the two to each other. -#}
+{#- Web. mos_of_page_load_time is what sojourn_statistics.quality.web computes, over columns: a test holds the two to each other. -#}
 
 {% macro mos_of_page_load_time(page_load_time_ms, least_ms, worst_ms) -%}
     least(
@@ -9,4 +9,33 @@
             / ln({{ worst_ms }} / cast({{ least_ms }} as double))
         )
     )
+{%- endmacro %}
+
+{#-
+    Columns of the share of round trips in page loads, which have page_load_time_ms, round_trips (null: of another page than those whose count
+    is known), loaded_rtt_ms and rtt_null_reason. A load that ends before its round trips could has fewer, or shorter ones than its run.
+
+    loads: relation. dominating_ratio: expression of the share from which round trips dominate.
+-#}
+{% macro round_trip_columns(loads, dominating_ratio) -%}
+    {%- set ratio = loads ~ '.round_trips * ' ~ loads ~ '.loaded_rtt_ms / nullif(' ~ loads ~ '.page_load_time_ms, 0)' -%}
+    case when {{ ratio }} <= 1 then {{ ratio }} end as round_trip_ratio,
+        case
+            when {{ ratio }} > 1 then null
+            when {{ ratio }} >= {{ dominating_ratio }} then 'round trips'
+            when {{ ratio }} is not null then 'losses and rate'
+        end as dominated_by,
+        case
+            when {{ loads }}.page_load_time_ms is null then 'no load time'
+            when {{ loads }}.round_trips is null then 'the round trips of this page are not known'
+            when {{ loads }}.loaded_rtt_ms is null then {{ loads }}.rtt_null_reason
+            when {{ ratio }} > 1 then 'the load took less time than its round trips: it has fewer, or shorter ones'
+        end as round_trip_null_reason
+{%- endmacro %}
+
+{#- Whether a load of flows is of the page of IMC'14: its bytes over one connection. page: relation with page_bytes and page_bytes_more. -#}
+{% macro is_known_page(loads, page) -%}
+    {{ loads }}.connections = 1
+            and {{ loads }}.answer_bytes >= {{ page }}.page_bytes
+            and {{ loads }}.answer_bytes <= {{ page }}.page_bytes * (1 + {{ page }}.page_bytes_more)
 {%- endmacro %}

@@ -12,18 +12,28 @@ parameters as (
 page as (
     select
         max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
-        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio
+        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio,
+        max(case when parameter = 'page_bytes' then parameter_value end) as page_bytes,
+        max(case when parameter = 'page_bytes_more' then parameter_value end) as page_bytes_more
     from parameters
 ),
 
 shared as (
     select
         page_loads.*,
-        page.round_trips,
+        page_loads.handshake_rtt_ms as loaded_rtt_ms,
+        case when {{ is_known_page('page_loads', 'page') }} then page.round_trips end as round_trips,
         page.dominating_ratio,
-        page.round_trips * page_loads.handshake_rtt_ms / nullif(page_loads.page_load_time_ms, 0) as round_trip_ratio
+        'no handshake was seen whole' as rtt_null_reason
     from page_loads
     cross join page
+),
+
+judged as (
+    select
+        shared.*,
+        {{ round_trip_columns('shared', 'shared.dominating_ratio') }}
+    from shared
 ),
 
 final as (
@@ -40,19 +50,13 @@ final as (
         load_null_reason,
         connections,
         answer_bytes,
-        handshake_rtt_ms as loaded_rtt_ms,
+        loaded_rtt_ms,
         retransmitted_packets,
         cast(round_trips as bigint) as round_trips,
         round_trip_ratio,
-        case
-            when round_trip_ratio >= dominating_ratio then 'round trips'
-            when round_trip_ratio is not null then 'losses and rate'
-        end as dominated_by,
-        case
-            when load_null_reason is not null then load_null_reason
-            when round_trip_ratio is null then 'no handshake was seen whole'
-        end as round_trip_null_reason
-    from shared
+        dominated_by,
+        coalesce(load_null_reason, round_trip_null_reason) as round_trip_null_reason
+    from judged
 )
 
 select * from final

@@ -1,4 +1,5 @@
--- What a page load consists of: the share of its round trips, by the round-trip time of its run under load, or of its own handshakes.
+-- What a page load consists of: the share of its round trips, by the round-trip time of its run under load, or of its own handshakes. A request
+-- waits in the queue of one direction and its answer in that of the other, so both are in a round trip.
 with
 
 page_loads as (
@@ -14,24 +15,76 @@ delays as (
     where role = 'app'
 ),
 
+opposite_delays as (
+    select * from {{ ref('int_run_opposite_delay') }}
+),
+
+known_pages as (
+    select * from {{ ref('page_round_trips') }}
+),
+
 parameters as (
     select * from {{ ref('qoe_model_parameter') }}
-    where qoe_model_id = 'g1030-one-page-access'
+    where qoe_model_id = 'g1030-one-page-flows'
 ),
 
 page as (
     select
         max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
-        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio
+        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio,
+        max(case when parameter = 'page_bytes' then parameter_value end) as page_bytes,
+        max(case when parameter = 'page_bytes_more' then parameter_value end) as page_bytes_more
     from parameters
+),
+
+-- Handshakes of the run's captures pass both queues.
+handshakes as (
+    select
+        study_id,
+        run_id,
+        cast(sum(cast(round(handshake_rtt_ms * 1000) as bigint)) as double) / count(handshake_rtt_ms) / 1000 as handshake_rtt_mean_ms
+    from page_loads
+    where handshake_rtt_ms is not null
+    group by study_id, run_id
 ),
 
 -- A measured load does not tell its round-trip time: that of its run stands for it.
 delayed as (
     select
-        page_loads.*,
-        case page_loads.load_basis when 'measured' then runs.rtt_ms + delays.mean_ms else page_loads.handshake_rtt_ms end as loaded_rtt_ms
+        page_loads.study_id,
+        page_loads.run_id,
+        page_loads.item,
+        page_loads.load_basis,
+        page_loads.page_load_time_ms,
+        delays.mean_ms as queuing_delay_mean_ms,
+        opposite_delays.opposite_queuing_delay_mean_ms,
+        opposite_delays.opposite_delay_basis,
+        case
+            when page_loads.load_basis = 'measured' then known_pages.round_trips
+            when {{ is_known_page('page_loads', 'page') }} then page.round_trips
+        end as round_trips,
+        case
+            when page_loads.load_basis != 'measured' then page_loads.handshake_rtt_ms
+            else
+                coalesce(
+                    runs.rtt_ms + delays.mean_ms + opposite_delays.opposite_queuing_delay_mean_ms,
+                    handshakes.handshake_rtt_mean_ms
+                )
+        end as loaded_rtt_ms,
+        case
+            when page_loads.load_basis != 'measured'
+                then case when page_loads.handshake_rtt_ms is not null then 'handshakes_of_the_load' end
+            when runs.rtt_ms + delays.mean_ms + opposite_delays.opposite_queuing_delay_mean_ms is not null then 'queues_of_both_directions'
+            when handshakes.handshake_rtt_mean_ms is not null then 'handshakes_of_the_run'
+        end as loaded_rtt_basis,
+        case
+            when page_loads.load_basis != 'measured' then 'no handshake was seen whole'
+            when runs.rtt_ms is null or delays.mean_ms is null then 'no round-trip time or no queuing delay of the application'
+            else 'the queue of the other direction was not measured'
+        end as rtt_null_reason,
+        page.dominating_ratio
     from page_loads
+    cross join page
     inner join runs
         on
             page_loads.study_id = runs.study_id
@@ -40,48 +93,40 @@ delayed as (
         on
             page_loads.study_id = delays.study_id
             and page_loads.run_id = delays.run_id
-),
-
-shared as (
-    select
-        delayed.study_id,
-        delayed.run_id,
-        delayed.item,
-        delayed.load_basis,
-        delayed.page_load_time_ms,
-        delayed.loaded_rtt_ms,
-        page.round_trips,
-        page.dominating_ratio,
-        page.round_trips * delayed.loaded_rtt_ms / delayed.page_load_time_ms as round_trip_ratio
-    from delayed
-    cross join page
+    left join opposite_delays
+        on
+            page_loads.study_id = opposite_delays.study_id
+            and page_loads.run_id = opposite_delays.run_id
+    left join handshakes
+        on
+            page_loads.study_id = handshakes.study_id
+            and page_loads.run_id = handshakes.run_id
+    left join known_pages
+        on
+            lower(runs.application) = known_pages.application
+            and {{ is_listed('known_pages.workloads', 'runs.workload') }}
 ),
 
 final as (
     select
-        shared.study_id,
-        shared.run_id,
-        shared.item,
+        delayed.study_id,
+        delayed.run_id,
+        delayed.item,
         {{ run_dimensions('runs') }},
-        shared.load_basis,
-        shared.page_load_time_ms,
-        cast(shared.round_trips as bigint) as round_trips,
-        shared.loaded_rtt_ms,
-        shared.round_trip_ratio,
-        case
-            when shared.round_trip_ratio >= shared.dominating_ratio then 'round trips'
-            when shared.round_trip_ratio is not null then 'losses and rate'
-        end as dominated_by,
-        case
-            when shared.round_trip_ratio is not null then null
-            when shared.load_basis = 'measured' then 'no round-trip time or no queuing delay of the application'
-            else 'no handshake was seen whole'
-        end as round_trip_null_reason
-    from shared
+        delayed.load_basis,
+        delayed.page_load_time_ms,
+        cast(delayed.round_trips as bigint) as round_trips,
+        delayed.queuing_delay_mean_ms,
+        delayed.opposite_queuing_delay_mean_ms,
+        delayed.opposite_delay_basis,
+        delayed.loaded_rtt_ms,
+        delayed.loaded_rtt_basis,
+        {{ round_trip_columns('delayed', 'delayed.dominating_ratio') }}
+    from delayed
     inner join runs
         on
-            shared.study_id = runs.study_id
-            and shared.run_id = runs.run_id
+            delayed.study_id = runs.study_id
+            and delayed.run_id = runs.run_id
 )
 
 select * from final

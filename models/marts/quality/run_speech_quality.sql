@@ -15,6 +15,10 @@ delays as (
     where role = 'app'
 ),
 
+opposite_delays as (
+    select * from {{ ref('int_run_opposite_delay') }}
+),
+
 models as (
     select * from {{ ref('qoe_model') }}
 ),
@@ -31,7 +35,8 @@ shares as (
     select
         qoe_model_id,
         max(case when parameter = 'rtt_share' then parameter_value end) as rtt_share,
-        max(case when parameter = 'queue_share' then parameter_value end) as queue_share
+        max(case when parameter = 'own_queue_share' then parameter_value end) as own_queue_share,
+        max(case when parameter = 'opposite_queue_share' then parameter_value end) as opposite_queue_share
     from parameters
     group by qoe_model_id
     having max(case when parameter = 'rtt_share' then 1 else 0 end) = 1
@@ -47,7 +52,14 @@ placed as (
         speech_samples.qoe_score as pesq_score,
         speech_samples.qoe_score >= -0.5 and speech_samples.qoe_score <= 4.5 as is_on_scale,
         delays.mean_ms as queuing_delay_mean_ms,
-        shares.rtt_share * runs.rtt_ms + shares.queue_share * delays.mean_ms as one_way_delay_ms
+        opposite_delays.opposite_queuing_delay_mean_ms,
+        opposite_delays.opposite_delay_basis,
+        runs.rtt_ms is null or delays.mean_ms is null as is_own_delay_unknown,
+        shares.rtt_share * runs.rtt_ms + shares.own_queue_share * delays.mean_ms
+        + case
+            when shares.opposite_queue_share = 0 then 0
+            else shares.opposite_queue_share * opposite_delays.opposite_queuing_delay_mean_ms
+        end as one_way_delay_ms
     from speech_samples
     cross join shares
     inner join runs
@@ -58,6 +70,10 @@ placed as (
         on
             speech_samples.study_id = delays.study_id
             and speech_samples.run_id = delays.run_id
+    left join opposite_delays
+        on
+            speech_samples.study_id = opposite_delays.study_id
+            and speech_samples.run_id = opposite_delays.run_id
 ),
 
 impaired as (
@@ -88,7 +104,8 @@ judged as (
         case when transmission_rating is not null then {{ mos_of_rating('transmission_rating') }} end as mos,
         case
             when not is_on_scale then 'PESQ outside of -0.5 to 4.5'
-            when one_way_delay_ms is null then 'no round-trip time or no queuing delay of the application'
+            when is_own_delay_unknown then 'no round-trip time or no queuing delay of the application'
+            when one_way_delay_ms is null then 'the queue of the other direction was not measured'
         end as score_null_reason
     from scored
 ),
@@ -104,6 +121,8 @@ final as (
         judged.pesq_score,
         judged.listening_rating,
         judged.queuing_delay_mean_ms,
+        judged.opposite_queuing_delay_mean_ms,
+        judged.opposite_delay_basis,
         judged.one_way_delay_ms,
         judged.delay_impairment,
         judged.transmission_rating,

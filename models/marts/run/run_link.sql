@@ -8,53 +8,31 @@ links as (
     select * from {{ ref('int_run_link') }}
 ),
 
-queues as (
-    select * from {{ ref('run_queue') }}
+link_queues as (
+    select * from {{ ref('int_run_link_queue') }}
 ),
 
--- The queue of the log that is this direction's: that of the bottleneck is chosen already, the other's is named by the manifest.
-matched as (
-    select
-        links.study_id,
-        links.run_id,
-        links.link_direction,
-        queues.queue_number,
-        queues.packets,
-        queues.mean_ms,
-        row_number() over (
-            partition by links.study_id, links.run_id, links.link_direction
-            order by queues.dequeued_packets desc, queues.queue_number asc
-        ) as preference
-    from links
-    inner join queues
-        on
-            links.study_id = queues.study_id
-            and links.run_id = queues.run_id
-            and (
-                (links.is_bottleneck and queues.is_bottleneck)
-                or (
-                    not links.is_bottleneck
-                    and not queues.is_bottleneck
-                    and (links.queue_interface is not null or links.queue_handle is not null)
-                    and (links.queue_interface is null or links.queue_interface = queues.interface_name)
-                    and (links.queue_handle is null or links.queue_handle = queues.handle)
-                )
-            )
+queues as (
+    select * from {{ ref('run_queue') }}
 ),
 
 measured as (
     select
         links.*,
-        matched.queue_number,
-        matched.packets as link_packets,
-        matched.mean_ms as queuing_delay_mean_ms
+        link_queues.queue_number,
+        queues.packets as link_packets,
+        queues.mean_ms as queuing_delay_mean_ms
     from links
-    left join matched
+    left join link_queues
         on
-            links.study_id = matched.study_id
-            and links.run_id = matched.run_id
-            and links.link_direction = matched.link_direction
-            and matched.preference = 1
+            links.study_id = link_queues.study_id
+            and links.run_id = link_queues.run_id
+            and links.link_direction = link_queues.link_direction
+    left join queues
+        on
+            link_queues.study_id = queues.study_id
+            and link_queues.run_id = queues.run_id
+            and link_queues.queue_number = queues.queue_number
 ),
 
 final as (
