@@ -152,7 +152,7 @@ final as (
         binding.binding_runs,
         {{ median_interval_columns(
             'bounds.responsiveness_lower_rpm', 'ranked.runs',
-            otherwise='a run has no idle delay, or there are more than the table of ranks has'
+            otherwise='a run has no idle delay or several distances, or there are more than the table of ranks has'
         ) }},
         case when ranked.loaded_median_ms is not null then cast(ranked.rank_by_median as bigint) end as rank_by_median,
         case when ranked.loaded_p95_ms is not null then cast(ranked.rank_by_p95 as bigint) end as rank_by_p95,

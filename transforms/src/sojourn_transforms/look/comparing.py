@@ -294,8 +294,8 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
     found = [
         side.view.select(
             "select delay_basis, phase, list(value order by value) as delays, count(distinct run_id) as "
-            "runs from {int_run_load_sample}"
-            " where value is not null group by all order by delay_basis, phase",
+            "runs from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)"
+            " where value is not null and delay_null_reason is null group by all order by delay_basis, phase",
             "int_run_load_sample",
         )
         if side.view.has("series")
@@ -314,6 +314,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         common,
         key=lambda name: (
             sum(len(row["delays"]) for rows in found for row in rows if row["delay_basis"] == name),
+            "run_load_delay",
             name,
         ),
     )

@@ -64,11 +64,20 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
     rows = view.select(
         """
         select study_id, run_id, delay_basis, phase, list(value order by value) as delays
-        from {int_run_load_sample} where value is not null group by all order by study_id, run_id, delay_basis, phase
+        from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)
+        where value is not null and delay_null_reason is null
+        group by all order by study_id, run_id, delay_basis, phase
         """,
         "int_run_load_sample",
+        "run_load_delay",
     )
-    if not rows:
+    apart = view.rows("run_load_delay", where="delay_null_reason is not null")
+    if apart:
+        section.absent.append(
+            f"Distribution of delay over the series of {counted(len(apart), 'run or basis', 'runs or bases')}: their"
+            " hosts are at different distances, and only what load adds is common to them."
+        )
+    if not rows and not apart:
         rows = view.select(
             f"""
             select study_id, run_id, measurement || '_' || series_metric || '_' || sample_basis as delay_basis,
@@ -79,7 +88,8 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
             "int_run_series_value",
         )
     if not rows:
-        section.absent.append("Distribution of delay: no tool measured a delay.")
+        if not apart:
+            section.absent.append("Distribution of delay: no tool measured a delay.")
         return []
     if not any(row["phase"] == "idle" for row in rows):
         section.absent.append("Idle delay: no tool measured a delay before the load began, or no load was seen.")
@@ -212,6 +222,7 @@ def _tables(view: View, section: Section) -> Items:
             run,
             role,
             Column("delay_basis", "basis"),
+            Column("series", "series"),
             Column("idle_samples", "idle samples"),
             Column("idle_median_ms", "idle median", "ms", 2),
             Column("loaded_samples", "loaded samples"),
