@@ -94,11 +94,17 @@ fallen as (
     group by profile_steps.profile_id, profile_steps.step_number
 ),
 
-returned as (
+rolling as (
+    {{ median_rate_of_five_seconds('rates') }}
+),
+
+-- The median still holds seconds from before a short fall, so it counts from the first second that is itself at the level again.
+touched as (
     select
         fallen.profile_id,
         fallen.step_number,
-        min(rates.second) as back_second
+        profile_steps.kept_bps as target_bps,
+        min(rates.second) as from_second
     from fallen
     inner join profile_steps
         on
@@ -110,10 +116,14 @@ returned as (
             and fallen.step_number = rates.step_number
             and fallen.fall_second < rates.second
             and profile_steps.kept_bps <= rates.rate_bps
-    group by fallen.profile_id, fallen.step_number
+    group by fallen.profile_id, fallen.step_number, profile_steps.kept_bps
 ),
 
--- The highest rate of the second of the return and the 30 s after it; without a fall, of the step's first 30 s.
+returned as (
+    {{ held_second_of_each_step('touched', 'rolling', 'thresholds') }}
+),
+
+-- The highest rate of the first second back at the level and the 30 s after it; without a fall, of the step's first 30 s.
 highest as (
     select
         profile_steps.profile_id,
@@ -124,19 +134,19 @@ highest as (
         on
             profile_steps.profile_id = fallen.profile_id
             and profile_steps.step_number = fallen.step_number
-    left join returned
+    left join touched
         on
-            profile_steps.profile_id = returned.profile_id
-            and profile_steps.step_number = returned.step_number
+            profile_steps.profile_id = touched.profile_id
+            and profile_steps.step_number = touched.step_number
     inner join rates
         on
             profile_steps.profile_id = rates.profile_id
             and profile_steps.step_number = rates.step_number
-            and rates.second >= coalesce(returned.back_second, profile_steps.step_second)
-            and rates.second <= coalesce(returned.back_second, profile_steps.step_second) + 30
+            and rates.second >= coalesce(touched.from_second, profile_steps.step_second)
+            and rates.second <= coalesce(touched.from_second, profile_steps.step_second) + 30
     where
         fallen.fall_second is null
-        or returned.back_second is not null
+        or touched.from_second is not null
     group by profile_steps.profile_id, profile_steps.step_number
 ),
 
@@ -145,14 +155,15 @@ judged as (
         profile_steps.*,
         fallen.lowest_bps,
         fallen.fall_second,
-        returned.back_second,
+        returned.held_second,
         highest.highest_bps,
         case
             when fallen.profile_id is null then 'the run ended before the step'
             when profile_steps.is_rate_changing then 'the rate of the link changes at the same time'
             when profile_steps.rate_before_bps is null then 'no second before the step'
             when fallen.fall_second is null then 'the rate did not fall'
-            when returned.back_second is null then 'not before the next step or the end of the run'
+            when returned.held_second is null and returned.profile_id is not null then 'reached and not held'
+            when returned.held_second is null then 'not before the next step or the end of the run'
         end as recovery_null_reason
     from profile_steps
     left join fallen
@@ -184,7 +195,7 @@ final as (
             when not judged.is_rate_changing then cast(judged.fall_second - judged.step_second as double) * 1000
         end as fall_ms,
         case
-            when judged.recovery_null_reason is null then cast(judged.back_second - judged.step_second as double) * 1000
+            when judged.recovery_null_reason is null then cast(judged.held_second - judged.step_second as double) * 1000
         end as recovery_ms,
         case when not judged.is_rate_changing then judged.highest_bps / nullif(judged.rate_before_bps, 0) end as overshoot_ratio,
         judged.recovery_null_reason

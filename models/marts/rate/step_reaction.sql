@@ -18,6 +18,10 @@ thresholds as (
     select * from {{ ref('threshold') }}
 ),
 
+demands as (
+    select * from {{ ref('int_throughput_demand') }}
+),
+
 changes as (
     select
         study_id,
@@ -120,7 +124,62 @@ reached as (
     group by targets.profile_id, targets.step_number
 ),
 
--- The highest rate of the second of the reaction and the 30 s after it.
+-- One second at the rate of before is no return to it.
+rolling as (
+    {{ median_rate_of_five_seconds('rates') }}
+),
+
+returns as (
+    select
+        profile_id,
+        step_number,
+        target_bps,
+        step_second as from_second
+    from targets
+    where reaction = 'back'
+),
+
+held as (
+    {{ held_second_of_each_step('returns', 'rolling', 'thresholds') }}
+),
+
+-- What the application sends where nothing limits it, by the demand rule of its study. Of several, none is chosen.
+application_demands as (
+    select
+        study_id,
+        role,
+        application,
+        max(demand_bps) as demand_bps
+    from demands
+    where
+        application is not null
+        and demand_bps is not null
+    group by study_id, role, application
+    having count(distinct demand_bps) = 1
+),
+
+demanding as (
+    select
+        targets.profile_id,
+        targets.step_number,
+        targets.step_second as from_second,
+        application_demands.demand_bps as target_bps
+    from targets
+    inner join profiles
+        on targets.profile_id = profiles.profile_id
+    inner join application_demands
+        on
+            profiles.study_id = application_demands.study_id
+            and profiles.role = application_demands.role
+            and profiles.application = application_demands.application
+    where targets.reaction = 'back'
+),
+
+demand_held as (
+    {{ held_second_of_each_step('demanding', 'rolling', 'thresholds') }}
+),
+
+-- The highest rate of the first second at the target and the 30 s after it.
 highest as (
     select
         reached.profile_id,
@@ -147,19 +206,43 @@ judged as (
         targets.rate_before_bps,
         targets.reaction,
         targets.target_bps,
-        reached.reached_second,
+        case when targets.reaction = 'back' then held.held_second else reached.reached_second end as reaction_second,
+        reached.reached_second is not null as is_touched,
         case
             when reached.seconds_seen is null then 'the run ended before the step'
             when targets.reaction = 'back' and targets.target_bps is null then 'no earlier step at this rate'
             when targets.reaction = 'fall_below' and targets.rate_before_bps <= targets.to_bps
                 then 'already at or below the new rate'
+            when targets.reaction = 'back' and held.held_second is null and held.is_reached then 'reached and not held'
+            when targets.reaction = 'back' and held.held_second is null then 'not before the next step'
             when reached.reached_second is null then 'not before the next step'
-        end as reaction_null_reason
+        end as reaction_null_reason,
+        demanding.target_bps as demand_bps,
+        demand_held.held_second as demand_second,
+        case
+            when targets.reaction != 'back' then 'the rate of the link fell'
+            when demanding.target_bps is null then 'the study gives the application no demand, or several'
+            when reached.seconds_seen is null then 'the run ended before the step'
+            when demand_held.held_second is null and demand_held.is_reached then 'reached and not held'
+            when demand_held.held_second is null then 'not before the next step'
+        end as demand_reached_null_reason
     from targets
     left join reached
         on
             targets.profile_id = reached.profile_id
             and targets.step_number = reached.step_number
+    left join held
+        on
+            targets.profile_id = held.profile_id
+            and targets.step_number = held.step_number
+    left join demanding
+        on
+            targets.profile_id = demanding.profile_id
+            and targets.step_number = demanding.step_number
+    left join demand_held
+        on
+            targets.profile_id = demand_held.profile_id
+            and targets.step_number = demand_held.step_number
 ),
 
 final as (
@@ -174,10 +257,17 @@ final as (
         judged.rate_before_bps,
         judged.target_bps,
         case
-            when judged.reaction_null_reason is null then cast(judged.reached_second - judged.step_second as double) * 1000
+            when judged.reaction_null_reason is null then cast(judged.reaction_second - judged.step_second as double) * 1000
         end as reaction_ms,
-        case when judged.reaction_null_reason is null then highest.highest_bps / judged.to_bps end as overshoot_ratio,
-        judged.reaction_null_reason
+        case
+            when judged.reaction_null_reason is null or (judged.reaction = 'back' and judged.is_touched) then highest.highest_bps / judged.to_bps
+        end as overshoot_ratio,
+        judged.reaction_null_reason,
+        judged.demand_bps,
+        case
+            when judged.demand_reached_null_reason is null then cast(judged.demand_second - judged.step_second as double) * 1000
+        end as demand_reached_ms,
+        judged.demand_reached_null_reason
     from judged
     inner join profiles
         on judged.profile_id = profiles.profile_id

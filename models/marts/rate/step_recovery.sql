@@ -64,27 +64,8 @@ medians_before as (
     group by disruptions.profile_id, disruptions.step_number
 ),
 
--- The five seconds that end with each second after the disruption.
 rolling as (
-    select
-        disruptions.profile_id,
-        disruptions.step_number,
-        after_end.second,
-        median(recent.rate_bps) as rate_bps
-    from disruptions
-    inner join rates as after_end
-        on
-            disruptions.profile_id = after_end.profile_id
-            and disruptions.step_number = after_end.step_number
-    inner join rates as recent
-        on
-            after_end.profile_id = recent.profile_id
-            and after_end.second >= recent.second
-            and recent.second > after_end.second - 5
-    group by
-        disruptions.profile_id,
-        disruptions.step_number,
-        after_end.second
+    {{ median_rate_of_five_seconds('rates') }}
 ),
 
 recovered as (
@@ -132,10 +113,25 @@ defined as (
     select
         disruptions.profile_id,
         disruptions.step_number,
-        'sojourn-share-of-settled' as recovery_definition,
+        'sojourn-share-held' as recovery_definition,
         reactions.target_bps as recovered_at_bps,
         reactions.reaction_ms as recovery_ms,
         reactions.reaction_null_reason as recovery_null_reason
+    from disruptions
+    inner join reactions
+        on
+            disruptions.profile_id = reactions.profile_id
+            and disruptions.step_number = reactions.step_number
+
+    union all
+
+    select
+        disruptions.profile_id,
+        disruptions.step_number,
+        'sojourn-demand-held' as recovery_definition,
+        reactions.demand_bps as recovered_at_bps,
+        reactions.demand_reached_ms as recovery_ms,
+        reactions.demand_reached_null_reason as recovery_null_reason
     from disruptions
     inner join reactions
         on
