@@ -12,27 +12,31 @@
 
 {#-
     CTEs that end in `counts_of_hosts`: hosts by the bin of their maximum delay, with the sums from which shares and their variance
-    between hosts follow. hosts: a CTE of hosts, any number of rows for each host. fingerprint: its column of the part over which they are
-    counted.
+    between hosts follow, by access technology and, as technology `all`, over all of them, where a host that changed it counts once. hosts: a
+    CTE of hosts, any number of rows for each host. fingerprint: its column of the part over which they are counted.
 -#}
 {% macro counts_of_hosts(hosts, fingerprint) -%}
 {%- set measures = ['connections', 'connections_above_1', 'connections_above_2', 'connections_above_3'] -%}
 each_host as (
     select
         {{ fingerprint }},
-        access_technology,
+        case when grouping(access_technology) = 1 then 'all' else access_technology end as technology_or_all,
         {%- for measure in measures %}
         cast(sum({{ measure }}) as bigint) as {{ measure }},
         {%- endfor %}
         max(maximum_queuing_delay_us) as maximum_queuing_delay_us
     from {{ hosts }}
-    group by {{ fingerprint }}, access_technology, client_host_key
+    group by
+        grouping sets (
+            ({{ fingerprint }}, access_technology, client_host_key),
+            ({{ fingerprint }}, client_host_key)
+        )
 ),
 
 counts_of_hosts as (
     select
         {{ fingerprint }},
-        access_technology,
+        technology_or_all as access_technology,
         {{ log_linear_bin('maximum_queuing_delay_us') }} as bin_index,
         count(*) as hosts,
         cast(sum(connections) as bigint) as connections,
@@ -45,6 +49,6 @@ counts_of_hosts as (
         {{- '' if loop.last else ',' }}
     {%- endfor %}
     from each_host
-    group by {{ fingerprint }}, access_technology, bin_index
+    group by {{ fingerprint }}, technology_or_all, bin_index
 )
 {%- endmacro %}

@@ -3,6 +3,7 @@ with
 
 counted as (
     select * from {{ ref('int_host_period_count') }}
+    where access_technology != 'all'
 ),
 
 enough as (

@@ -34,20 +34,6 @@ by_threshold as (
     {%- endfor %}
 ),
 
--- A host that changes its technology within the period counts once in each.
-with_all as (
-    select * from by_threshold
-
-    union all
-
-    select
-        {{ period | join(',\n        ') }},
-        'all' as access_technology,
-        threshold_number,
-        {{ measures | join(',\n        ') }}
-    from by_threshold
-),
-
 added_up as (
     select
         {{ period | join(',\n        ') }},
@@ -60,14 +46,17 @@ added_up as (
         cast(sum(connections_squared) as bigint) as connections_squared,
         cast(sum(connections_times_above) as bigint) as connections_times_above,
         cast(sum(connections_above_squared) as bigint) as connections_above_squared
-    from with_all
+    from by_threshold
     group by {{ period | join(', ') }}, access_technology, threshold_number
 ),
 
 ranked as (
     select
         *,
+        -- A host that changes its technology within the period counts once in each and once in all, which tells how many did.
         sum(case when access_technology != 'all' and hosts < {{ minimum_hosts() }} then hosts else 0 end)
+            over (partition by {{ period | join(', ') }}, threshold_number)
+        + sum(case when access_technology = 'all' then -hosts else hosts end)
             over (partition by {{ period | join(', ') }}, threshold_number) as hosts_left_out,
         row_number()
             over (
