@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
@@ -33,8 +34,9 @@ from sojourn_transforms.look.looking import Looked, command_of, given_files, tit
 from sojourn_transforms.look.sections.bins import curve_of_bins, curve_of_values, data_of
 from sojourn_transforms.look.sections.configurations import setting
 from sojourn_transforms.look.sections.files import files_section
+from sojourn_transforms.look.sections.findings import queue_metrics, queue_sentences
 from sojourn_transforms.look.sections.runs import ROLES
-from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.texts import short, significant
 from sojourn_transforms.look.view import View, viewed
 
 #: Runs of two settings are compared if they are equal in these: the same roles in the same order.
@@ -86,7 +88,7 @@ def compare(a: Path, b: Path, on_done: Callable[[Attempt], None], workers: int, 
 def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
     """Return what there is to say of two settings together."""
     section = Section("comparison", "Comparison")
-    section.lead = (
+    section.lead = " ".join((*_which_queue(a, b), "")) + (
         f"A is {a.name}, B is {b.name}. An effect is B minus A: the Hodges-Lehmann shift over runs, with "
         "its 95 % interval, or the "
         "reason why there is none. It is not corrected for the number of metrics."
@@ -104,6 +106,17 @@ def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
         files.append(read)
     tiles = [Tile(side.letter, side.name) for side in (a, b)]
     return Page(f"{a.name} and {b.name}", tiles, [section, *files], command_of(sources), __version__)
+
+
+def _which_queue(a: Side, b: Side) -> list[str]:
+    """Return which queue to run where the settings differ by it, each named with its letter."""
+    rows = [(side.letter, row) for side in (a, b) for row in queue_metrics(side.view)]
+    if len({row["queue_label"] for _, row in rows}) < 2:
+        return []
+    # Both are one study here, whatever their files say.
+    return queue_sentences(
+        {**row, "study_id": None, "queue_label": f"{row['queue_label']} ({letter})"} for letter, row in rows
+    )
 
 
 def _renamed(item: Figure | Table, letter: str) -> Figure | Table:
@@ -148,16 +161,22 @@ def _effects(section: Section, a: Side, b: Side) -> None:
             "Effects over runs: neither setting has runs. Connections of a capture are no repetitions."
         )
         return
-    # What is asked for comes first: a phone shows the first columns.
+    reasons = {row["interval"] for row in rows}
+    shared_reason = reasons.pop() if len(reasons) == 1 and all(row["effect"] is not None for row in rows) else None
+    if shared_reason is not None and shared_reason.startswith("none: "):
+        rows = [{**row, "interval": None} for row in rows]
+    else:
+        shared_reason = None
+    # What is read first comes first: a phone shows the first columns.
     columns = (
         Column("metric", "metric"),
-        Column("effect", "B minus A", "", 3),
+        Column("effect", "B minus A", significant=3),
         Column("unit", "unit"),
         Column("interval", "95 % interval", "in the unit"),
         Column("n_a", "n of A"),
         Column("n_b", "n of B"),
-        Column("median_a", "median of A", "", 3),
-        Column("median_b", "median of B", "", 3),
+        Column("median_a", "median of A", significant=3),
+        Column("median_b", "median of B", significant=3),
         Column("role", "role"),
         Column("kind", "runs of"),
     )
@@ -170,7 +189,7 @@ def _effects(section: Section, a: Side, b: Side) -> None:
             Evidence(
                 "in the table",
                 counted(len(rows), "metric of a role", "metrics of roles"),
-                "in the table, or the reason",
+                shared_reason or "in the table, or the reason",
             ),
         )
     )
@@ -180,15 +199,17 @@ def _effect(metric: ComparisonMetric, key: _Key, a: Sequence[_Value], b: Sequenc
     stratum = dict(zip(metric.strata, key[len(KIND) :], strict=True))
     role = stratum.get("role")
     basis = " ".join(str(value).replace("_", " ") for name, value in stratum.items() if name != "role")
+    # Rates as people say them.
+    scale, unit = (1e-6, "Mbit/s") if metric.unit == "bit/s" else (1.0, metric.unit or "–")
     row: dict[str, Any] = {
         "metric": metric.name.replace("_", " ") + (f", {basis}" if basis else ""),
         "kind": ", ".join(str(part) for part in key[: len(KIND)] if part is not None),
         "role": ROLES.get(role or "", role or "both"),
-        "unit": metric.unit or "–",
+        "unit": unit,
         "n_a": len(a),
         "n_b": len(b),
-        "median_a": _median(a),
-        "median_b": _median(b),
+        "median_a": _median(a, scale),
+        "median_b": _median(b, scale),
         "effect": None,
     }
     several = [name for name, values in (("A", a), ("B", b)) if len({value.configuration for value in values}) > 1]
@@ -200,22 +221,18 @@ def _effect(metric: ComparisonMetric, key: _Key, a: Sequence[_Value], b: Sequenc
         row["median_b"] = row["median_b"] if "B" not in several else None
         row["interval"] = f"none: {' and '.join(several)} mixes configurations; give the runs of one"
     else:
-        found = hodges_lehmann([value.value for value in b], [value.value for value in a])
-        row["effect"] = found.value
+        shift = hodges_lehmann([value.value * scale for value in b], [value.value * scale for value in a])
+        row["effect"] = shift.value
         row["interval"] = (
-            f"none: {found.interval_null_reason}"
-            if found.interval is None
-            else f"[{found.interval.lower:,.3f}, {found.interval.upper:,.3f}]"
+            f"none: {shift.interval_null_reason}"
+            if shift.interval is None
+            else f"[{significant(shift.interval.lower, 3)}, {significant(shift.interval.upper, 3)}]"
         )
     return row
 
 
-def _median(values: Sequence[_Value]) -> float | None:
-    if not values:
-        return None
-    ordered = sorted(value.value for value in values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+def _median(values: Sequence[_Value], scale: float) -> float | None:
+    return median(value.value for value in values) * scale if values else None
 
 
 def _boxes(section: Section, a: Side, b: Side) -> None:
@@ -297,6 +314,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
             "runs from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)"
             " where value is not null and delay_null_reason is null group by all order by delay_basis, phase",
             "int_run_load_sample",
+            "run_load_delay",
         )
         if side.view.has("series")
         else []
@@ -314,7 +332,6 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         common,
         key=lambda name: (
             sum(len(row["delays"]) for rows in found for row in rows if row["delay_basis"] == name),
-            "run_load_delay",
             name,
         ),
     )

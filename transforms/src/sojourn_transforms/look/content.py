@@ -37,12 +37,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its name in the rows, its heading, its unit, and digits after the point of numbers."""
+    """A column of a table: its name in the rows, its heading, its unit, and how numbers are rounded.
+
+    ``digits`` are those after the point; ``significant`` are those that count, for columns of unlike units.
+    """
 
     name: str
     heading: str
     unit: str = ""
     digits: int | None = None
+    significant: int | None = None
 
 
 @dataclass(frozen=True)

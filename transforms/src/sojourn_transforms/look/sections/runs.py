@@ -20,6 +20,7 @@ from sojourn_transforms.look.content import (
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.sections.configurations import configuration_items, setting
+from sojourn_transforms.look.sections.findings import queue_metrics, queue_sentences
 from sojourn_transforms.look.view import View
 
 #: Runs with figures of their own, and runs in a table; configurations sum up all of them.
@@ -53,6 +54,8 @@ def runs_sections(view: View) -> list[Section]:
         f"{counted(len(runs), 'run')} of {counted(configurations, 'configuration')}, of {', '.join(studies[:4])}"
         f"{' and others' if len(studies) > 4 else ''}. Figures are over the measurement window of a run."
     )
+    if len({run["queue_label"] for run in runs}) > 1:
+        section.lead = " ".join((*queue_sentences(queue_metrics(view)), section.lead))
     section.items.append(_runs(runs))
     drawn_runs = runs[:RUNS_DRAWN]
     for number, run in enumerate(drawn_runs):
