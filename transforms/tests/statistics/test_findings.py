@@ -59,12 +59,21 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             "Cannot tell; FQ-CoDel has the shortest wait (95th percentile 6.6 ms, tail-drop 2 BDP 91 ms), but there "
             "are too few runs for an interval: this may be chance.",
         ),
+        (
+            [
+                metric(queue, value, (value, value), metric="queuing_delay_mean_ms")
+                for queue, value in (("CoDel", 14.4), ("FQ-CoDel", 0.55))
+            ],
+            "best",
+            "FQ-CoDel",
+            "Run FQ-CoDel. The application's packets wait 0.55 ms on average, against 14 ms with CoDel.",
+        ),
         ([FQ_CODEL], "none", None, "Nothing to choose from: only FQ-CoDel was measured."),
         (
             [metric("FQ-CoDel", 0.99, metric="utilisation_ratio", role="all")],
             "cannot tell",
             None,
-            "Cannot tell: no queue log says how long the application's packets waited.",
+            "Cannot tell: nothing measured how long the application's packets waited.",
         ),
     ],
 )

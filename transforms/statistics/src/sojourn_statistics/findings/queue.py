@@ -19,10 +19,14 @@ from sojourn_statistics.findings.wording import (
     synthetic_note,
 )
 
-WAIT, HARM, USE = "queuing_delay_p95_ms", "harm_throughput_ratio", "utilisation_ratio"
-METRICS = (WAIT, HARM, USE)
+HARM, USE = "harm_throughput_ratio", "utilisation_ratio"
+WAITS = ("queuing_delay_p95_ms", "queuing_delay_mean_ms")
+"""Metrics of the wait; the first that a setting has of the application decides."""
+
+METRICS = (*WAITS, HARM, USE)
 """Metrics of ``configuration_metric`` that the finding needs."""
 
+_STATISTIC = dict(zip(WAITS, ("95th percentile", "mean"), strict=True))
 MOST_NAMED = 6
 """Queues whose waits are all named; of more, the first two and the last are."""
 
@@ -49,8 +53,8 @@ def queue_findings(rows: Iterable[Row]) -> list[Finding]:
 
     Rows are those of ``configuration_metric`` with one of :data:`METRICS`. A setting is what runs against what on
     which link; solo configurations have none. Each queue counts with its worst case over the congestion controls of
-    the TCP flow: the longest 95th percentile of the wait, with the widest bounds of the intervals over runs. A queue is
-    named alone only if its interval ends below that of the next.
+    the TCP flow: the longest 95th percentile of the wait, or the longest mean where there are no percentiles, with the
+    widest bounds of the intervals over runs. A queue is named alone only if its interval ends below that of the next.
     """
     settings: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -61,9 +65,11 @@ def queue_findings(rows: Iterable[Row]) -> list[Finding]:
 
 def _finding(rows: list[Row]) -> Finding:
     setting = {column.name: rows[0][column.name] for column in SETTING}
-    queues = sorted(_queues(rows), key=lambda queue: (queue.wait, queue.label))
+    of_application = {row["metric"] for row in rows if row["role"] == "app" and row["value_median"] is not None}
+    wait = next((metric for metric in WAITS if metric in of_application), WAITS[0])
+    queues = sorted(_queues(rows, wait), key=lambda queue: (queue.wait, queue.label))
     controls = {row["congestion_control"] for row in rows} - {None}
-    verdict, headline, detail = _verdict(setting, queues, len(controls) > 1)
+    verdict, headline, detail = _verdict(setting, queues, wait, len(controls) > 1)
     return Finding(
         question="queue",
         setting=setting,
@@ -74,22 +80,22 @@ def _finding(rows: list[Row]) -> Finding:
         context=_context(setting, rows),
         sources=("configuration_metric",),
         numbers=tuple(
-            FindingNumber(queue.label, WAIT, "app", queue.wait, queue.lower, queue.upper, "ms", queue.runs)
+            FindingNumber(queue.label, wait, "app", queue.wait, queue.lower, queue.upper, "ms", queue.runs)
             for queue in queues
         ),
     )
 
 
-def _queues(rows: list[Row]) -> Iterable[_Queue]:
+def _queues(rows: list[Row], wait: str) -> Iterable[_Queue]:
     by_label: dict[str, list[Row]] = {}
     for row in rows:
         if row["value_median"] is not None:
             by_label.setdefault(row["queue_label"], []).append(row)
     for label, members in by_label.items():
-        waits = [row for row in members if row["metric"] == WAIT and row["role"] == "app"]
+        waits = [row for row in members if row["metric"] == wait and row["role"] == "app"]
         if not waits:
             continue
-        others = [row["value_median"] for row in members if row["metric"] == WAIT and row["role"] in ("tcp", "rival")]
+        others = [row["value_median"] for row in members if row["metric"] == wait and row["role"] in ("tcp", "rival")]
         harms = [row["value_median"] for row in members if row["metric"] == HARM and row["role"] == "app"]
         worst = max(waits, key=lambda row: (row["value_median"], row["configuration_id"]))
         # A cell without an interval leaves the worst case without one.
@@ -105,9 +111,9 @@ def _queues(rows: list[Row]) -> Iterable[_Queue]:
         )
 
 
-def _verdict(setting: Row, queues: list[_Queue], several_controls: bool) -> tuple[Verdict, str, str]:
+def _verdict(setting: Row, queues: list[_Queue], wait: str, several_controls: bool) -> tuple[Verdict, str, str]:
     if not queues:
-        return "cannot tell", "Cannot tell:", "no queue log says how long the application's packets waited."
+        return "cannot tell", "Cannot tell:", "nothing measured how long the application's packets waited."
     first = queues[0]
     if len(queues) == 1:
         return "none", "Nothing to choose from:", f"only {first.label} was measured."
@@ -117,24 +123,25 @@ def _verdict(setting: Row, queues: list[_Queue], several_controls: bool) -> tupl
         return (
             "cannot tell",
             f"Cannot tell; {first.label} has the shortest wait",
-            f"(95th percentile {waits}), but there are too few runs for an interval: this may be chance.",
+            f"({_STATISTIC[wait]} {waits}), but there are too few runs for an interval: this may be chance.",
         )
     if first.upper >= second.lower:
         waits = f"{milliseconds(first.wait)} and {milliseconds(second.wait)}"
         return (
             "tied",
             f"{first.label} or {second.label}:",
-            f"their waits cannot be told apart (95th percentile {waits}; the intervals overlap).",
+            f"their waits cannot be told apart ({_STATISTIC[wait]} {waits}; the intervals overlap).",
         )
-    return "best", f"Run {first.label}.", _reasons(setting, queues, several_controls)
+    return "best", f"Run {first.label}.", _reasons(setting, queues, wait, several_controls)
 
 
-def _reasons(setting: Row, queues: list[_Queue], several_controls: bool) -> str:
+def _reasons(setting: Row, queues: list[_Queue], wait: str, several_controls: bool) -> str:
     first = queues[0]
     named = queues[1:] if len(queues) <= MOST_NAMED else [queues[1], queues[-1]]
     against = listed([f"{milliseconds(queue.wait)} with {queue.label}" for queue in named])
-    whichever = "Whichever TCP competes, " if several_controls else ""
-    text = f"{whichever}95 % of the application's packets wait at most {milliseconds(first.wait)}, against {against}."
+    waits = _waits("the application's", wait, first.wait)
+    waits = f"Whichever TCP competes, {waits}" if several_controls else waits[0].upper() + waits[1:]
+    text = f"{waits}, against {against}."
     if first.kept is not None:
         text += f" The application keeps {percent(first.kept)} of its demand."
     others = [queue for queue in queues if queue.other_wait is not None]
@@ -144,11 +151,15 @@ def _reasons(setting: Row, queues: list[_Queue], several_controls: bool) -> str:
         if round(first.other_wait) <= round(least.other_wait):
             text += " What competes waits least with it, too."
         else:
-            text += (
-                f" The price: 95 % of {setting['rival_application'] or 'TCP'}'s packets wait at most "
-                f"{milliseconds(first.other_wait)}, against {milliseconds(least.other_wait)} with {least.label}."
-            )
+            price = _waits(f"{setting['rival_application'] or 'TCP'}'s", wait, first.other_wait)
+            text += f" The price: {price}, against {milliseconds(least.other_wait)} with {least.label}."
     return text
+
+
+def _waits(whose: str, wait: str, value_ms: float) -> str:
+    if wait == WAITS[0]:
+        return f"95 % of {whose} packets wait at most {milliseconds(value_ms)}"
+    return f"{whose} packets wait {milliseconds(value_ms)} on average"
 
 
 def _context(setting: Row, rows: list[Row]) -> str:
