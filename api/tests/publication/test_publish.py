@@ -78,7 +78,10 @@ def test_chosen_studies_are_the_only_rows_and_what_belongs_to_no_study_is_left_o
 
 def test_chosen_datasets_are_the_only_ones(commands: Any, var: Path, tmp_path: Path) -> None:
     out = tmp_path / "few"
+    left = tmp_path / ".few.new-1"
+    left.mkdir()
     commands.run("publish", out, "--var", var, "--datasets", "run,study")
+    assert not left.exists()
     assert sorted(path.name for path in (out / "data").iterdir()) == ["run.parquet", "study.parquet"]
     commands.run("verify", out)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -36,6 +34,7 @@ from sojourn_api.publication.figures import FIGURES, drawn_figures
 from sojourn_api.publication.marts import MartCopies, choose, sources
 from sojourn_api.publication.page import INDEX, index_page
 from sojourn_api.publication.permalinks import Rows
+from sojourn_api.publication.staging import end_killed_publications, staging_folder, take_place
 from sojourn_snapshot.catalogue import read_catalogue, write_catalogue
 from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
@@ -205,19 +204,18 @@ def check_target(out: Path) -> None:
 def publish(order: Order, out: Path, on_step: Callable[[str], None]) -> Publication:
     """Write a publication to a folder that is new, empty or an older publication; return what was published.
 
-    The older one stays until the new one is complete. The same build and options give the same bytes.
+    The older one stays until the new one is complete. The same build and options give the same bytes. What a
+    publication to this folder that was killed left beside it is removed first.
 
     Raises
     ------
     PublicationError
         If the build cannot be published, or something else is in the folder.
     """
+    end_killed_publications(out)
     check_target(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    staging = out.with_name(f".{out.name}.new-{os.getpid()}")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir()
-    try:
+    with staging_folder(out) as staging:
         on_step("copying Parquet files")
         publication = declare(order, staging)
         on_step("writing views and documents")
@@ -226,9 +224,7 @@ def publish(order: Order, out: Path, on_step: Callable[[str], None]) -> Publicat
         write_figures(staging, publication)
         on_step("computing checksums")
         write_checksums(staging)
-        _take_place(staging, out)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        take_place(staging, out)
     return publication
 
 
@@ -277,16 +273,3 @@ def write_figures(folder: Path, publication: Publication) -> None:
         figures = drawn_figures(publication, rows)
     write_document(folder / FIGURES, [figure.document() for figure in figures])
     (folder / INDEX).write_text(index_page(publication, figures), encoding="utf-8")
-
-
-def _take_place(staging: Path, out: Path) -> None:
-    old = out.with_name(f".{out.name}.old-{os.getpid()}")
-    if out.exists():
-        out.replace(old)
-    try:
-        staging.replace(out)
-    except OSError:
-        if old.exists():
-            old.replace(out)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

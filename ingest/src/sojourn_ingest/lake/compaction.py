@@ -7,7 +7,6 @@ or, where a build reads the lake, by the next writer after it.
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.lake.verification import check_files, stored_files
 from sojourn_ingest.memory import duckdb_memory
+from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.schema import TABLES, Table, table
 
 MEMORY_BYTES = 2 * 2**30
@@ -172,7 +172,7 @@ def _write_sorted(declared: Table, statement: str, path: Path, promised_rows: in
     schema = declared.arrow_schema()
     order = ", ".join(f'"{column}" nulls first' for column in sort_columns(declared))
     rows = 0
-    with tempfile.TemporaryDirectory(prefix="sojourn-sort-") as spill, duckdb.connect() as connection:
+    with own_folder("sojourn-sort-") as spill, duckdb.connect() as connection:
         connection.execute(f"set memory_limit = '{duckdb_memory(most=MEMORY_BYTES)}'")
         connection.execute(f"set temp_directory = '{spill}'")
         selected = connection.sql(f"{statement} order by {order}")

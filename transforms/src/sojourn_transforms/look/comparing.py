@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.session import Attempt
 from sojourn_statistics.comparison.metrics import METRICS, ComparisonMetric
 from sojourn_statistics.significance.two_samples import hodges_lehmann
@@ -71,7 +71,7 @@ def compare(a: Path, b: Path, on_done: Callable[[Attempt], None], workers: int, 
     with ExitStack() as held:
         sides = []
         for letter, source, colours in (("A", a, ("C0", "C5")), ("B", b, ("C1", "C4"))):
-            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="sojourn-look-")))
+            folder = held.enter_context(own_folder("sojourn-look-"))
             files = held.enter_context(given_files([source], folder))
             view = held.enter_context(viewed(files, on_done, workers))
             sides.append(Side(letter, title_of([source]), colours, view))

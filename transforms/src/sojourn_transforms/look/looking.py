@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.session import Attempt, files_below
 from sojourn_transforms import __version__
 from sojourn_transforms.look.content import Figure, Page, Section, Tile
@@ -88,7 +88,7 @@ def look(
     """
     keep_pandas_out()
     with ExitStack() as held:
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="sojourn-look-")))
+        folder = held.enter_context(own_folder("sojourn-look-"))
         files = held.enter_context(given_files(sources, folder))
         view = held.enter_context(viewed(files, on_done, workers))
         page = page_of(view, sources)

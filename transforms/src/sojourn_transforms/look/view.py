@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.lake import Lake
+from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
@@ -93,8 +93,8 @@ def viewed(files: Sequence[Path], on_done: Callable[[Attempt], None], workers: i
 
     Attempts at files that cannot be read are among ``attempts`` and in the mart ``ingest_outcome``.
     """
-    with tempfile.TemporaryDirectory(prefix="sojourn-look-", ignore_cleanup_errors=True) as folder:
-        lake = Lake(Path(folder) / "lake")
+    with own_folder("sojourn-look-") as folder:
+        lake = Lake(folder / "lake")
         session = IngestSession(
             lake, _pseudonymiser(), runner=ThreadRunner(workers), enrichment=Enrichment(rules=bundled_rules())
         )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from sojourn_ingest.lake.storage.interface import kept_of
+from sojourn_ingest.own_folder import own_folder
 
 
 class RemoteCopies:
@@ -20,14 +22,16 @@ class RemoteCopies:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: Path | None = None
 
     def _base(self) -> Path:
         if self._folder is not None:
             return self._folder
         if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="sojourn-lake-")
-        return Path(self._scratch.name)
+            held = ExitStack()
+            self._scratch = held.enter_context(own_folder("sojourn-lake-"))
+            weakref.finalize(self, held.close)
+        return self._scratch
 
     def draft(self, name: str) -> Path:
         """Return a new local file for an object in the making."""

@@ -1,0 +1,69 @@
+"""What a killed publication left is removed by the next one, and nothing of one that is being written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sojourn_api.publication.staging import end_killed_publications, staging_folder, take_place
+
+WRITING = """
+import sys
+from pathlib import Path
+from sojourn_api.publication.staging import staging_folder
+with staging_folder(Path(sys.argv[1])) as staging:
+    (staging / "index.html").write_text("half")
+    print(staging, flush=True)
+    sys.stdin.read()
+"""
+
+
+def writing(out: Path) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITING, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_a_killed_one_s_folder_goes_and_a_living_one_s_stays(tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    killed, left = writing(out)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    living, held = writing(out)
+    other, _ = writing(tmp_path / "other")
+    end_killed_publications(out)
+    assert (left.exists(), (held / "index.html").exists()) == (False, True)
+    assert len(list(tmp_path.glob(".other.new-*"))) == 1
+    for process in (living, other):
+        process.communicate("")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_older_publication_that_had_made_room_comes_back(tmp_path: Path, is_there: bool) -> None:
+    out, old = tmp_path / "site", tmp_path / ".site.old-1"
+    old.mkdir()
+    (old / "index.html").write_text("old")
+    if is_there:
+        out.mkdir()
+        (out / "index.html").write_text("new")
+    end_killed_publications(out)
+    assert (out / "index.html").read_text() == ("new" if is_there else "old")
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_finished_one_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    for text in ("first", "second"):
+        with staging_folder(out) as staging:
+            (staging / "index.html").write_text(text)
+            take_place(staging, out)
+        assert (out / "index.html").read_text() == text
+        assert list(tmp_path.iterdir()) == [out]

@@ -1,0 +1,52 @@
+"""What a killed process left in the folder of temporary files is removed, and nothing of one that lives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from sojourn_ingest.own_folder import own_folder
+
+HOLDER = """
+import sys, time
+from sojourn_ingest.own_folder import own_folder
+with own_folder("sojourn-sort-") as folder:
+    (folder / "spilled").write_bytes(b"rows")
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def holder() -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_a_killed_process_s_folder_goes_and_a_living_one_s_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, left = holder()
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    living, held = holder()
+    other = tmp_path / "sojourn-sorted.txt"
+    other.write_text("")
+    assert (left.exists(), (held / "spilled").exists()) == (False, True)
+    # It is not asked whether it does something: standing still is living.
+    os.kill(living.pid, signal.SIGSTOP)
+    with own_folder("sojourn-sort-") as own:
+        assert own.is_dir()
+        assert (held / "spilled").exists()
+    assert not own.exists()
+    os.kill(living.pid, signal.SIGCONT)
+    living.communicate("")
+    assert sorted(tmp_path.iterdir()) == [other]
