@@ -211,7 +211,7 @@ def test_a_line_that_is_down_is_a_measurement(tmp_path: Path) -> None:
 
 def test_networkquality_with_long_lists_is_known_by_its_first_keys(tmp_path: Path) -> None:
     # The keys that all releases share stand behind the lists, outside the part that recognition sees.
-    requests = [float(n) for n in range(20_000)]
+    requests = [float(n) for n in range(1, 20_001)]
     content = {
         "lud_foreign_h2_req_resp": requests, "lud_self_ul_h2": [80.0], "responsiveness": 97, "ul_throughput": 14e6,
     }  # fmt: skip

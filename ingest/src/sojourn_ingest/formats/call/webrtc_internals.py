@@ -19,6 +19,13 @@ NAMES: Final = "webrtc-internals"
 #: Reports of streams; all others hold addresses or labels, or nothing that is kept.
 TYPES: Final = frozenset(("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "track", "ssrc"))
 LEGACY = re.compile(r"ssrc_\d{1,10}_(recv|send)")
+#: Before M90 or so a dump has no types: ids of reports begin with the name of the report's class.
+CLASSES: Final = (
+    (re.compile(r"RTCInboundRTP(?:Audio|Video)?Stream_", re.IGNORECASE), "inbound-rtp"),
+    (re.compile(r"RTCOutboundRTP(?:Audio|Video)?Stream_", re.IGNORECASE), "outbound-rtp"),
+    (re.compile(r"RTCRemoteInboundRTP(?:Audio|Video)?Stream_", re.IGNORECASE), "remote-inbound-rtp"),
+    (re.compile(r"RTCMediaStreamTrack_(?:sender|receiver|local|remote)_"), "track"),
+)
 #: Chrome keeps a thousand values of a series.
 MOST_POLLS: Final = 100_000
 
@@ -28,7 +35,7 @@ class WebRtcInternals(Format):
 
     name = "webrtc_internals"
     holds_addresses = False
-    version = "webrtc-internals-1"
+    version = "webrtc-internals-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document names peer connections, or its requests for media."""
@@ -94,7 +101,7 @@ def _series(key: str, series: Any) -> list[_Series]:
     report, _, field = key.rpartition("-")
     if not isinstance(series, dict) or not report or field.startswith("["):
         return []
-    kind = "ssrc" if LEGACY.fullmatch(report) else series.get("statsType")
+    kind = "ssrc" if LEGACY.fullmatch(report) else series.get("statsType", _kind_by_id(report))
     if kind not in TYPES:
         return []
     values = series.get("values")
@@ -109,6 +116,11 @@ def _series(key: str, series: Any) -> list[_Series]:
     if end_s < start_s:
         raise ValueError("its time runs backwards")
     return [_Series(report, kind, field, start_s, end_s, values)]
+
+
+def _kind_by_id(report: str) -> str | None:
+    """Return the type of a report without one, from its id."""
+    return next((kind for pattern, kind in CLASSES if pattern.match(report)), None)
 
 
 def _polls(found: list[_Series]) -> Iterator[tuple[float, dict[str, dict[str, Any]]]]:

@@ -68,6 +68,15 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 }
 
 
+#: Why a number of lost packets is refused that is larger than the number of all packets.
+MORE_LOST = "lost_packets: above the number of packets"
+
+
+def is_more_than_sent(lost: float | None, packets: float | None) -> bool:
+    """Return whether more packets were lost than there were, as counters that are not reset make it seem."""
+    return lost is not None and packets is not None and lost > packets
+
+
 def refusal_of(metric: str, value: float) -> str | None:
     """Return why a value of a metric is refused, such as ``rtt_ms: below 0``; None for one that can be."""
     smallest, largest = BOUNDS[metric]

@@ -3,21 +3,30 @@
 From 2.2 on, ``-e`` writes a header that names the columns; 2.1.9 wrote more columns without one, of which only those of
 every version are read. Times are local, and values have times after the start only, because older versions do not say
 the zone. A report does not say which way the data went.
+
+The sender of UDP writes lines of nine columns as of TCP, and the receiver's report of the same transfer follows with
+both ends exchanged: a transfer is known by its ends and id.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.series.bounds import MORE_LOST, is_more_than_sent
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
 from sojourn_ingest.formats.series.setting import setting_of
 
 #: Time with its zone (2.1.9 and later with -e), and four fields of both ends.
-ENDS = rb"^(?:[+-]\d{4}:)?\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d*,[^,]*,\d*,"
+ENDS = (
+    rb"^(?:[+-]\d{4}:)?(?P<time>\d{14})(?:\.\d+)?(?:[+-]\d{4})?,"
+    rb"(?P<source>[^,]*,\d*),(?P<destination>[^,]*,\d*),"
+)
 #: Id of the transfer, interval, bytes, bit/s; then whole numbers that -e does not name, or of UDP jitter and loss.
 LINE = re.compile(
     ENDS + rb"(?P<id>-?\d{1,9}),(?P<start>\d{1,12}(?:\.\d+)?)-(?P<end>\d{1,12}(?:\.\d+)?),"
@@ -49,6 +58,8 @@ NAMED: dict[bytes, tuple[str, str, int]] = {
 }
 #: The id of the sum over parallel transfers.
 SUM = -1
+#: Parallel transfers of one test begin together, as far as whole seconds and a report that is waited for tell.
+LONGEST_BETWEEN_STARTS_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -62,13 +73,28 @@ class _Line:
     #: Of UDP: jitter in ms, lost packets, packets.
     udp: tuple[float, int, int] | None = None
     more: tuple[tuple[str, str, float], ...] = ()
+    #: Both ends, in the order of the line.
+    ends: tuple[bytes, bytes] = (b"", b"")
+    #: When the transfer began, in s of a local clock.
+    began_s: float | None = None
+
+    @property
+    def key(self) -> tuple[int, frozenset[bytes]]:
+        """What all lines of a transfer share."""
+        return self.transfer, frozenset(self.ends)
 
 
 @dataclass
 class _Transfer:
-    """The series of one transfer, by metric and basis, and how long its last interval was."""
+    """One transfer: its name, the ends in the order of its first line, and whether any of its lines is of UDP.
 
-    numbers: dict[tuple[str, str], int]
+    ``numbers`` are its series, by name, metric and basis; ``last_s`` is the end of its last interval.
+    """
+
+    name: str
+    ends: tuple[bytes, bytes]
+    is_udp: bool = False
+    numbers: dict[tuple[str, str, str], int] = field(default_factory=dict)
     last_s: float = 0.0
 
 
@@ -77,7 +103,7 @@ class Iperf2(Format):
 
     name = "iperf2"
     holds_addresses = False
-    version = "iperf2-5"
+    version = "iperf2-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report, or its header."""
@@ -90,39 +116,30 @@ class Iperf2(Format):
         Raises
         ------
         InputError
-            ``no_series`` where no line could be read.
+            ``no_series`` where no line could be read, ``several_results`` for tests that began at different times.
         """
         rows = SeriesRows(reading)
-        transfers: dict[int, _Transfer] = {}
-        is_udp = False
-        columns: list[bytes] = []
+        # A line of nine columns is of UDP if a later one of its transfer is.
+        transfers = _transfers(source)
         offset = 0
         try:
-            with open_plain(source) as handle:
-                while line := handle.readline(MAX_LINE_BYTES):
-                    if HEADER.match(line):
-                        # Each kind of report in a file has its own.
-                        columns = line.strip().split(b",")
-                        offset += len(line)
-                        continue
-                    found = _named(line, columns) if columns else _unnamed(line)
-                    if found is None:
-                        if line.strip():
-                            reading.refuse("not a line of a report")
-                            text = f"iperf2 report: line at byte {offset} is not one; it was left out"
-                            reading.fault = reading.fault or InputError("corrupt_record", text, offset)
-                    elif found.transfer not in transfers and len(transfers) >= MOST_TRANSFERS:
-                        reading.refuse("more_transfers_than_are_told_apart")
-                    else:
-                        reading.records_read += 1
-                        is_udp = is_udp or found.udp is not None
-                        transfer = transfers.setdefault(found.transfer, _Transfer({}))
-                        for kind, sample in _values(found, transfer):
-                            key = (kind.metric, kind.sample_basis)
-                            if key not in transfer.numbers:
-                                transfer.numbers[key] = rows.begin(kind)
-                            yield from rows.add(transfer.numbers[key], [sample])
-                    offset += len(line)
+            for found, text in _lines(source):
+                if found is None:
+                    if text.strip() and not HEADER.match(text):
+                        reading.refuse("not a line of a report")
+                        message = f"iperf2 report: line at byte {offset} is not one; it was left out"
+                        reading.fault = reading.fault or InputError("corrupt_record", message, offset)
+                elif found.key not in transfers:
+                    reading.refuse("more_transfers_than_are_told_apart")
+                else:
+                    reading.records_read += 1
+                    transfer = transfers[found.key]
+                    for kind, sample in _values(found, transfer, reading):
+                        key = (kind.name, kind.metric, kind.sample_basis)
+                        if key not in transfer.numbers:
+                            transfer.numbers[key] = rows.begin(kind)
+                        yield from rows.add(transfer.numbers[key], [sample])
+                offset += len(text)
         except InputError as error:
             error.offset = offset
             reading.fault = error
@@ -130,10 +147,70 @@ class Iperf2(Format):
             raise reading.fault or InputError("no_series", "iperf2 report without a line that can be read")
         yield from rows.finish()
         setting = setting_of("", source.plain_name)
+        is_udp = any(transfer.is_udp for transfer in transfers.values())
         workload = "iperf2_udp" if is_udp else "iperf2_tcp"
         yield from run_rows(
             ToolRun("iperf2", workload, setting, application="udp" if is_udp else None), source, context
         )
+
+
+def _lines(source: Source) -> Iterator[tuple[_Line | None, bytes]]:
+    """Yield each line of a file with what it says; None for a header and what is no line of a report."""
+    columns: list[bytes] = []
+    with open_plain(source) as handle:
+        while line := handle.readline(MAX_LINE_BYTES):
+            if HEADER.match(line):
+                # Each kind of report in a file has its own.
+                columns = line.strip().split(b",")
+                yield None, line
+            else:
+                yield _named(line, columns) if columns else _unnamed(line), line
+
+
+def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
+    """Return the transfers of a file, as far as it is not damaged.
+
+    Raises
+    ------
+    InputError
+        ``several_results`` where they did not begin together: they did not compete.
+    """
+    transfers: dict[tuple[int, frozenset[bytes]], _Transfer] = {}
+    names: set[str] = set()
+    starts: list[float] = []
+    try:
+        for found, _ in _lines(source):
+            if found is None or (found.key not in transfers and len(transfers) >= MOST_TRANSFERS):
+                continue
+            if found.key not in transfers:
+                name = "sum" if found.transfer == SUM else f"transfer {found.transfer}"
+                # Several clients of a server may have the same id.
+                name = name if name not in names else f"{name} of {len(transfers) + 1}"
+                names.add(name)
+                transfers[found.key] = _Transfer(name, found.ends)
+            transfers[found.key].is_udp |= found.udp is not None
+            if found.began_s is not None:
+                starts = [min([*starts, found.began_s]), max([*starts, found.began_s])]
+    except InputError:
+        # What came before the damage is read; the reading of the lines says of it.
+        pass
+    if starts and starts[1] - starts[0] > LONGEST_BETWEEN_STARTS_S:
+        message = "iperf2 report: tests that began at different times; give each test a file of its own"
+        raise InputError("several_results", message)
+    return transfers
+
+
+def _ends(found: re.Match[bytes]) -> tuple[bytes, bytes]:
+    return found["source"], found["destination"]
+
+
+def _began_s(found: re.Match[bytes], end_s: float) -> float | None:
+    """Return when a transfer began: a line is written at the end of its interval."""
+    try:
+        written = datetime.strptime(found["time"].decode(), "%Y%m%d%H%M%S")
+    except ValueError:
+        return None
+    return (written - datetime(1970, 1, 1)).total_seconds() - end_s
 
 
 def _unnamed(line: bytes) -> _Line | None:
@@ -144,13 +221,23 @@ def _unnamed(line: bytes) -> _Line | None:
     udp = None
     if found["jitter"] is not None:
         udp = (float(found["jitter"]), int(found["lost"]), int(found["packets"]))
-    return _Line(int(found["id"]), float(found["start"]), float(found["end"]), int(found["bps"]), udp)
+    end_s = float(found["end"])
+    return _Line(
+        int(found["id"]),
+        float(found["start"]),
+        end_s,
+        int(found["bps"]),
+        udp,
+        ends=_ends(found),
+        began_s=_began_s(found, end_s),
+    )
 
 
 def _named(line: bytes, columns: list[bytes]) -> _Line | None:
     """Return a line of a report whose header names its columns; None for any other."""
     values = line.strip().split(b",")
-    if NAMED_LINE.match(line) is None or len(values) != len(columns):
+    found = NAMED_LINE.match(line)
+    if found is None or len(values) != len(columns):
         return None
     row = dict(zip(columns, values, strict=True))
     udp = None
@@ -163,8 +250,16 @@ def _named(line: bytes, columns: list[bytes]) -> _Line | None:
         # No round trip and no window is 0: a sum of several transfers has none, and neither has a closed socket.
         if value is not None and value != UNKNOWN_32 and (value > 0 or column == b"tcpretry"):
             more.append((metric, basis, value / divisor))
+    end_s = float(row[b"iend"])
     return _Line(
-        int(row[b"transferid"]), float(row[b"istart"]), float(row[b"iend"]), int(row[b"speed"]), udp, tuple(more)
+        int(row[b"transferid"]),
+        float(row[b"istart"]),
+        end_s,
+        int(row[b"speed"]),
+        udp,
+        tuple(more),
+        _ends(found),
+        _began_s(found, end_s),
     )
 
 
@@ -173,23 +268,29 @@ def _number(text: bytes | None) -> float | None:
     return number(float(text)) if text is not None and NUMBER.match(text) else None
 
 
-def _values(found: _Line, transfer: _Transfer) -> list[tuple[SeriesKind, Sample]]:
+def _values(found: _Line, transfer: _Transfer, reading: Reading) -> list[tuple[SeriesKind, Sample]]:
     """Return the values of one line."""
     start_s, end_s = found.start_s, found.end_s
     if end_s <= start_s:
         return []
-    # The last line of a transfer is of all of it: it begins again at 0.
-    is_total = start_s < transfer.last_s
+    # What the receiver reports to the sender is of the whole transfer, and so is the last line of a transfer: it begins
+    # again at 0.
+    is_reported = found.ends != transfer.ends
+    is_total = is_reported or start_s < transfer.last_s
     transfer.last_s = max(transfer.last_s, end_s)
-    name = "sum" if found.transfer == SUM else f"transfer {found.transfer}"
-    role = "tcp" if found.udp is None else "app"
-    flow = None if found.transfer == SUM else name
+    name = f"{transfer.name} receiver" if is_reported else transfer.name
+    role = "app" if transfer.is_udp else "tcp"
+    flow = None if found.transfer == SUM else transfer.name
     values: list[tuple[str, str, float | None]] = [("rate_bps", "intervals", number(found.rate_bps))]
     if found.udp is not None:
         jitter_ms, lost, packets = found.udp
         # A sender knows neither, and writes 0 for both. No receiver of several packets has a jitter of 0.
         if jitter_ms != 0 or lost != 0:
-            values += [("jitter_ms", "polls", jitter_ms), ("lost_packets", "intervals", float(max(0, lost)))]
+            values.append(("jitter_ms", "polls", jitter_ms))
+            if packets != UNKNOWN and is_more_than_sent(lost, packets):
+                reading.refuse(MORE_LOST)
+            else:
+                values.append(("lost_packets", "intervals", float(max(0, lost))))
         if packets != UNKNOWN:
             values.append(("sent_packets", "intervals", number(packets)))
     values += found.more

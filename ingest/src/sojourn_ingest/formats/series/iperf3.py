@@ -15,6 +15,7 @@ from sojourn_ingest.formats.content.json_document import parse_object, read_obje
 from sojourn_ingest.formats.content.json_outline import json_start
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.series.bounds import MORE_LOST, is_more_than_sent
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number, scaled
 from sojourn_ingest.formats.series.setting import setting_of
@@ -46,7 +47,9 @@ OF_END: dict[str, tuple[str, float]] = {
     "max_rtt": ("srtt_ms", -1000),
     "jitter_ms": ("jitter_ms", 1),
 }
-SUMS = ("sum_sent", "sum_received", "sum_sent_bidir_reverse", "sum_received_bidir_reverse", "sum")
+OF_RECEIVER = ("jitter_ms", "lost_packets")
+REVERSE = "_bidir_reverse"
+SUMS = tuple(f"{name}{way}" for name in ("sum_sent", "sum_received", "sum") for way in ("", REVERSE))
 ALGORITHM = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
 
 
@@ -55,7 +58,7 @@ class Iperf3(Format):
 
     name = "iperf3"
     holds_addresses = True
-    version = "iperf3-5"
+    version = "iperf3-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has a start of iperf3, or is the first of a stream of events."""
@@ -109,6 +112,8 @@ class _Result:
         self._streams = 1
         self._start_s: float | None = None
         self._algorithm: str | None = None
+        #: Whether this side sends what the sums of a name add up, as those of intervals say.
+        self._sends: dict[str, Any] = {}
 
     def start(self, data: dict[str, Any]) -> None:
         """Take note of what the test is."""
@@ -131,6 +136,10 @@ class _Result:
         """Yield the values of one interval."""
         # 3.12 does not name the option, and sums up both ways.
         self._is_bidirectional = self._is_bidirectional or "sum_bidir_reverse" in data
+        for way in ("", REVERSE):
+            total = data.get(f"sum{way}")
+            if isinstance(total, dict):
+                self._sends.setdefault(way, total.get("sender"))
         streams = data.get("streams")
         if not isinstance(streams, list):
             self._reading.refuse("interval without streams")
@@ -153,8 +162,9 @@ class _Result:
                 if key not in stream:
                     continue
                 value = _value(stream[key], factor)
-                if value is None:
-                    self._reading.refuse(f"{key}: not a number")
+                reason = _refusal(key, metric, value, stream)
+                if value is None or reason is not None:
+                    self._reading.refuse(reason or f"{key}: not a number")
                     continue
                 duration = seconds if basis == "intervals" else None
                 sample = Sample(value, time_ns, end_s, duration)
@@ -174,7 +184,7 @@ class _Result:
         for name in SUMS:
             totals = data.get(name)
             if isinstance(totals, dict):
-                yield from self._totals(f"end {name}", None, totals, self._direction(totals))
+                yield from self._totals(f"end {name}", None, totals, self._direction_of_sum(name))
 
     def run(self, source: Source) -> ToolRun:
         """Return the run that the result is of."""
@@ -202,13 +212,31 @@ class _Result:
             sends = self._is_reverse if self._is_server else not self._is_reverse
         return "uplink" if sends != self._is_server else "downlink"
 
+    def _direction_of_sum(self, name: str) -> str | None:
+        """Return the way of what a sum at the end adds up.
+
+        Of UDP, ``sender`` there says which side counted: ``sum_received`` of an upload has false.
+        """
+        way = REVERSE if name.endswith(REVERSE) else ""
+        sends = self._sends.get(way)
+        if isinstance(sends, bool) or not self._is_bidirectional:
+            return self._direction({"sender": sends})
+        # The client's own data come first.
+        return "downlink" if way else "uplink"
+
     def _totals(
         self, name: str, flow: str | None, totals: dict[str, Any], direction: str | None
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
         seconds = number(totals.get("seconds"))
         for key, (metric, factor) in OF_END.items():
+            if name.startswith("end sum_sent") and key in OF_RECEIVER and not totals.get(key):
+                # A sender knows neither, and writes 0.
+                continue
             value = _value(totals.get(key), factor)
-            if value is not None:
+            reason = _refusal(key, metric, value, totals)
+            if reason is not None:
+                self._reading.refuse(reason)
+            elif value is not None:
                 yield from self._add(name, key, metric, "total", direction, [Sample(value, duration_s=seconds)], flow)
 
     def _add(
@@ -228,6 +256,14 @@ class _Result:
 def _name(stream: dict[str, Any]) -> str:
     socket = stream.get("socket")
     return f"stream {socket}" if isinstance(socket, int) and not isinstance(socket, bool) else "stream"
+
+
+def _refusal(key: str, metric: str, value: float | None, stated: dict[str, Any]) -> str | None:
+    """Return why a value is none that was measured, beside the bounds of its metric."""
+    if metric == "srtt_ms" and value == 0:
+        return f"{key}: 0, no round trip was measured"
+    packets = number(stated.get("packets"))
+    return MORE_LOST if metric == "lost_packets" and is_more_than_sent(value, packets) else None
 
 
 def _value(stored: Any, factor: float) -> float | None:

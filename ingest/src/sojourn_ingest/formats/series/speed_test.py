@@ -62,6 +62,10 @@ class Tool:
     values: tuple[Stated, ...]
     is_list: bool = False
     measurement: str = "speed_test"
+    #: From this RTT (ms) on it is what the tool writes for requests that failed.
+    failure_ms: float | None = None
+    #: Where a rate of 0 with no bytes is written for a test that was not made: rate and bytes.
+    untested: tuple[tuple[str, str], ...] = ()
 
 
 #: What networkQuality lists: idle latency (il), latency under load (lud) on the loaded connection (self) and on others;
@@ -77,6 +81,11 @@ REQUESTS = (
 )  # fmt: skip
 
 CLOUDFLARE_STATES = ("idle_latency", "loaded_latency_download", "loaded_latency_upload")
+
+#: With --no-download and --no-upload.
+UNTESTED = (("download", "bytes_received"), ("upload", "bytes_sent"))
+#: Largest value of a unit that says so itself.
+LARGEST_OF_UNIT = {"%": 100.0, "ratio": 1.0}
 
 TOOLS = (
     Tool(
@@ -101,7 +110,7 @@ TOOLS = (
     Tool(
         # Rates in byte/s, loss in percent.
         "speedtest",
-        ("type", "download|upload", "ping", "result|isp|interface|server"),
+        ("type", "download|upload", "ping"),
         (
             _rate(("download", "bandwidth"), "downlink", 8),
             _rate(("upload", "bandwidth"), "uplink", 8),
@@ -125,6 +134,9 @@ TOOLS = (
             Stated(("bytes_received",), "sent_bytes", "tcp", "downlink"),
             Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
         ),
+        # Each of three requests that fails counts as 3600 s, and their sum is divided by six.
+        failure_ms=600_000.0,
+        untested=UNTESTED,
     ),
     Tool(
         # Rates in Mbit/s; a list with one result for each server.
@@ -139,6 +151,7 @@ TOOLS = (
             Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
         ),
         is_list=True,
+        untested=UNTESTED,
     ),
     Tool(
         # Rates in Mbit/s, loss as a ratio. A round trip is a whole request, with the time that the server takes.
@@ -181,7 +194,7 @@ class SpeedTest(ConnectionFormat):
     """One result of a speed test."""
 
     name = "speed_test"
-    version = "speed-test-4"
+    version = "speed-test-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
@@ -208,6 +221,7 @@ class SpeedTest(ConnectionFormat):
                 # networkQuality then states a rate of 0, which nothing measured.
                 raise InputError("no_series", f"{what}: the test failed with an error_code; run it again")
             reading.records_read += 1
+            _drop_what_failed(tool, document, reading)
             # LibreSpeed's results of several servers are flows of one run.
             flow = tool.name if len(documents) == 1 else f"{tool.name} {place + 1}"
             for stated in tool.values:
@@ -284,6 +298,27 @@ def _list(text: bytes, what: str) -> list[dict[str, Any]]:
     return content
 
 
+def _drop_what_failed(tool: Tool, document: dict[str, Any], reading: Reading) -> None:
+    """Remove from a result what stands for no value, so that no table has it, and count it."""
+    for stated in tool.values:
+        *parents, key = stated.path
+        holder: Any = document
+        for parent in parents:
+            holder = holder.get(parent) if isinstance(holder, dict) else None
+        value = number(holder.get(key)) if isinstance(holder, dict) else None
+        if stated.metric not in ("rtt_ms", "http_latency_ms") or value is None:
+            continue
+        if value == 0 or (tool.failure_ms is not None and value >= tool.failure_ms):
+            # No request takes no time.
+            reading.refuse(f"{'.'.join(stated.path)}: what the tool writes for a failure")
+            del holder[key]
+    for rate, transferred in tool.untested:
+        if number(document.get(rate)) == 0 and not number(document.get(transferred)):
+            reading.refuse(f"{rate}: not tested")
+            document.pop(rate)
+            document.pop(transferred, None)
+
+
 def _samples(document: dict[str, Any], stated: Stated, reading: Reading) -> Iterator[Sample]:
     value: Any = document
     for key in stated.path:
@@ -294,7 +329,12 @@ def _samples(document: dict[str, Any], stated: Stated, reading: Reading) -> Iter
     for one in listed:
         found = number(one)
         found = None if found is None else number(found * stated.factor)
+        largest = LARGEST_OF_UNIT.get(stated.unit or "")
         if found is None:
             reading.refuse(f"{'.'.join(stated.path)}: not a number")
+        elif largest is not None and not 0 <= found <= largest:
+            reading.refuse(f"{'.'.join(stated.path)}: not a share")
+        elif stated.basis == "samples" and found == 0:
+            reading.refuse(f"{'.'.join(stated.path)}: what the tool writes for a failure")
         else:
             yield Sample(found)

@@ -71,15 +71,17 @@ def _start_order(document: FlentDocument, bulk: list[str]) -> str:
 
 
 def _congestion_control(document: FlentDocument, bulk: list[str]) -> str | None:
+    """Return the congestion controls of a run's flows; the host's default is that of flows that name none."""
     of_series = {control for name in bulk if (control := document.congestion_control_of(name)) is not None}
     parameters = document.metadata.get("TEST_PARAMETERS")
-    named = parameters.get("tcp_cong_control") if isinstance(parameters, dict) else None
+    parameters = parameters if isinstance(parameters, dict) else {}
+    named = parameters.get("tcp_cong_control") or parameters.get("cc_algos")
     sysctls = document.metadata.get("SYSCTLS")
     default = sysctls.get("net.ipv4.tcp_congestion_control") if isinstance(sysctls, dict) else None
     if of_series:
         found = sorted(of_series)
     else:
-        found = [name for name in str(named or default or "").split(",") if name]
+        found = sorted({name for name in str(named or default or "").split(",") if name})
     return "+".join(name.lower() for name in found if CONTROL.match(name)) or None
 
 

@@ -47,7 +47,7 @@ class Flent(MemberFormat):
     """One flent data file."""
 
     name = "flent"
-    version = "flent-9"
+    version = "flent-10"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:

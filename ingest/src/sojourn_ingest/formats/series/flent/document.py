@@ -21,6 +21,11 @@ TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)(Z?)$")
 QUARTER_HOUR_S = 900
 #: Name of a congestion control, as kernels have them.
 CONTROL = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
+#: Those of Linux that a test may name in its series, beside words such as those of traffic classes.
+ALGORITHMS = frozenset({
+    "bbr", "bbr2", "bbr3", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "newreno",
+    "prague", "reno", "scalable", "vegas", "veno", "westwood", "yeah",
+})  # fmt: skip
 SINCE_LAST_POLL = ("dropped", "ecn_mark")
 
 
@@ -83,9 +88,13 @@ class FlentDocument:
         return _mapping(self._series_meta.get(series))
 
     def congestion_control_of(self, series: str) -> str | None:
-        """Return the congestion control that the sender of a series' flow had, as netperf reported it."""
+        """Return the congestion control of a series' flow, as netperf reported it, or as the series is called."""
         name = self.meta_of(series).get("CONG_CONTROL")
-        return name.lower() if isinstance(name, str) and CONTROL.match(name) else None
+        if isinstance(name, str) and CONTROL.match(name):
+            return name.lower()
+        words = re.split(r"[ :]+", series.lower())
+        named = ALGORITHMS.intersection(words[words.index("tcp") :]) if "tcp" in words else frozenset()
+        return next(iter(named)) if len(named) == 1 else None
 
     def is_measured(self, series: str) -> bool:
         """Return whether a series has raw values; others were computed by flent."""

@@ -11,6 +11,8 @@ from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, epoch_
 from sojourn_ingest.host_names import HostNames
 
 COMPUTED = re.compile(r"(?:^| )(?:avg|sum|totals?|fairness|diff|min|max)$", re.IGNORECASE)
+#: A name that says so is of a pure number, whatever unit flent gives the series.
+PURE_NUMBER = re.compile(r"\b(?:fairness|index|ratio)\b", re.IGNORECASE)
 #: flent's unit: metric and factor.
 RATES = {"Mbits/s": 1e6, "Mbit/s": 1e6, "Kbits/s": 1e3, "Kbit/s": 1e3, "Kbps": 1e3, "bits/s": 1.0, "bit/s": 1.0}
 
@@ -98,6 +100,8 @@ def _series(document: FlentDocument, hosts: HostNames, name: str, *, measured: b
         flow, key = base, "::".join(path)
     is_computed = COMPUTED.search(flow) is not None or (not measured and key == "val" and bool(document.raw))
     units = str(document.meta_of(name).get("UNITS") or document.meta_of(flow).get("UNITS") or "")
+    if units in RATES and PURE_NUMBER.search(flow):
+        units = ""
     metric, factor = _metric(flow, key, units)
     role = _role(flow, metric)
     is_flow = role is not None and not is_computed
