@@ -44,6 +44,7 @@ def test_established_socket() -> None:
         "lost_packets": 2,
         "pacing_rate_bps": 694_216,
         "delivery_rate_bps": 389_800,
+        "unread_values": 0,
     }
 
 
@@ -78,6 +79,9 @@ def read(path: Path) -> tuple[list[dict[str, object]], Reading]:
     return rows, reading
 
 
+START_NS = 1_700_000_000 * 10**9
+
+
 def poll(start_ns: int, *lines: str) -> str:
     return (
         json.dumps({"ts_ns": start_ns, "ts_end_ns": start_ns + 5, "raw": "\n".join(lines)}, separators=(",", ":"))
@@ -87,12 +91,12 @@ def poll(start_ns: int, *lines: str) -> str:
 
 def test_a_damaged_line_is_an_outcome_and_stops_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ss_raw.jsonl"
-    first, last = poll(100, ESTABLISHED), poll(200, ESTABLISHED, "garbage")
+    first, last = poll(START_NS + 100, ESTABLISHED), poll(START_NS + 200, ESTABLISHED, "garbage")
     path.write_text(first + '{"ts_ns": cut\n' + last)
     rows, reading = read(path)
     assert [(row["poll_index"], row["poll_start_ns"], row["srtt_us"]) for row in rows] == [
-        (0, 100, 100_118),
-        (1, 200, 100_118),
+        (0, START_NS + 100, 100_118),
+        (1, START_NS + 200, 100_118),
     ]
     assert reading.records_read == 2
     assert reading.refused == {"malformed_line": 1, "malformed_socket": 1}

@@ -37,6 +37,7 @@ pub(crate) fn ss_socket<'py>(py: Python<'py>, line: &str) -> PyResult<Option<Bou
         pacing_rate_bps,
         delivery_rate_bps
     );
+    row.set_item(pyo3::intern!(py, "unread_values"), socket.unread_values)?;
     row.set_item(pyo3::intern!(py, "local_address"), &socket.local.address)?;
     row.set_item(pyo3::intern!(py, "local_port"), socket.local.port)?;
     row.set_item(pyo3::intern!(py, "peer_address"), &socket.peer.address)?;

@@ -1,9 +1,19 @@
-//! One socket as `ss -H -O -tino` prints it on one line (iproute2: misc/ss.c).
+//! One socket as `ss -H -O -tino` prints it on one line (iproute2: misc/ss.c), also without `-n`: then rates have a
+//! prefix and ports have names.
 
 use std::str::FromStr;
 
 /// Bare words that ss prints before the congestion control's name (`tcp_stats_print`).
-const FLAG_WORDS: [&str; 6] = ["ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited"];
+const FLAG_WORDS: [&str; 8] = [
+    "ts",
+    "sack",
+    "ecn",
+    "ecnseen",
+    "fastopen",
+    "app_limited",
+    "ts_usec",
+    "accecn",
+];
 /// Words whose value is the next word.
 const RATE_WORDS: [&str; 3] = ["send", "pacing_rate", "delivery_rate"];
 const STATES: [&str; 12] = [
@@ -19,6 +29,33 @@ const STATES: [&str; 12] = [
     "LISTEN",
     "CLOSING",
     "CLOSED",
+];
+/// Services that measurements run on, of those that `/etc/services` names in place of ports.
+const SERVICES: [(&str, i32); 24] = [
+    ("ftp", 21),
+    ("ssh", 22),
+    ("telnet", 23),
+    ("smtp", 25),
+    ("domain", 53),
+    ("http", 80),
+    ("www", 80),
+    ("pop3", 110),
+    ("imap", 143),
+    ("imap2", 143),
+    ("https", 443),
+    ("submission", 587),
+    ("domain-s", 853),
+    ("rsync", 873),
+    ("imaps", 993),
+    ("pop3s", 995),
+    ("mysql", 3306),
+    ("ms-wbt-server", 3389),
+    ("commplex-link", 5001),
+    ("targus-getdata1", 5201),
+    ("postgresql", 5432),
+    ("http-alt", 8080),
+    ("https-alt", 8443),
+    ("netperf", 12865),
 ];
 const US_PER_MS: f64 = 1000.0;
 
@@ -56,10 +93,14 @@ pub struct SsSocket {
     pub lost_packets: Option<i64>,
     pub pacing_rate_bps: Option<i64>,
     pub delivery_rate_bps: Option<i64>,
+    /// How many of the values above, and of the ports, could not be read.
+    pub unread_values: u32,
 }
 
 impl SsSocket {
-    /// Read one line; `None` if it is not one of a socket, or a value is not of its kind or larger than its column.
+    /// Read one line; `None` if it is not one of a socket.
+    ///
+    /// A value that is not of its kind, or larger than its column, is `None` and counted.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
@@ -67,13 +108,20 @@ impl SsSocket {
         let (_receive_queue, _send_queue) = (words.next()?, words.next()?);
         let mut socket = Self {
             state: state.to_owned(),
-            local: endpoint(words.next()?)?,
-            peer: endpoint(words.next()?)?,
             ..Self::default()
         };
+        socket.local = endpoint(words.next()?, &mut socket.unread_values)?;
+        socket.peer = endpoint(words.next()?, &mut socket.unread_values)?;
         let mut texts = Texts::default();
         let mut before = "";
+        let mut is_in_users = false;
         for word in words {
+            // Names of processes may have blanks, and each part would be the name of an algorithm.
+            is_in_users = is_in_users || word.starts_with("users:((");
+            if is_in_users {
+                is_in_users = !word.ends_with("))");
+                continue;
+            }
             match before {
                 "pacing_rate" => texts.pacing_rate = Some(word),
                 "delivery_rate" => texts.delivery_rate = Some(word),
@@ -85,7 +133,7 @@ impl SsSocket {
             }
             before = word;
         }
-        socket.with(&texts)
+        Some(socket.with(&texts))
     }
 
     fn take_bare(&mut self, word: &str) {
@@ -98,7 +146,7 @@ impl SsSocket {
         }
     }
 
-    fn with(self, texts: &Texts<'_>) -> Option<Self> {
+    fn with(mut self, texts: &Texts<'_>) -> Self {
         let (smoothed, variation) = match texts.rtt {
             Some(rtt) => rtt
                 .split_once('/')
@@ -111,25 +159,24 @@ impl SsSocket {
         let retransmitted = texts
             .retrans
             .map(|both| both.rsplit_once('/').map_or(both, |(_, all)| all));
-        Some(Self {
-            srtt_us: known(smoothed, microseconds)?,
-            rttvar_us: known(variation.filter(|text| !text.is_empty()), microseconds)?,
-            min_rtt_us: known(texts.minrtt, microseconds)?,
-            rto_us: known(texts.rto, microseconds)?,
-            mss_bytes: known(texts.mss, number)?,
-            cwnd_packets: known(texts.cwnd, number)?,
-            ssthresh_packets: known(texts.ssthresh, number)?,
-            sent_bytes: known(texts.bytes_sent, number)?,
-            retransmitted_bytes: known(texts.bytes_retrans, number)?,
-            acked_bytes: known(texts.bytes_acked, number)?,
-            received_bytes: known(texts.bytes_received, number)?,
-            unacked_packets: known(texts.unacked, number)?,
-            retransmitted_packets: known(retransmitted, number)?,
-            lost_packets: known(texts.lost, number)?,
-            pacing_rate_bps: known(texts.pacing_rate, rate_bps)?,
-            delivery_rate_bps: known(texts.delivery_rate, rate_bps)?,
-            ..self
-        })
+        let unread = &mut self.unread_values;
+        self.srtt_us = known(smoothed, microseconds, unread);
+        self.rttvar_us = known(variation.filter(|text| !text.is_empty()), microseconds, unread);
+        self.min_rtt_us = known(texts.minrtt, microseconds, unread);
+        self.rto_us = known(texts.rto, microseconds, unread);
+        self.mss_bytes = known(texts.mss, number, unread);
+        self.cwnd_packets = known(texts.cwnd, number, unread);
+        self.ssthresh_packets = known(texts.ssthresh, number, unread);
+        self.sent_bytes = known(texts.bytes_sent, number, unread);
+        self.retransmitted_bytes = known(texts.bytes_retrans, number, unread);
+        self.acked_bytes = known(texts.bytes_acked, number, unread);
+        self.received_bytes = known(texts.bytes_received, number, unread);
+        self.unacked_packets = known(texts.unacked, number, unread);
+        self.retransmitted_packets = known(retransmitted, number, unread);
+        self.lost_packets = known(texts.lost, number, unread);
+        self.pacing_rate_bps = known(texts.pacing_rate, rate_bps, unread);
+        self.delivery_rate_bps = known(texts.delivery_rate, rate_bps, unread);
+        self
     }
 }
 
@@ -175,13 +222,11 @@ impl<'l> Texts<'l> {
     }
 }
 
-/// The value of a text if there is one; the outer `None` if the text is not a value.
-#[allow(clippy::option_option)]
-fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>) -> Option<Option<T>> {
-    match text {
-        Some(text) => read(text).map(Some),
-        None => Some(None),
-    }
+/// The value of a text if there is one; a text that is no value is counted.
+fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>, unread: &mut u32) -> Option<T> {
+    let value = read(text?);
+    *unread += u32::from(value.is_none());
+    value
 }
 
 /// Whether a word may be the name of a congestion control (at most 15 bytes, `TCP_CA_NAME_MAX`), and no address.
@@ -206,23 +251,33 @@ fn microseconds(text: &str) -> Option<i64> {
         .then_some(rounded as i64)
 }
 
+/// Bit/s, as a whole number or with a prefix (`2.48Gbps`, powers of 1000: `sprint_bw`).
 fn rate_bps(text: &str) -> Option<i64> {
-    number(text.strip_suffix("bps").unwrap_or(text))
+    let text = text.strip_suffix("bps").unwrap_or(text);
+    let factor = match text.bytes().last()? {
+        b'k' | b'K' => 1e3,
+        b'M' => 1e6,
+        b'G' => 1e9,
+        b'T' => 1e12,
+        _ => return number(text),
+    };
+    let digits = &text[..text.len() - 1];
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let rounded = (is_plain.then(|| digits.parse::<f64>().ok()).flatten()? * factor).round();
+    #[allow(clippy::cast_possible_truncation)]
+    (rounded < 9_007_199_254_740_992.0).then_some(rounded as i64)
 }
 
-/// `192.0.2.1:443`, `[2001:db8::1]:443`, `[fe80::1%eth0]:443`, `fe80::1%eth0:443`, `*:443`.
-fn endpoint(text: &str) -> Option<SsEndpoint> {
+/// `192.0.2.1:443`, `[2001:db8::1]:443`, `[fe80::1%eth0]:443`, `fe80::1%eth0:443`, `*:443`, `192.0.2.1:https`.
+///
+/// A port that is a name of no known service is `None`, and counted.
+fn endpoint(text: &str, unread: &mut u32) -> Option<SsEndpoint> {
     let (host, port) = text.rsplit_once(':')?;
     let host = host.strip_prefix('[').unwrap_or(host);
     let host = host.strip_suffix(']').unwrap_or(host);
     let address = match host.split_once('%') {
-        Some((address, scope)) => {
-            let named = !scope.is_empty()
-                && scope
-                    .chars()
-                    .all(|letter| letter.is_alphanumeric() || letter == '_');
-            named.then_some(address)?
-        }
+        // Names of interfaces are any bytes but blanks, slashes and colons.
+        Some((address, scope)) => (!scope.is_empty()).then_some(address)?,
         None => host,
     };
     let plain = |byte: u8| byte.is_ascii_hexdigit() || b".:*".contains(&byte);
@@ -230,8 +285,14 @@ fn endpoint(text: &str) -> Option<SsEndpoint> {
         return None;
     }
     let port = match port {
+        "" => return None,
         "*" => None,
         digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => Some(digits.parse().ok()?),
+        name if name.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+            let service = SERVICES.iter().find(|(service, _)| *service == name);
+            *unread += u32::from(service.is_none());
+            service.map(|(_, port)| *port)
+        }
         _ => return None,
     };
     Some(SsEndpoint {
@@ -293,7 +354,7 @@ mod tests {
 
     #[test]
     fn ends_in_every_form() {
-        let parsed = |text| endpoint(text).map(|end| (end.address.unwrap_or_default(), end.port));
+        let parsed = |text| endpoint(text, &mut 0).map(|end| (end.address.unwrap_or_default(), end.port));
         assert_eq!(parsed("*:*"), Some((String::new(), None)));
         assert_eq!(
             parsed("fe80::1%eth0:443"),
@@ -307,7 +368,7 @@ mod tests {
             "1.2.3.4",
             "1.2.3.4:",
             "host:1",
-            "1.2.3.4:x",
+            "1.2.3.4:-",
             "::1%:1",
             "1.2.3.4:99999999999",
         ] {
@@ -316,15 +377,17 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_none_refuse_the_socket() {
+    fn a_value_that_is_none_costs_itself_and_not_the_socket() {
         for (was, is) in [
-            ("ESTAB", "ESTABLISHED"),
             ("rtt:100.118/", "rtt:x/"),
             ("/22.589", "/nan"),
             ("100.118", "inf"),
             ("mss:1448", "mss:3000000000"),
             ("bytes_sent:1016533", "bytes_sent:9223372036854775808"),
             ("694216bps", "lots"),
+            ("694216bps", "1..2Gbps"),
+            ("694216bps", "Gbps"),
+            ("694216bps", "99999999Tbps"),
             ("1/63", "1/"),
             ("50.0545", "1e300"),
             // The kernel's counts and times have no sign.
@@ -332,12 +395,74 @@ mod tests {
             ("mss:1448", "mss:-1448"),
             ("bytes_sent:1016533", "bytes_sent:+1016533"),
             ("694216bps", "-694216bps"),
+            ("694216bps", "-1Gbps"),
             ("1/63", "1/-63"),
             ("50.0545", "-50.0545"),
         ] {
-            assert_eq!(SsSocket::parse(&SOCKET.replacen(was, is, 1)), None, "{is}");
+            let socket = SsSocket::parse(&SOCKET.replacen(was, is, 1)).unwrap();
+            let values = [
+                socket.srtt_us.is_some(),
+                socket.rttvar_us.is_some(),
+                socket.min_rtt_us.is_some(),
+                socket.mss_bytes.is_some(),
+                socket.sent_bytes.is_some(),
+                socket.retransmitted_packets.is_some(),
+                socket.pacing_rate_bps.is_some(),
+                socket.delivery_rate_bps.is_some(),
+            ];
+            let lost = values.iter().filter(|is_there| !**is_there).count();
+            assert_eq!((socket.unread_values, lost), (1, 1), "{is}");
+            assert_eq!(socket.congestion_control.as_deref(), Some("cubic"));
         }
-        assert_eq!(SsSocket::parse("ESTAB 0 0 10.0.1.2:40001"), None);
-        assert_eq!(SsSocket::parse(""), None);
+        assert_eq!(SsSocket::parse(SOCKET).unwrap().unread_values, 0);
+        for line in [
+            "",
+            "ESTAB 0 0 10.0.1.2:40001",
+            &SOCKET.replacen("ESTAB", "ESTABLISHED", 1),
+        ] {
+            assert_eq!(SsSocket::parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn rates_with_a_prefix() {
+        // iproute2's sprint_bw divides by 1000 for each prefix.
+        for (text, bps) in [
+            ("5.65Mbps", 5_650_000),
+            ("2.48Gbps", 2_480_000_000),
+            ("3.1Gbps", 3_100_000_000),
+            ("1.5Tbps", 1_500_000_000_000),
+            ("12Kbps", 12_000),
+            ("12kbps", 12_000),
+            ("999bps", 999),
+            ("78305882352bps", 78_305_882_352),
+        ] {
+            assert_eq!(rate_bps(text), Some(bps), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_in_place_of_ports_and_of_interfaces() {
+        let mut unread = 0;
+        let mut port = |text| endpoint(text, &mut unread).unwrap().port;
+        assert_eq!(port("10.0.0.1:https"), Some(443));
+        assert_eq!(port("[2001:db8::1]:ms-wbt-server"), Some(3389));
+        assert_eq!(port("10.0.0.1%br-lan:ssh"), Some(22));
+        assert_eq!(port("10.0.0.1%eth0.100:22"), Some(22));
+        assert_eq!(port("10.0.0.1:some-service"), None);
+        assert_eq!(unread, 1);
+    }
+
+    #[test]
+    fn names_of_processes_are_no_algorithm() {
+        for users in [
+            "users:((\"iperf3\",pid=1,fd=5))",
+            "users:((\"Web Content\",pid=1,fd=5),(\"Isolated Web Co\",pid=2,fd=5))",
+        ] {
+            let line = SOCKET.replacen("ts sack", &format!("{users} ts sack"), 1);
+            let socket = SsSocket::parse(&line).unwrap();
+            assert_eq!(socket.congestion_control.as_deref(), Some("cubic"));
+            assert_eq!(socket.sent_bytes, Some(1_016_533));
+        }
     }
 }

@@ -43,10 +43,12 @@ LARGEST_NS = 2**63 - 1
 def parse_socket(line: str) -> dict[str, Any]:
     """Return one socket's line of ``ss -H -O -tino`` as columns of tcp_poll, addresses unreplaced.
 
+    A value that cannot be read is None; ``unread_values`` is the number of those.
+
     Raises
     ------
     ValueError
-        If the line does not have the five leading fields, or a value is not of its kind.
+        If the line does not have the five leading fields.
     """
     row = _native.ss_socket(line)
     if row is None:
@@ -93,6 +95,7 @@ class SocketRows:
             except (ValueError, OverflowError):
                 self._reading.refuse("malformed_socket")
                 continue
+            self._reading.refuse("value_of_a_socket", row.pop("unread_values"))
             row |= {
                 "poll_index": self._poll_index,
                 "socket_index": socket_index,
@@ -180,7 +183,7 @@ class SsPolls(ConnectionFormat):
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"
-    version = "ss-polls-4"
+    version = "ss-polls-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""
