@@ -297,8 +297,8 @@ screenshot: test-browser ## Take the README's picture of the dashboard
 ##@ Benchmarks: each prints tables and writes benchmarks/results/NAME/
 
 .PHONY: bench-capture
-bench-capture: setup ## Captures: decoder against tcptrace, NFStream and tshark (10 minutes, 9 GB of memory; PACKETS)
-	@infra/setup/debian-packages.sh tcptrace tshark
+bench-capture: setup ## Captures, plain and compressed: sojourn ingest against tcptrace, NFStream and tshark (40 minutes, 9 GB of memory; PACKETS)
+	@infra/setup/debian-packages.sh tcptrace tshark xz-utils:xz zstd
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python \

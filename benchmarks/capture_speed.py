@@ -1,13 +1,14 @@
-"""Speed of the capture decoder against tcptrace, NFStream and tshark, in CPU seconds per packet, from one run.
+"""Speed of `sojourn ingest` against tcptrace, NFStream and tshark, as users run them, in CPU seconds per packet.
 
 Two captures are generated, both at snaplen 96: 2 million packets of 32 long TCP connections, and 1 million short
 connections of 4 packets. A third is the mix: the testbed's captures joined, two thirds TCP, one third RTP over UDP,
 those before the bottleneck first and those after it a day later, and all of them again on later days, so that no packet
-is a copy, and the time is long beside what two starts differ by. Every tool runs as a
-process of its own; its CPU time is user and system time of the process and its children, less that of the same
-command on a capture of one packet (interpreters and tables that are loaded once). Sojourn's time includes writing the
-Parquet files. tshark reads the first part only, since its time and memory grow beyond patience; figures are per
-packet.
+is a copy, and the time is long beside what two starts differ by. Each is read plain and compressed with gzip, zstd and
+xz. Every tool runs as a process of its own; its CPU time is user and system time of the process and its children, less
+that of the same command on a capture of one packet (interpreters and tables that are loaded once), which is told apart.
+Sojourn ingests into a new lake: it plans, hashes the content, decodes, writes Parquet, and commits. The others read
+compressed captures from a decompressor (`gzip -dc` and its like), NFStream from the file that it leaves. tshark reads
+the first part only, since its time and memory grow beyond patience; figures are per packet.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import argparse
 import gzip
 import multiprocessing
 import os
+import shlex
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,21 +191,6 @@ def first_packets(source: Path, target: Path, packets: int) -> int:
     return packets
 
 
-SOJOURN = """
-import sys, tempfile
-from pathlib import Path
-from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats.capture.capture import Capture
-from sojourn_ingest.formats.interface import Context, Reading, Source
-from sojourn_ingest.lake.writer import FactWriter
-context = Context(Pseudonymiser(b"key"), lambda path: "")
-source = Source(Path(sys.argv[1]), "none", b"", 0)
-with FactWriter(Path(sys.argv[2]), "0" * 64, "benchmark") as writer:
-    for table, batch in Capture().read(source, context, Reading()):
-        writer.write(table, batch)
-    writer.finish()
-"""
-
 NFSTREAM = """
 import sys
 from nfstream import NFStreamer
@@ -211,31 +199,62 @@ print(sum(1 for _ in flows))
 """
 
 
+#: What unpacks and packs each form to standard output, by the suffix of the file's name.
+DECOMPRESSORS = {".gz": "gzip -dc", ".zst": "zstd -qdc", ".xz": "xz -dc"}
+COMPRESSORS = {".gz": "gzip -c", ".zst": "zstd -qc", ".xz": "xz -1 -c"}
+
+
 @dataclass(frozen=True)
 class Cost:
-    """What one command took."""
+    """What one command took: CPU time of it and its children, time by the clock, and the largest peak among them."""
 
     cpu_s: float
+    clock_s: float
     peak_mb: float
 
 
-def run(command: list[str]) -> Cost:
-    """Run a command and return its CPU time and peak memory, children included."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def commands(folder: Path, nfstream_python: str) -> dict[str, Callable[[Path], str]]:
+    """Return, by tool, the command of a shell that reads a capture as a user would."""
+    sojourn, unpacked = Path(sys.executable).with_name("sojourn"), folder / "unpacked.pcap"
+    nfstream = f"{nfstream_python} -c {shlex.quote(NFSTREAM)}"
+
+    def piped(path: Path, reads: str, standard_input: str) -> str:
+        unpack = DECOMPRESSORS.get(path.suffix)
+        return f"{reads} {path}" if unpack is None else f"{unpack} {path} | {reads} {standard_input}"
+
+    def from_a_file(path: Path, reads: str) -> str:
+        unpack = DECOMPRESSORS.get(path.suffix)
+        return f"{reads} {path}" if unpack is None else f"{unpack} {path} > {unpacked} && {reads} {unpacked}"
+
+    return {
+        "sojourn ingest": lambda path: f"{sojourn} ingest --var {folder / 'var'} {path}",
+        "tcptrace": lambda path: piped(path, "tcptrace -lrn", "stdin"),
+        "NFStream": lambda path: from_a_file(path, nfstream),
+        "tshark": lambda path: piped(path, "tshark -q -n -z conv,tcp -r", "-"),
+    }
+
+
+def run(command: str, fresh: Path) -> Cost:
+    """Run a command of a shell without what an earlier one left in ``fresh``; return what it took."""
+    shutil.rmtree(fresh, ignore_errors=True)
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        ["bash", "-o", "pipefail", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     assert process.stderr is not None
     message = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
-        raise SystemExit(f"{command[0]} failed: {message.decode(errors='replace')[-500:]}")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        raise SystemExit(f"{command} failed: {message.decode(errors='replace')[-500:]}")
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - began, usage.ru_maxrss / 1024)
 
 
-def best_in_turn(first: list[str], second: list[str], repetitions: int) -> tuple[Cost, Cost]:
+def best_in_turn(first: str, second: str, fresh: Path, repetitions: int) -> tuple[Cost, Cost]:
     """Run two commands in turn and return of each the run with the minimum CPU time.
 
     Other work on the machine only adds to a time, and in turn it adds to both: their difference is taken.
     """
-    pairs = [(run(first), run(second)) for _ in range(repetitions)]
+    pairs = [(run(first, fresh), run(second, fresh)) for _ in range(repetitions)]
     return min((pair[0] for pair in pairs), key=_cpu_s), min((pair[1] for pair in pairs), key=_cpu_s)
 
 
@@ -252,9 +271,9 @@ def main() -> None:
     parser.add_argument("--testbed", type=Path, help="folder of the testbed's runs, for the mix; without it, no mix")
     parser.add_argument("--short-flows", type=int, default=SHORT_FLOWS, help="short connections, of 4 packets each")
     options = parser.parse_args()
-    for tool in ("tcptrace", "tshark"):
+    for tool in ("tcptrace", "tshark", "gzip", "zstd", "xz"):
         if shutil.which(tool) is None:
-            raise SystemExit(f"{tool} is missing; install the Debian package {tool}")
+            raise SystemExit(f"{tool} is missing; install its Debian package")
     with tempfile.TemporaryDirectory(prefix="sojourn-benchmark-") as name:
         _measure(Path(name), options)
 
@@ -274,31 +293,27 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
             packets = pool.apply(write, (capture, size))
         part_packets = first_packets(capture, part, TSHARK_PACKETS)
         first_packets(capture, tiny, 1)
-        commands: dict[str, tuple[Callable[[Path], list[str]], Path, int]] = {
-            "sojourn": (
-                lambda path: [sys.executable, "-c", SOJOURN, str(path), str(folder / "lake")],
-                capture,
-                packets,
-            ),
-            "tcptrace": (lambda path: ["tcptrace", "-lrn", str(path)], capture, packets),
-            "nfstream": (lambda path: [options.nfstream_python, "-c", NFSTREAM, str(path)], capture, packets),
-            "tshark": (lambda path: ["tshark", "-q", "-n", "-z", "conv,tcp", "-r", str(path)], part, part_packets),
-        }
-        table = results.table(
-            f"{packets:,} {title}, {capture.stat().st_size / 2**20:.0f} MiB",
-            {
-                "tool": "", "packets": ",", "CPU s": ".2f", "of it to start": ".2f", "ns a packet": ".0f",
-                "times Sojourn": ".1f", "peak MB": ".0f",
-            },
-        )  # fmt: skip
-        own_ns = None
-        for tool, (command, path, count) in commands.items():
-            cheap = tool == "sojourn" or (tool == "tcptrace" and write is not short_flows)
-            rounds = options.repetitions if cheap else 1
-            start, cost = best_in_turn(command(tiny), command(path), rounds)
-            each_ns = (cost.cpu_s - start.cpu_s) / count * 1e9
-            own_ns = own_ns or each_ns
-            table.row(tool, count, cost.cpu_s, start.cpu_s, each_ns, each_ns / own_ns, cost.peak_mb)
+        for suffix in ("", *COMPRESSORS):
+            for path in (capture, part, tiny) if suffix else ():
+                run(f"{COMPRESSORS[suffix]} {path} > {path}{suffix}", folder / "var")
+            read = Path(f"{capture}{suffix}")
+            table = results.table(
+                f"{packets:,} {title}, {suffix.removeprefix('.') or 'plain'}, {read.stat().st_size / 2**20:.0f} MiB",
+                {
+                    "command": "", "packets": ",", "CPU s": ".2f", "of it to start": ".2f", "ns a packet": ".0f",
+                    "times Sojourn": ".1f", "s by the clock": ".2f", "peak MB": ".0f",
+                },
+            )  # fmt: skip
+            own_ns = None
+            for tool, command in commands(folder, options.nfstream_python).items():
+                whole, count = (part, part_packets) if tool == "tshark" else (capture, packets)
+                cheap = tool == "sojourn ingest" or (tool == "tcptrace" and write is not short_flows)
+                rounds = options.repetitions if cheap else 1
+                starting, reading = (command(Path(f"{path}{suffix}")) for path in (tiny, whole))
+                start, cost = best_in_turn(starting, reading, folder / "var", rounds)
+                each_ns = (cost.cpu_s - start.cpu_s) / count * 1e9
+                own_ns = own_ns or each_ns
+                table.row(tool, count, cost.cpu_s, start.cpu_s, each_ns, each_ns / own_ns, cost.clock_s, cost.peak_mb)
 
 
 if __name__ == "__main__":
