@@ -69,7 +69,11 @@ selected as (
         case when selections.group_columns like '%application%' then metrics.application end as application,
         case when selections.group_columns like '%bandwidth_bps%' then metrics.bandwidth_bps end as bandwidth_bps,
         case when selections.group_columns like '%congestion_control%' then metrics.congestion_control end as congestion_control,
-        case when selections.group_columns like '%start_order%' then metrics.start_order end as start_order
+        case when selections.group_columns like '%start_order%' then metrics.start_order end as start_order,
+        row_number() over (
+            partition by findings.finding_id, metrics.study_id, metrics.run_id, metrics.role, metrics.metric, metrics.basis
+            order by selections.selection_number
+        ) as preference
     from findings
     inner join selections
         on findings.finding_id = selections.finding_id
@@ -101,9 +105,13 @@ paired as (
             and selected.run_id = partners.run_id
             and selected.role = partners.role
             and selected.second_metric = partners.metric
+    -- A run that several selections of a finding have counts once.
     where
-        selected.second_metric is null
-        or partners.metric_value is not null
+        selected.preference = 1
+        and (
+            selected.second_metric is null
+            or partners.metric_value is not null
+        )
 ),
 
 recomputed as (
