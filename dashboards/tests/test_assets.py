@@ -76,8 +76,8 @@ def test_a_chart_leaves_excluded_and_solo_runs_out(name: str) -> None:
         assert "exclusion_reason IS NULL" in dataset["sql"] or dataset["sojourn"]["reads"] == "configuration_metric"
         return
     assert ("start_order", "!=", "solo") in conditions
-    # Both marts of configurations leave excluded runs out themselves.
-    if dataset["table_name"] not in ("comparison", "configuration_metric"):
+    # Marts of configurations leave excluded runs out themselves.
+    if dataset["table_name"] not in ("comparison", "configuration_metric", "finding"):
         assert ("exclusion_reason", "IS NULL", None) in conditions
 
 

@@ -34,9 +34,7 @@ def test_what_studies_vary_are_filters_of_every_page_of_runs(name: str) -> None:
         dataset = BY_UUID[chart["dataset_uuid"]]
         if dataset.get("sql"):
             own = {column["column_name"] for column in dataset["columns"]}
-            # The scheme is of a queue, and the sentence on what to choose is over queues.
-            of_queues = {"queue_scheme"} if dataset["table_name"] == "queue_choice" else set()
-            assert set(PARTS.values()) - of_queues <= own, dataset["table_name"]
+            assert set(PARTS.values()) <= own, dataset["table_name"]
 
 
 def test_one_run_has_the_filters_that_a_cell_of_the_grid_sets() -> None:
@@ -74,7 +72,7 @@ def test_a_filter_on_a_calculated_column_reaches_every_chart_that_has_its_source
         excluded = native["scope"]["excluded"]
         reached = [chart for chart in charts if layout.chart_number(chart) not in excluded]
         for dataset in (BY_UUID[chart["dataset_uuid"]] for chart in reached):
-            if dataset["table_name"] in ("study", "published_comparison", "study_finding"):
+            if dataset["table_name"] in ("study", "published_comparison"):
                 continue
             own = {c["column_name"] for c in dataset["columns"]}
             assert "bandwidth_mbit" in own, f"{dataset['table_name']} would ignore the filter {native['name']!r}"

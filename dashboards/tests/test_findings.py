@@ -164,55 +164,6 @@ def test_without_delays_the_loss_of_streams_is_told_and_without_both_that() -> N
     assert of_captures([], []).startswith("No delay or loss to tell of:")
 
 
-MARK = {
-    "study_id": "s", "bandwidth_bps": 2_000_000, "rtt_ms": 30.0, "application": "voice", "start_order": "app_first",
-    "queue_label": "FQ-CoDel", "congestion_control": "cubic", "ecn": "classic", "l4s": "neither",
-    "mark_direction": "data", "exclusion_reason": None, "mark_verdict": "agree", "queue_log_marked_packets_max": 80,
-    "queue_counters_marked_packets_max": 70, "wire_marked_packets_max": None,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, "FQ-CoDel marks most: 80 packets in the median run against CUBIC, with classic ECN. "
-             "The sources of marks agree in 2 of 2 runs."),
-        ({"queue_log_marked_packets_max": None}, "FQ-CoDel marks most: 70 packets in the median run against CUBIC, "
-             "with classic ECN. The sources of marks agree in 2 of 2 runs."),
-        ({"queue_log_marked_packets_max": 0, "mark_verdict": "not_comparable", "ecn": None, "l4s": None},
-             "No packet is marked in the median run, not even with FQ-CoDel against CUBIC. "
-             "No two sources of marks can be compared."),
-        ({"mark_verdict": "disagree", "ecn": "accurate", "l4s": "tcp"}, "FQ-CoDel marks most: 80 packets in the median "
-             "run against CUBIC, with accurate ECN and L4S of TCP. The sources of marks disagree in 2 of 2 runs."),
-    ],
-)  # fmt: skip
-def test_marks_are_those_of_the_best_source_and_disagreement_is_told(changes: dict[str, Any], expected: str) -> None:
-    excluded = MARK | {"exclusion_reason": "left out", "queue_log_marked_packets_max": 9999}
-    ((finding, context),) = findings("mark_finding", run_mark=[MARK | changes, MARK | changes, excluded])
-    assert finding == expected
-    assert context.startswith("s · 2 Mbit/s · 30 ms RTT · voice · 2 runs")
-
-
-def published(inside: list[bool | None]) -> list[dict[str, Any]]:
-    return [{"study_id": "tma23", "is_inside_tolerance": each} for each in inside]
-
-
-def test_figures_come_out_again_differ_or_cannot_be_recomputed() -> None:
-    study = [{"runs": 10, "excluded_runs": 2}]
-    ((finding, context),) = findings(
-        "study_finding", published_comparison=published([True, True, False, None]), study=study
-    )
-    assert finding == (
-        "2 of the 3 published figures that this build can recompute come out again, 1 differs (1 study). "
-        "1 cannot be recomputed from public data in this build."
-    )
-    assert context.startswith("1 study in this build · 10 runs that count · 2 left out")
-    ((finding, _),) = findings(
-        "study_finding", published_comparison=published([None]), study=none("runs", "excluded_runs")
-    )
-    assert finding.startswith("No published figure is recomputed:")
-
-
 def test_trust_counts_what_was_not_read_and_which_runs_disagree() -> None:
     outcome = {"status": "ok", "format": "manifest", "records_read": 10, "records_refused": 0}
     run = {"reconciliation_verdict": "agree", "exclusion_reason": None, "start_ns": 1_767_225_600_000_000_000}
