@@ -339,8 +339,12 @@ def test_the_verdict_names_the_queue_with_the_shortest_wait_and_fits_the_first_s
         worst[queue] = max(worst.get(queue, 0.0), row["value_median"])
     best = min(worst, key=lambda queue: worst[queue])
     card = dashboard.chart("Which queue should I run?")
-    text = card.inner_text()
+    text = " ".join(card.inner_text().split())
     assert f"Run {best}." in text or f"{best} or " in text or f"{best} has the shortest wait" in text
+    # The same sentence as the API's, for the setting that the filters choose.
+    conditions = [("question", "queue"), *chosen(dashboard).items()]
+    findings = dashboard.api.records("finding", conditions)
+    assert [finding["sentence"] for finding in findings if finding["sentence"] in text], (text, findings)
     assert "This holds for this setting" in text
     box = dashboard.chart("Each queue, for the application").bounding_box()
     assert box is not None

@@ -118,11 +118,11 @@ def test_what_the_captures_show_is_the_apis(captures: Dashboard) -> None:
 
 def test_what_studies_says_first_is_the_apis(opened: Callable[[str], Dashboard]) -> None:
     page = opened("studies")
-    rows = page.api.records("published_comparison")
-    inside = [row["is_inside_tolerance"] for row in rows if row["is_inside_tolerance"] is not None]
+    findings = page.api.records("finding", [("question", "study")])
     text = said(page, "Do the studies' figures come out again?")
-    assert f"{sum(inside)} of the {len(inside)} published figures" in text
-    assert f"{len(rows) - len(inside)} cannot be recomputed" in text
+    assert "of 23 statements of TMA'23 come out again." in text
+    assert {finding["sentence"] for finding in findings if finding["sentence"] not in text} == set()
+    assert len(findings) == 4
 
 
 def test_trust_says_what_was_read_and_lists_the_builds_that_are_kept(opened: Callable[[str], Dashboard]) -> None:
