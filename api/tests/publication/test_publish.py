@@ -38,6 +38,19 @@ def test_the_same_build_gives_the_same_bytes_and_replaces_an_older_publication(
     assert sorted(path.name for path in site.parent.iterdir() if path.name.startswith(".")) == []
 
 
+def test_views_of_a_published_folder_need_no_network_in_it(
+    var: Path, commands: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    commands.run("publish", site, "--var", var, "--url", "https://data.example.org/queues")
+    monkeypatch.chdir(site)
+    with duckdb.connect(
+        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    ) as connection:
+        connection.execute((site / "views.sql").read_text(encoding="utf-8"))
+        assert connection.execute("select count(*) from run").fetchone() == (36,)
+
+
 def test_every_document_says_the_same_of_columns_units_and_keys(site: Path) -> None:
     catalogue = {one["name"]: one for one in json.loads((site / "catalog.json").read_bytes())["datasets"]}
     package = {one["name"]: one for one in json.loads((site / "datapackage.json").read_bytes())["resources"]}

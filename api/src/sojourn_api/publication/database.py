@@ -1,7 +1,8 @@
 """sojourn.duckdb and views.sql: what DuckDB alone needs to read a publication from a folder or over HTTP.
 
-A view names its files below the variable ``sojourn_url``, else below the URL that was given to `sojourn publish`, else
-below the present folder. So the same file serves a copy that has moved. The columns carry their descriptions as
+A view names its files below the variable ``sojourn_url``; else one of the database, which is attached over HTTP too,
+below the URL that was given to `sojourn publish`, and one of ``views.sql`` below the present folder, where it needs no
+``httpfs``. So the same file serves a copy that has moved. The columns carry their descriptions as
 comments, and two tables list datasets and columns. It is written in the storage format of DuckDB 1.2, which every
 later version reads, and the same publication gives the same bytes.
 """
@@ -22,8 +23,8 @@ VARIABLE = "sojourn_url"
 STORAGE_VERSION = "v1.2.0"
 
 
-def _base(publication: Publication) -> str:
-    return f"coalesce(getvariable('{VARIABLE}'), {literal(publication.url or '.')})"
+def _base(place: str) -> str:
+    return f"coalesce(getvariable('{VARIABLE}'), {literal(place)})"
 
 
 def _statements(dataset: PublishedDataset, base: str) -> list[str]:
@@ -43,9 +44,9 @@ def _statements(dataset: PublishedDataset, base: str) -> list[str]:
     return statements
 
 
-def view_statements(publication: Publication) -> list[str]:
-    """Return the statements that make the views, with the comments on them and on their columns."""
-    base = _base(publication)
+def view_statements(publication: Publication, place: str) -> list[str]:
+    """Return the statements that make the views of files below a place, with comments on them and on their columns."""
+    base = _base(place)
     return [statement for dataset in publication.datasets for statement in _statements(dataset, base)]
 
 
@@ -56,7 +57,7 @@ def write_views(folder: Path, publication: Publication) -> None:
         f"-- Views over the datasets of build {publication.build_id}, for DuckDB 1.2 or later.",
         f"-- Elsewhere than in this folder: set variable {VARIABLE} = '{where}'; before you read this file.",
     ]
-    body = [f"{statement};" for statement in view_statements(publication)]
+    body = [f"{statement};" for statement in view_statements(publication, ".")]
     (folder / VIEWS).write_text("\n".join([*head, *body]) + "\n", encoding="utf-8")
 
 
@@ -87,7 +88,7 @@ def write_database(folder: Path, publication: Publication) -> None:
         if datasets:
             connection.executemany("insert into catalogue_dataset values (?, ?, ?, ?)", datasets)
             connection.executemany("insert into catalogue_column values (?, ?, ?, ?, ?, ?)", columns)
-        for statement in view_statements(publication):
+        for statement in view_statements(publication, publication.url or "."):
             connection.execute(statement)
         connection.execute("use memory")
         connection.execute("checkpoint p")

@@ -1,0 +1,66 @@
+"""``sojourn sql``: DuckDB over the served build."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    """How rows are written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``sql`` to the command line."""
+    app.command("sql", short_help="Ask the served build in SQL (DuckDB).")(sql)
+
+
+def sql(
+    statement: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SQL]", help="What to ask. Default: from standard input, which on a terminal is a dialogue."
+        ),
+    ] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="How rows are written. Default: by the end of --out's name, else table."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write to, which is replaced. Needed for parquet.")] = None,
+    var: Annotated[
+        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
+    ] = None,
+) -> None:
+    """Ask the served build in SQL: every mart is a view, and the schema lake has the facts that were decoded.
+
+    Nothing is written but --out: only statements that read, and views and tables in memory, are allowed. `show tables`
+    lists the marts, `describe run_harm` the columns of one; docs/tables.md says what they hold.
+
+    For example:
+
+      sojourn sql "select study_id, queue_label, median(harm_ratio) from run_harm where role = 'app' group by all"
+
+      sojourn sql "from run_queuing_delay where role = 'all'" --out delay.parquet
+
+      sojourn sql "select source_path, status, reason from lake.ingest_outcome" --format csv
+
+      sojourn sql < questions.sql
+
+      sojourn sql
+    """
+    if form is None:
+        ending = "" if out is None else out.suffix.removeprefix(".").lower()
+        form = Form(ending) if ending in list(Form) else Form.TABLE
+    if form is Form.PARQUET and out is None:
+        raise typer.BadParameter("parquet is written to a file: give --out", param_hint="--format")
+    from sojourn_transforms.sql.command import run_sql
+
+    run_sql(statement, form, out, var)

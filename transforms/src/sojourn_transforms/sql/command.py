@@ -1,0 +1,153 @@
+"""What ``sojourn sql`` does with its options: statements, their rows in a form, and the dialogue."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import typer
+
+from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.operator_error import OperatorError
+from sojourn_transforms.sql.cli import Form
+from sojourn_transforms.sql.local import connect_local
+
+#: Views, tables and macros are in memory, and live as long as the connection.
+_IN_MEMORY = (duckdb.StatementType.CREATE, duckdb.StatementType.DROP)
+#: An explanation with `analyze` runs what it explains.
+_EXPLAIN = re.compile(r"^\s*explain\s+(analyze\s+)?", re.IGNORECASE)
+_COPIED = {Form.CSV: "format csv, header true", Form.JSON: "format json, array true", Form.PARQUET: "format parquet"}
+_ANSWER = "answer of sojourn sql"
+_MOST_SHOWN = 40
+_PROMPT, _CONTINUED = "sojourn> ", "     ... "
+_HELP = (
+    "A statement ends with a semicolon. `show tables;` lists the marts, `describe NAME;` the columns of one, and "
+    "`.quit` or Ctrl-D ends the dialogue."
+)
+
+
+def run_sql(statement: str | None, form: Form, out: Path | None, var: Path | None) -> None:
+    """Run one text of statements, or those of standard input, and write their rows.
+
+    Raises
+    ------
+    OperatorError
+        If there is no build, a statement is wrong or would write, or the file cannot be written.
+    """
+    keep_pandas_out()
+    text = sys.stdin.read() if statement is None and not sys.stdin.isatty() else statement
+    # The facts are looked up only where somebody may ask for them.
+    with connect_local(var, lake=text is None or "lake" in text.lower()) as connection:
+        if text is None:
+            _converse(connection, form, out)
+        else:
+            _run(connection, text, form, out)
+
+
+def _run(connection: duckdb.DuckDBPyConnection, text: str, form: Form, out: Path | None) -> None:
+    try:
+        statements = connection.extract_statements(text)
+        if out is not None and len(statements) != 1:
+            raise OperatorError(f"--out takes the rows of one statement, and there are {len(statements)}")
+        for each in statements:
+            kind = _kind(connection, each)
+            if kind in _IN_MEMORY:
+                connection.execute(each)
+            elif kind is not duckdb.StatementType.SELECT:
+                what = kind.name.replace("_", " ")
+                raise OperatorError(f"{what} is not allowed: sojourn sql only reads; write rows with --out FILE")
+            elif each.type is duckdb.StatementType.EXPLAIN:
+                typer.echo("\n".join(str(row[-1]) for row in connection.execute(each).fetchall()))
+            else:
+                _write(connection, connection.sql(each), form, out)
+    except duckdb.Error as error:
+        raise OperatorError(_message(error)) from error
+    except OSError as error:
+        raise OperatorError(f"{out}: {error.strerror or error}") from error
+
+
+def _kind(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> duckdb.StatementType:
+    """Return the kind of a statement; of an explanation, the kind of what it explains."""
+    if statement.type is not duckdb.StatementType.EXPLAIN:
+        return statement.type
+    return connection.extract_statements(_EXPLAIN.sub("", statement.query))[0].type
+
+
+def _message(error: duckdb.Error) -> str:
+    """Return what DuckDB says in one line, with what it suggests and without the statement."""
+    said = str(error).partition("\n\n")[0]
+    return " ".join(line.strip() for line in said.splitlines() if line.strip() and not line.startswith("LINE "))
+
+
+def _write(connection: duckdb.DuckDBPyConnection, rows: duckdb.DuckDBPyRelation, form: Form, out: Path | None) -> None:
+    if form is Form.TABLE:
+        drawn = _drawn(rows)
+        if out is None:
+            typer.echo(drawn)
+        else:
+            out.write_text(f"{drawn}\n", encoding="utf-8")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        # DuckDB would begin to write a redirected /dev/stdout from its start.
+        file = Path(folder) / "rows" if out is None else out
+        connection.register(_ANSWER, rows.to_arrow_table())
+        try:
+            quoted = str(file).replace("'", "''")
+            connection.execute(f"copy \"{_ANSWER}\" to '{quoted}' ({_COPIED[form]})")
+        finally:
+            connection.unregister(_ANSWER)
+        if out is None:
+            typer.echo(file.read_text(encoding="utf-8"), nl=False)
+
+
+def _drawn(rows: duckdb.DuckDBPyRelation) -> str:
+    """Return rows as DuckDB draws them, as wide as the terminal."""
+    drawn = io.StringIO()
+    with contextlib.redirect_stdout(drawn):
+        rows.show(max_width=shutil.get_terminal_size((160, 24)).columns, max_rows=_MOST_SHOWN)
+    return drawn.getvalue().rstrip("\n")
+
+
+def _converse(connection: duckdb.DuckDBPyConnection, form: Form, out: Path | None) -> None:
+    """Run statements as they are typed; an error is said, and the dialogue goes on."""
+    # Loaded for what it does to `input`: arrow keys and a history.
+    import readline  # noqa: F401
+
+    typer.echo(_HELP)
+    for text in _typed():
+        try:
+            _run(connection, text, form, out)
+        except OperatorError as error:
+            typer.echo(f"error: {error}", err=True)
+
+
+def _typed() -> Iterator[str]:
+    """Yield each text that ends with a semicolon."""
+    lines: list[str] = []
+    while True:
+        try:
+            line = input(_CONTINUED if lines else _PROMPT)
+        except EOFError:
+            typer.echo()
+            return
+        except KeyboardInterrupt:
+            typer.echo()
+            lines = []
+            continue
+        if not lines and line.strip() in (".quit", ".exit", "quit", "exit"):
+            return
+        if not lines and line.strip() in (".help", "help"):
+            typer.echo(_HELP)
+            continue
+        if line.strip() or lines:
+            lines.append(line)
+        if lines and line.rstrip().endswith(";"):
+            yield "\n".join(lines)
+            lines = []

@@ -1,0 +1,75 @@
+"""A DuckDB connection to the build that is served from this machine, and to the facts that it was made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.paths import Paths
+from sojourn_snapshot.catalogue import Catalogue, read_catalogue
+from sojourn_snapshot.errors import DamagedSnapshotError
+from sojourn_snapshot.files import mart_paths
+from sojourn_snapshot.pointer import read_pointer
+
+
+def connect_local(var: Path | str | None = None, lake: bool = True) -> duckdb.DuckDBPyConnection:
+    """Return a connection with a view of each mart of the served build, and of each lake table in the schema ``lake``.
+
+    Views read the files of that build and of the facts that are live now; a later build needs a new connection.
+    Comments on the views say what a row is (``duckdb_views()``). Times are in UTC.
+
+    Parameters
+    ----------
+    var : path, optional
+        Folder of everything generated; $SOJOURN_VAR or ./var without it.
+    lake : bool
+        Whether to read what the lake holds, which takes a moment.
+
+    Raises
+    ------
+    OperatorError
+        If no build is published, or it is damaged.
+    """
+    paths = Paths.from_environment(None if var is None else Path(var))
+    try:
+        pointer = read_pointer(paths.snapshots)
+        if pointer is None:
+            raise OperatorError(
+                f"{paths.snapshots} has no published build; run sojourn ingest and sojourn build first, or give --var"
+            )
+        folder = paths.snapshots / pointer.build_id
+        catalogue = read_catalogue(folder, Catalogue)
+        connection = duckdb.connect()
+        connection.execute("set TimeZone = 'UTC'")
+        for dataset in catalogue.datasets:
+            _view(connection, dataset.name, mart_paths(folder, dataset.name))
+            text = f"{dataset.description} One row: {dataset.grain}.".strip()
+            connection.execute(f"comment on view {_name(dataset.name)} is {_text(text)}")
+        if lake:
+            _view_lake(connection, paths)
+    except (DamagedSnapshotError, duckdb.IOException) as error:
+        raise OperatorError(f"{str(error).splitlines()[0]}; build again with sojourn build --force") from error
+    return connection
+
+
+def _view(connection: duckdb.DuckDBPyConnection, name: str, files: list[Path]) -> None:
+    listing = ", ".join(_text(str(path)) for path in files)
+    connection.execute(f"create view {_name(name)} as select * from read_parquet([{listing}])")
+
+
+def _view_lake(connection: duckdb.DuckDBPyConnection, paths: Paths) -> None:
+    # Imported here: it loads Arrow, and a build may be served where its lake is not.
+    from sojourn_transforms.warehouse import view_lake
+
+    if paths.lake_uri is not None or paths.lake.is_dir():
+        view_lake(connection, paths.open_lake())
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

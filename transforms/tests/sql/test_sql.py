@@ -1,0 +1,127 @@
+"""`sojourn sql`: rows of a published build in every form, and nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from sojourn_ingest.cli import application
+from sojourn_ingest.operator_error import OperatorError
+from sojourn_snapshot.documents import write_document
+from sojourn_snapshot.pointer import Pointer, write_pointer
+from sojourn_transforms.sql.cli import Form
+from sojourn_transforms.sql.command import run_sql
+from sojourn_transforms.sql.local import connect_local
+
+
+@pytest.fixture(scope="module")
+def var(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published build with a mart of one file and one of two, and an empty lake."""
+    folder = tmp_path_factory.mktemp("it's var")
+    snapshot = folder / "snapshots" / "b1"
+    snapshot.mkdir(parents=True)
+    (folder / "lake").mkdir()
+    column = {"name": "run_id", "type": "VARCHAR"}
+    datasets = [
+        {"name": name, "grain": "one run", "description": "Runs.", "key": ["run_id"], "rows": 2, "columns": [column]}
+        for name in ("run", "study")
+    ]
+    for name in ("run", "study"):
+        quoted = str(snapshot / f"{name}.parquet").replace("'", "''")
+        duckdb.execute(f"copy (from (values ('a'), (null)) as runs (run_id)) to '{quoted}'")
+    (snapshot / "catalog.json").write_text(json.dumps({"datasets": datasets}))
+    write_document(snapshot / "build.json", {"build_id": "b1"})
+    write_pointer(folder / "snapshots", Pointer(build_id="b1", published_at="2026-11-25T00:00:00Z"))
+    return folder
+
+
+def test_rows_have_the_form_that_is_asked_for(var: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    question = "select run_id, 1 as one from run -- all\n;"
+    run_sql(question, Form.CSV, None, var)
+    assert capsys.readouterr().out == "run_id,one\na,1\n,1\n"
+    run_sql(question, Form.JSON, None, var)
+    rows = [{"run_id": "a", "one": 1}, {"run_id": None, "one": 1}]
+    assert json.loads(capsys.readouterr().out) == rows
+    run_sql(question, Form.TABLE, None, var)
+    assert "│ NULL    │" in (drawn := capsys.readouterr().out)
+    assert "\x1b" not in drawn
+    run_sql(question, Form.PARQUET, tmp_path / "it's.parquet", var)
+    found = duckdb.read_parquet(str(tmp_path / "it's.parquet"))
+    assert [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()] == rows
+    run_sql("show tables", Form.CSV, None, var)
+    assert capsys.readouterr().out == "name\nrun\nstudy\n"
+
+
+def test_the_end_of_a_file_s_name_decides_the_form(var: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.json"
+    done = CliRunner().invoke(application(), ["sql", "select 1 as one", "--out", str(out), "--var", str(var)])
+    assert done.exit_code == 0, done.output
+    assert json.loads(out.read_text()) == [{"one": 1}]
+
+
+def test_facts_are_in_the_schema_lake(var: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_sql("select count(*) as n from lake.ingest_outcome", Form.CSV, None, var)
+    assert capsys.readouterr().out == "n\n0\n"
+
+
+def test_what_is_created_is_in_memory(var: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_sql("create table two as select 2 as n; from two; drop table two", Form.CSV, None, var)
+    assert capsys.readouterr().out == "n\n2\n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "copy (select 1) to '{file}'",
+        "explain analyze copy (select 1) to '{file}'",
+        "attach '{file}' as other",
+        "export database '{file}'",
+        "set memory_limit = '1GB'",
+        "install httpfs",
+        "insert into run values ('b')",
+    ],
+)
+def test_statements_that_write_are_refused(var: Path, tmp_path: Path, statement: str) -> None:
+    file = tmp_path / "written"
+    with pytest.raises(OperatorError, match="is not allowed: sojourn sql only reads"):
+        run_sql(statement.format(file=file), Form.TABLE, None, var)
+    assert not file.exists()
+
+
+def test_a_wrong_name_is_one_line_with_what_it_may_have_meant(var: Path) -> None:
+    with pytest.raises(OperatorError, match='Table with name runs does not exist! Did you mean "run"') as caught:
+        run_sql("select * from runs", Form.TABLE, None, var)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_a_build_the_command_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(OperatorError, match="no published build; run sojourn ingest and sojourn build first"):
+        connect_local(tmp_path)
+
+
+def test_a_connection_in_python_has_the_same_views(var: Path) -> None:
+    with connect_local(var) as connection:
+        assert connection.sql("select count(*) from run").fetchall() == [(2,)]
+        comments = connection.sql("select comment from duckdb_views() where view_name = 'run' and schema_name = 'main'")
+        assert comments.fetchall() == [("Runs. One row: one run.",)]
+
+
+def test_a_dialogue_goes_on_after_an_error(var: Path) -> None:
+    terminal, side = pty.openpty()
+    command = [sys.executable, "-c", "from sojourn_ingest.cli import main; main()", "sql", "--var", str(var)]
+    done = subprocess.Popen(command, stdin=side, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    os.close(side)
+    os.write(terminal, b"select * from nothing;\nselect count(*)\nas rows_of_run from run;\n.quit\n")
+    out, _ = done.communicate(timeout=60)
+    os.close(terminal)
+    assert done.returncode == 0
+    assert b"error: Catalog Error: Table with name nothing does not exist!" in out
+    assert b"rows_of_run" in out
