@@ -166,7 +166,7 @@ def _read(known: Format, source: Source, context: Context) -> bool:
     reading = Reading()
     try:
         with whole_characters():  # as the session reads it
-            for name, batch in known.read(source, context, reading):
+            for name, batch in known.facts(source, context, reading):
                 _hold_to_declaration(name, batch)
     except InputError as error:
         _hold_to_style(error)

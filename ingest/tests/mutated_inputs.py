@@ -95,7 +95,7 @@ def targets(repository: Path, folder: Path) -> list[Target]:
         chosen = registry.recognise(opened.source)
         if chosen.name.startswith(IN_RUST):
             raise InputError("unrecognised_format", "not a reader in Python any more")
-        for _, batch in chosen.read(opened.source, context, Reading()):
+        for _, batch in chosen.facts(opened.source, context, Reading()):
             batch.validate(full=True)
 
     found = []

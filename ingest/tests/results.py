@@ -43,7 +43,7 @@ def read(path: Path) -> tuple[str, Tables, Reading]:
     chosen = REGISTRY.recognise(source)
     context, reading = Context(Pseudonymiser(KEY), lambda other: _native.fingerprint(str(other)).sha256), Reading()
     tables: Tables = {}
-    for name, batch in chosen.read(source, context, reading):
+    for name, batch in chosen.facts(source, context, reading):
         for column in TABLES[name].columns:
             if column.name in ("source_hash", "decoder_version"):
                 continue

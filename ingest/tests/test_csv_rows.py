@@ -57,7 +57,7 @@ def read(written: tuple[Path, str, list[Path]]) -> tuple[int, Reading]:
     source = open_file(path).source
     reading = Reading()
     context = Context(Pseudonymiser(b"key"), lambda _: "")
-    facts = Registry(descriptions).recognise(source).read(source, context, reading)
+    facts = Registry(descriptions).recognise(source).facts(source, context, reading)
     return sum(batch.num_rows for name, batch in facts if name == table), reading
 
 

@@ -120,7 +120,7 @@ def _facts(path: Path, registry: Registry) -> tuple[str, dict[str, list[str]], i
     chosen, reading = registry.recognise(source), Reading()
     context = Context(Pseudonymiser(b"key"), lambda other: source_of(other).path.name)
     tables: dict[str, list[str]] = {}
-    for table, batch in chosen.read(source, context, reading):
+    for table, batch in chosen.facts(source, context, reading):
         # Series and scores are numbered in the order of the document; a run is called after the file and its content.
         numbers = {"series_number", "score_number"} & set(batch.schema.names)
         rows = [{name: value for name, value in row.items() if name not in numbers} for row in batch.to_pylist()]
@@ -172,7 +172,7 @@ def test_lines_before_a_document_are_skipped_and_counted(before: bytes, lines: i
     path.write_bytes(before + (document.decode().encode("utf-16-le") if b"\0" in before else document))
     source, reading = source_of(path), Reading()
     context = Context(Pseudonymiser(b"key"), lambda other: other.name)
-    rows = [row for name, batch in Registry().recognise(source).read(source, context, reading) for row in [name]]
+    rows = [row for name, batch in Registry().recognise(source).facts(source, context, reading) for row in [name]]
     assert (reading.records_read, reading.refused, reading.fault) == (2, {"line_before_the_document": lines}, None)
     assert "series" in rows
 
@@ -181,7 +181,7 @@ def test_lines_after_a_document_are_skipped_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_bytes(_lines([iperf3()], indent=1) + b"iperf3: interrupt\nhost:~$ exit\n")
     source, reading = source_of(path), Reading()
-    list(Registry().recognise(source).read(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading))
+    list(Registry().recognise(source).facts(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading))
     assert (reading.records_read, reading.refused) == (2, {"line_after_the_document": 2})
 
 

@@ -279,9 +279,9 @@ def test_damage_keeps_what_came_before_and_quotes_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (dump(), "nothing_usable"),
+        (dump(), "no_measurement"),
         (dump((0, {"a": "x"}))[:-20], "corrupt_record"),
-        (b'{"getUserMedia": [], "PeerConnections": {"1": {"stats": {}}}}', "nothing_usable"),
+        (b'{"getUserMedia": [], "PeerConnections": {"1": {"stats": {}}}}', "no_measurement"),
         (b'{"getUserMedia": [], "PeerConnections": {"1": {"stats"', "corrupt_record"),
         (b'{"getUserMedia": [], "PeerConnections": []}', "corrupt_record"),
     ],

@@ -163,8 +163,8 @@ def test_the_history_that_firefox_copies_gives_what_the_dump_gives(tmp_path: Pat
     [
         ('<div id="content"><section><h3 data-l10n-id="about-webrtc-', "unsupported_version", "Copy Report History"),
         ('{"reports": [{"bandwidthEstimations": [], "timestamp"', "corrupt_record", "damaged"),
-        ('{"reports": [{"bandwidthEstimations": [], "pcid": "a"}]}', "nothing_usable", "no poll"),
-        ('{"reports": [5], "codecStats": []}', "nothing_usable", "no poll"),
+        ('{"reports": [{"bandwidthEstimations": [], "pcid": "a"}]}', "no_measurement", "no poll"),
+        ('{"reports": [5], "codecStats": []}', "no_measurement", "no poll"),
     ],
 )
 def test_what_firefox_saves_without_a_poll_is_rejected(tmp_path: Path, content: str, reason: str, message: str) -> None:

@@ -191,7 +191,7 @@ def test_samples_are_added_up_by_host_and_hour_with_the_circuit_of_the_host(shap
     source = source_of(path)
     rows = [
         row
-        for name, batch in REGISTRY.recognise(source).read(source, context, Reading())
+        for name, batch in REGISTRY.recognise(source).facts(source, context, Reading())
         for row in batch.to_pylist()
         if name == "passive_rtt"
     ]

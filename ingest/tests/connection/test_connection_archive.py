@@ -70,7 +70,7 @@ def read(path: Path) -> tuple[list[pa.RecordBatch], Reading]:
     chosen = Registry().recognise(source)
     # A flent file alone is a run with its series too.
     facts = MemberFormat.read(chosen, source, context, reading) if isinstance(chosen, MemberFormat) else None
-    return [batch for _, batch in facts or chosen.read(source, context, reading)], reading
+    return [batch for _, batch in facts or chosen.facts(source, context, reading)], reading
 
 
 def rows_of(batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
@@ -209,7 +209,7 @@ def test_values_of_flent_that_are_none_leave_the_other_members(tmp_path: Path) -
     assert all(content not in (flent(0), flent(1)) for content in damaged)
     batches, reading = read(archive(tmp_path / "flent.tar", [ndt7(), *damaged, ndt7()]))
     assert len(rows_of(batches)) == 2
-    assert reading.refused == {"no_raw_polls": 2, "malformed_queue_poll": 2, "member: no_tcp_rtt": 4}
+    assert reading.refused == {"no_raw_polls": 2, "malformed_queue_poll": 2, "member: no_measurement": 4}
 
 
 def test_a_name_longer_than_any_is_not_read(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def read(path: Path) -> tuple[list[dict[str, object]], Reading]:
     assert SsPolls().recognises(source)
     reading = Reading()
     context = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
-    facts = list(SsPolls().read(source, context, reading))
+    facts = list(SsPolls().facts(source, context, reading))
     rows = [row for name, batch in facts if name == "tcp_poll" for row in batch.to_pylist()]
     return rows, reading
 
@@ -125,7 +125,7 @@ def _connections(path: Path) -> list[dict[str, object]]:
     text = path.read_bytes()
     source = Source(path=path, compression="none", head=text[:65_536], plain_bytes=len(text))
     context = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
-    facts = SsPolls().read(source, context, Reading())
+    facts = SsPolls().facts(source, context, Reading())
     return [row for name, batch in facts if name == "connection" for row in batch.to_pylist()]
 
 

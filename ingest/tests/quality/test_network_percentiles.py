@@ -28,7 +28,7 @@ def read(folder: Path, content: bytes) -> tuple[list[dict[str, object]], Reading
     assert NetworkPercentiles().recognises(source)
     reading = Reading()
     rows = []
-    for _, batch in NetworkPercentiles().read(source, None, reading):  # type: ignore[arg-type]
+    for _, batch in NetworkPercentiles().facts(source, None, reading):  # type: ignore[arg-type]
         rows += batch.to_pylist()
     return rows, reading
 
@@ -60,7 +60,7 @@ def test_values_off_their_scale_are_refused_and_counted(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         (json.dumps(DOCUMENT).encode()[:-30], "corrupt_record"),
-        (b'{"sample_counts": {}, "metrics": {"latency_ms": {}}}', "nothing_usable"),
+        (b'{"sample_counts": {}, "metrics": {"latency_ms": {}}}', "no_measurement"),
     ],
 )
 def test_a_document_without_percentiles_is_rejected(tmp_path: Path, content: bytes, reason: str) -> None:

@@ -270,7 +270,7 @@ def test_loads_of_wget_that_failed_are_told_apart(
 
 def test_log_of_wget_without_a_total_is_rejected(tmp_path: Path) -> None:
     scores, outcome = ingested(tmp_path, (REQUEST + "Saving to: 'x'\n").encode(), "page_loads.log")
-    assert (scores, outcome["status"], outcome["reason"]) == ([], "rejected", "corrupt_record")
+    assert (scores, outcome["status"], outcome["reason"]) == ([], "rejected", "no_measurement")
     assert "wget -p" in outcome["message"]
 
 
@@ -281,7 +281,7 @@ def test_log_of_wget_without_a_total_is_rejected(tmp_path: Path) -> None:
         ('{"log": {"version": "1.2", "pages": []}}', "corrupt_record"),
         (LIGHTHOUSE[: len(LIGHTHOUSE) // 2], "corrupt_record"),
         (JSON[: len(JSON) // 2], "corrupt_record"),
-        ("n:1 Y:2 All:2.5 (x)\n", "truncated"),
+        ("n:1 Y:2 All:2.5 (x)\n", "no_measurement"),
     ],
 )
 def test_what_holds_no_score_is_rejected_with_a_reason(tmp_path: Path, content: str, reason: str) -> None:

@@ -44,7 +44,7 @@ def read(path: Path) -> tuple[list[dict[str, Any]], Reading]:
     source = Source(path, "none", content[:65536], len(content))
     assert TcPolls().recognises(source)
     reading = Reading()
-    facts = TcPolls().read(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading)
+    facts = TcPolls().facts(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading)
     return [row for table, batch in facts for row in batch.to_pylist() if table == "queue_counter"], reading
 
 
@@ -263,7 +263,7 @@ def test_keys_without_a_column_are_named_in_the_outcome_and_rows_of_parts_have_t
     content = path.read_bytes()
     reading = Reading()
     source = Source(path, "none", content[:65536], len(content))
-    facts = TcPolls().read(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading)
+    facts = TcPolls().facts(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading)
     parts = [row for table, batch in facts for row in batch.to_pylist() if table == "queue_counter_part"]
     assert [(row["poll_index"], row["handle"], row["part_number"]) for row in parts] == [
         (0, "b0:", 0), (0, "b0:", 1), (0, "b0:", 2), (0, "1:", 0), (0, "1:", 1), (1, "b0:", 0), (1, "b0:", 1),
@@ -301,7 +301,7 @@ def test_the_memory_of_a_poll_does_not_grow_with_its_text(tmp_path: Path) -> Non
         rows = parts = 0
         times = set()
         tracemalloc.start()
-        for name, batch in TcPolls().read(source, CONTEXT, Reading()):
+        for name, batch in TcPolls().facts(source, CONTEXT, Reading()):
             if name == "queue_counter":
                 rows += batch.num_rows
                 times |= {(row["poll_start_ns"], row["poll_end_ns"]) for row in batch.select(TIMES).to_pylist()}
@@ -319,7 +319,7 @@ def test_nothing_is_kept_of_a_poll_that_is_cut_after_a_part_of_its_rows(tmp_path
     with source.path.open("r+b") as file:
         file.truncate(source.plain_bytes - 30)
     with pytest.raises(InputError, match="not a list of objects"):
-        list(TcPolls().read(source, CONTEXT, Reading()))
+        list(TcPolls().facts(source, CONTEXT, Reading()))
 
 
 @pytest.mark.parametrize(

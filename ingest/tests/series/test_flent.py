@@ -193,8 +193,8 @@ def test_what_cannot_be_read_is_refused_for_a_reason(tmp_path: Path) -> None:
     for content, reason in (
         (flent_document(version=5), "unsupported_version"),
         (flent_document(version="4"), "corrupt_record"),
-        (flent_document(results={}, raw_values={}), "no_series"),
-        (flent_document(results={"TCP upload": [None, None]}, raw_values={}), "no_series"),
+        (flent_document(results={}, raw_values={}), "no_measurement"),
+        (flent_document(results={"TCP upload": [None, None]}, raw_values={}), "no_measurement"),
     ):
         with pytest.raises(InputError) as caught:
             read(written(tmp_path, content))

@@ -18,7 +18,7 @@ KINDS = (
     ("Zoxc__crusader", (".crr",), "crusader"),
 )
 #: Reasons that tell a user of a file what is wrong with it.
-REASONS = {"no_series", "corrupt_record", "unsupported_version", "compression", "unrecognised_format"}
+REASONS = {"no_measurement", "corrupt_record", "unsupported_version", "compression", "unrecognised_format"}
 
 
 @pytest.mark.integration

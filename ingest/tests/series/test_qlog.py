@@ -121,7 +121,7 @@ def test_files_without_metrics_say_what_to_do(tmp_path: Path) -> None:
     content["traces"][0]["events"] = [{"time": 1.0, "name": "quic:packet_sent", "data": {}}]
     with pytest.raises(InputError, match="log the events of recovery") as caught:
         read(written(tmp_path, json.dumps(content)))
-    assert caught.value.reason == "no_series"
+    assert caught.value.reason == "no_measurement"
     with pytest.raises(InputError, match="without a trace"):
         read(written(tmp_path, json.dumps({"qlog_version": "0.3", "traces": []})))
 
@@ -169,3 +169,29 @@ def test_both_ends_of_a_published_connection_and_its_spin_bit_agree(shared: Path
     assert client["rtt_min_us"] == pytest.approx(server["rtt_min_us"], rel=0.02)
     periods = sorted(value for value in values(tables, "spin_bit rtt") if value is not None)
     assert periods[len(periods) // 2] == pytest.approx(client["rtt_avg_us"] / 1000, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("reference", "form", "times", "start_ns"),
+    [
+        # 2023-11-14T22:13:20Z is 1,700,000,000 s, and the first event is 12.5 ms later.
+        ("2023-11-14T22:13:20Z", "relative", (12.5, 20), 1_700_000_000_012_500_000),
+        ("2023-11-15T00:13:20.250+02:00", "relative_to_epoch", (0, 1), 1_700_000_000_250_000_000),
+        ("1700000000000", "relative", (12.5, 20), 1_700_000_000_012_500_000),
+        ("2023-11-14t22:13:20.000001z", "delta", (1, 1), 1_700_000_000_001_001_000),
+        ("yesterday", "relative", (12.5, 20), None),
+        ("1969-12-31T23:59:59Z", "relative", (12.5, 20), None),
+    ],
+)
+def test_a_reference_time_may_be_a_text(
+    reference: str, form: str, times: tuple[float, float], start_ns: int | None, tmp_path: Path
+) -> None:
+    metrics = {"name": "recovery:metrics_updated", "data": {"latest_rtt": 20.0, "smoothed_rtt": 21.0}}
+    events = [{"time": time} | metrics for time in times]
+    fields = {"reference_time": reference, "time_format": form}
+    trace = {"vantage_point": {"type": "client"}, "common_fields": fields, "events": events}
+    path = tmp_path / "a.qlog"
+    path.write_text(json.dumps({"qlog_version": "0.3", "traces": [trace]}))
+    _, tables, _ = read(path)
+    assert min((row["time_ns"] for row in tables["series"] if row["time_ns"]), default=None) == start_ns
+    assert tables["run"][0]["start_ns"] == start_ns

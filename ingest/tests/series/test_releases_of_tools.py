@@ -85,7 +85,7 @@ def test_a_test_that_was_interrupted_keeps_what_it_measured(tmp_path: Path) -> N
     assert (reading.refused, reading.fault) == ({"test_ended_with_an_error": 1}, None)
     assert values(tables, "rate_bps", "intervals") == [1e7]
     error = refusal(written(tmp_path, said + '{"event":"end","data":{}}\n'))
-    assert (error.reason, "failed before its first interval" in error.message) == ("no_series", True)
+    assert (error.reason, "failed before its first interval" in error.message) == ("no_measurement", True)
 
 
 # ---------------------------------------------------------------- iperf 2
@@ -203,7 +203,7 @@ def test_a_line_that_is_down_is_a_measurement(tmp_path: Path) -> None:
     assert reading.fault is None
     # Of an output that lists no reply (-q), what was received is not known one by one.
     error = refusal(written(tmp_path, down.format(5, "4 received, 20% packet loss, time 4100ms")))
-    assert error.reason == "no_series"
+    assert error.reason == "no_measurement"
 
 
 # ---------------------------------------------------------------- speed tests
@@ -233,7 +233,7 @@ def test_lines_of_ooklas_progress_hold_one_result(tmp_path: Path) -> None:
     error = refusal(
         written(tmp_path, '{"type":"log","timestamp":"2023-11-14T22:13:10Z","level":"error"}\n{"error":"x"}\n')
     )
-    assert (error.reason, "failed or was broken off" in error.message) == ("no_series", True)
+    assert (error.reason, "failed or was broken off" in error.message) == ("no_measurement", True)
 
 
 # ---------------------------------------------------------------- qlog

@@ -206,4 +206,4 @@ def test_a_test_that_failed_states_no_rate_of_zero(tmp_path: Path) -> None:
     failed = {"error_code": -1009, "error_domain": "NSURLErrorDomain", "dl_throughput": 0, "base_rtt": 0}
     with pytest.raises(InputError, match="the test failed with an error_code") as caught:
         facts(tmp_path, failed)
-    assert caught.value.reason == "no_series"
+    assert caught.value.reason == "no_measurement"

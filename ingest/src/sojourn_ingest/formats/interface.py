@@ -35,6 +35,9 @@ class Reading:
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count records that were seen but not decoded."""
         if count:
+            reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
+            if reason not in self.refused and len(self.refused) >= MOST_REASONS:
+                reason = "other reasons"
             self.refused[reason] = self.refused.get(reason, 0) + count
 
 
@@ -117,6 +120,13 @@ class Context:
 
 
 Facts = Iterator[tuple[str, pa.RecordBatch]]
+#: Tables in which readers of results say what run a file is.
+RUN_TABLES = frozenset(("run", "run_source"))
+#: Reasons in a message.
+MOST_SHOWN = 5
+#: Reasons that are counted apart; a reason may quote a name of the input.
+MOST_REASONS = 1000
+LONGEST_REASON = 256
 #: Returns the hash of a file's plain content; raises OSError or InputError if it cannot be read.
 Fingerprint = Callable[[Path], str]
 
@@ -163,6 +173,12 @@ class Format(ABC):
     describes_runs: bool = False
     #: The study whose description its facts need, where the format is a table of one study.
     described_study: str | None = None
+    #: Its facts are rows of runs, which of other formats say only what a file is.
+    gives_runs: bool = False
+    #: A content of it may rightly have no fact.
+    may_give_none: bool = False
+    #: What a source without a fact is, and what to do.
+    without_facts: str = "nothing in it became a fact"
     #: What :meth:`pair` returns, where there is such.
     pair_format: type[Pair] | None = None
 
@@ -187,6 +203,26 @@ class Format(ABC):
         InputError
             If nothing can be read.
         """
+
+    def facts(self, source: Source, context: Context, reading: Reading) -> Facts:
+        """Yield what :meth:`read` does.
+
+        Raises
+        ------
+        InputError
+            As :meth:`read` does, and ``no_measurement`` where it gives nothing but the run that a file is.
+        """
+        is_measured = self.may_give_none
+        for name, batch in self.read(source, context, reading):
+            is_measured = is_measured or (batch.num_rows > 0 and (self.gives_runs or name not in RUN_TABLES))
+            yield name, batch
+        if not is_measured:
+            raise reading.fault or self.nothing_measured(reading)
+
+    def nothing_measured(self, reading: Reading) -> InputError:
+        """Return the error of a source that has no fact, with what was refused."""
+        refused = ", ".join(f"{count} {reason}" for reason, count in sorted(reading.refused.items())[:MOST_SHOWN])
+        return InputError("no_measurement", f"{self.without_facts}{f' (refused: {refused})' if refused else ''}")
 
     def compatible_versions(self) -> tuple[str, ...]:
         """Return the versions whose facts hold all that this reader gives."""

@@ -55,7 +55,7 @@ def decode(
     with FactWriter(lake.storage, draft.content_hash, draft.version, forgotten) as writer:
         try:
             with whole_characters():
-                for name, batch in chosen.read(source, context, reading):
+                for name, batch in chosen.facts(source, context, reading):
                     _write(writer, name, hosts.replaced_in(name, batch))
         except (InputError, OperatorError, MemoryError):
             # The last two are not the source's: a store that cannot be reached, a machine that is too small.

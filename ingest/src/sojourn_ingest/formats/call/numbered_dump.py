@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sojourn_ingest.formats.call.statistics_lines import read_lines
+from sojourn_ingest.formats.call.statistics_lines import WITHOUT_POLLS, read_lines
 from sojourn_ingest.formats.call.stream_rows import FIELDS, MOST_REPORTS, StreamRows
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
@@ -41,6 +41,7 @@ class NumberedRtcStatsDump(Format):
     """Dump of rtcstats whose first line says so: the polls of ``getStats`` hold what has changed."""
 
     name = "rtcstats_numbered"
+    without_facts = WITHOUT_POLLS
     holds_addresses = False
     version = "rtcstats-numbered-1"
 

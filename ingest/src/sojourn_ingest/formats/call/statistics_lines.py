@@ -31,6 +31,9 @@ SERVER_MESSAGE: Final = (
 )
 
 
+WITHOUT_POLLS: Final = "no poll of getStats in the file; record the call with statistics"
+
+
 def read_lines(
     opened: AbstractContextManager[BinaryIO], reading: Reading, take: Callable[[StreamRows, bytes], Facts]
 ) -> Facts:
@@ -54,15 +57,9 @@ def read_lines(
                 offset += len(line)
     except InputError as error:
         # Damage to the compressed stream: the polls before it stand.
-        if reading.records_read == 0:
-            raise
         error.offset = offset if error.offset is None else error.offset
         reading.fault = error
     yield from rows.finish()
-    if reading.records_read == 0:
-        if reading.fault is not None:
-            raise reading.fault
-        raise InputError("nothing_usable", "no poll of getStats in the file; record the call with statistics", 0)
 
 
 def _lines(handle: Any) -> Iterator[bytes]:
@@ -75,6 +72,7 @@ class RtcStatsDump(Format):
     """Dump of rtcstats: ``[type, peer connection, value, ms]`` a line, whose ``getstats`` hold what has changed."""
 
     name = "rtcstats"
+    without_facts = WITHOUT_POLLS
     holds_addresses = False
     version = "rtcstats-1"
 
@@ -118,6 +116,7 @@ class GetStatsLines(Format):
     """Results of ``getStats()``, one a line: an array of reports or of pairs of id and report, or an object by id."""
 
     name = "get_stats"
+    without_facts = WITHOUT_POLLS
     holds_addresses = False
     version = "get-stats-1"
 

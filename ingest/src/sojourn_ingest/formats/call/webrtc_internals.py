@@ -34,6 +34,7 @@ class WebRtcInternals(Format):
     """The dump that Chrome's page offers, of one or several peer connections."""
 
     name = "webrtc_internals"
+    without_facts = "webrtc-internals: no series of a stream; save the dump during a call"
     holds_addresses = False
     version = "webrtc-internals-2"
 
@@ -70,8 +71,6 @@ class WebRtcInternals(Format):
             for time_s, reports in _polls(found):
                 yield from rows.take(name, time_s * 1000, reports.items(), whole=True)
         yield from rows.finish()
-        if reading.records_read == 0:
-            raise InputError("nothing_usable", f"{NAMES}: no series of a stream; save the dump during a call", 0)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     connection_numbers,
 )
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
-from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info, nothing_usable
+from sojourn_ingest.formats.connection.tcp_info import WITHOUT_POLLS, TcpInfoReader, is_tcp_info
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
@@ -120,6 +120,7 @@ class ConnectionArchive(ConnectionFormat):
     """
 
     name = "connection_archive"
+    without_facts = WITHOUT_POLLS
 
     def __init__(self, members: Sequence[MemberFormat]) -> None:
         self._members = members
@@ -176,8 +177,6 @@ class ConnectionArchive(ConnectionFormat):
                     message = f"tar archive ends without its end marker after member {place}; copy the file again"
                     reading.fault = reading.fault or InputError("truncated", message)
         yield from rows.finish()
-        if rows.numbered == 0:
-            raise reading.fault or nothing_usable(reading)
 
     def _member(self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows) -> Facts:
         compression = "none"
@@ -207,13 +206,17 @@ class ConnectionArchive(ConnectionFormat):
             inner = Reading()
             try:
                 with whole_characters():
+                    is_measured = False
                     for found in chosen.found(source, inner):
+                        is_measured = True
                         if isinstance(found, tuple):
                             # The rows of other tables are distinguished by their file, which an archive is not.
                             name, batch = found
                             reading.refuse(f"{name}: not read in an archive", batch.num_rows)
                         else:
                             yield from rows.of_member(found)
+                    if not is_measured:
+                        raise chosen.nothing_measured(inner)
             finally:
                 reading.records_read += inner.records_read
                 for reason, count in inner.refused.items():

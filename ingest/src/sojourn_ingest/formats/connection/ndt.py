@@ -51,6 +51,7 @@ class Ndt7(MemberFormat):
     """One NDT7 test: a download, an upload, or both."""
 
     name = "ndt7"
+    without_facts = "NDT7 result without a measurement of the server: the test was broken off"
     version = "ndt7-1"
     basis = Basis("m-lab-ndt7", rtt_basis="smoothed", sample_basis="polls")
 
@@ -62,17 +63,15 @@ class Ndt7(MemberFormat):
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield one row for each direction; one without any measurement is refused."""
         rows = _connections(source, reading, 7)
-        if not rows:
-            raise InputError(
-                "no_measurement", "NDT7 result without a measurement of the server: the test was broken off"
-            )
-        yield RawRows(self.basis, rows)
+        if rows:
+            yield RawRows(self.basis, rows)
 
 
 class Ndt5(MemberFormat):
     """One NDT5 test; only the direction from the server has an RTT."""
 
     name = "ndt5"
+    without_facts = "NDT5 result without an RTT: the test from the server was not made or not finished"
     version = "ndt5-1"
     polled = Basis("m-lab-ndt5", rtt_basis="smoothed", sample_basis="polls")
     not_polled = Basis("m-lab-ndt5", rtt_basis="kernel_minimum", sample_basis="unknown")
@@ -84,8 +83,5 @@ class Ndt5(MemberFormat):
     def found(self, source: Source, reading: Reading) -> Iterator[Found]:
         """Yield the row of the direction from the server; directions without an RTT are refused."""
         rows = _connections(source, reading, 5)
-        if not rows:
-            raise InputError(
-                "no_measurement", "NDT5 result without an RTT: the test from the server was not made or not finished"
-            )
-        yield RawRows(self.not_polled if rows[0]["rtt_samples"] is None else self.polled, rows)
+        if rows:
+            yield RawRows(self.not_polled if rows[0]["rtt_samples"] is None else self.polled, rows)

@@ -183,6 +183,7 @@ class SsPolls(ConnectionFormat):
     """Polls of ss over time, one JSON object a poll."""
 
     name = "ss_polls"
+    without_facts = "polls of ss without a TCP socket that can be read; record them with ss -tin"
     version = "ss-polls-5"
 
     def recognises(self, source: Source) -> bool:
@@ -210,8 +211,6 @@ class SsPolls(ConnectionFormat):
                     offset += len(line)
         except InputError as error:
             # Damage to the compressed stream: the polls before it are kept.
-            if sockets.polls == 0:
-                raise
             error.offset = offset
             reading.fault = error
         yield from sockets.finish()

@@ -49,10 +49,8 @@ class SsText(ConnectionFormat):
                 for poll in self._polls(handle, reading):
                     yield from sockets.take(poll)
         except InputError as error:
-            if sockets.polls == 0:
-                raise
             reading.fault = error
-        if sockets.polls == 0:
+        if sockets.polls == 0 and reading.fault is None:
             raise InputError(
                 "no_time", "polls of ss without a time; write one before each poll, for example with date +%s.%N"
             )

@@ -20,9 +20,10 @@ from sojourn_ingest.formats.connection.connection_format import (
 )
 from sojourn_ingest.formats.content.native_decoder import input_error
 from sojourn_ingest.formats.content.plain_text import is_plain_json_lines, open_json_lines
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.remote import local_file
 
+WITHOUT_POLLS = "no poll of a connection with a time; the recorder wrote metadata only, or set no times"
 BASIS = Basis("m-lab-tcp-info", rtt_basis="smoothed", sample_basis="polls")
 
 
@@ -71,6 +72,7 @@ class TcpInfo(ConnectionFormat):
     """One tcp-info file; several in an archive are read by its own format."""
 
     name = "tcp_info"
+    without_facts = WITHOUT_POLLS
 
     @property
     def version(self) -> str:
@@ -94,14 +96,3 @@ class TcpInfo(ConnectionFormat):
                     yield TABLE, batch
         for batch in reader.finish(reading):
             yield TABLE, batch
-        if reading.records_read == 0:
-            raise reading.fault or nothing_usable(reading)
-
-
-def nothing_usable(reading: Reading) -> InputError:
-    """Return the error of a source whose records were all refused, which says why."""
-    if not reading.refused:
-        return InputError("no_polls", "holds no poll of a connection, only metadata")
-    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(reading.refused.items()))
-    hint = "; the recorder set no times, so no row has a start" if "no_time" in reading.refused else ""
-    return InputError("nothing_usable", f"no record of it can become a row: {reasons}{hint}")

@@ -25,6 +25,8 @@ PIECE_BYTES = 64 * 2**20
 class PartOfFile(Format):
     """One part of a file as a format of its own, to be read as any other."""
 
+    may_give_none = True
+
     def __init__(self, whole: SplittableFormat, part: FilePart) -> None:
         self._whole = whole
         self._part = part

@@ -24,6 +24,7 @@ class FrameDocument(Format):
     """JSON of libvmaf, or of the tool ffmpeg-quality-metrics. Paths of clips in it are not kept."""
 
     name = "frame_document"
+    without_facts = "no frame of the document has a score; score the clip again"
     holds_addresses = False
     version = "frame-document-1"
 
@@ -52,8 +53,6 @@ class FrameDocument(Format):
                     continue
                 reading.records_read += 1
                 yield from of_frame
-            if reading.records_read == 0:
-                raise InputError("corrupt_record", "no frame of the document has a score; score the clip again", 0)
 
         return facts_of(scores())
 

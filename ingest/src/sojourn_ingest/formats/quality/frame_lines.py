@@ -23,16 +23,17 @@ XML_FRAME = re.compile(rb'<frame\s+frameNum="(\d{1,12})"')
 XML_ATTRIBUTE = re.compile(rb'\s([a-z0-9_]+)="([^"]*)"')
 
 
+WITHOUT_FRAMES = "no whole frame in the file; score the clip again"
+
+
 def _read_lines(source: Source, reading: Reading, scores_of: Callable[[bytes], list[Score] | None]) -> Facts:
     """Yield the scores of each line; None is a line that holds no frame, ValueError one that cannot be read."""
 
     def scores() -> Iterator[Score]:
-        number = 0
         offset = 0
         try:
             with open_plain(source) as handle:
                 while line := handle.readline(LONGEST_LINE):
-                    number += 1
                     try:
                         found = scores_of(line)
                     except ValueError as error:
@@ -44,12 +45,8 @@ def _read_lines(source: Source, reading: Reading, scores_of: Callable[[bytes], l
                     offset += len(line)
         except InputError as error:
             # Damage to the compressed stream: the frames before it stand.
-            if reading.records_read == 0:
-                raise
             error.offset = offset
             reading.fault = error
-        if reading.records_read == 0:
-            raise InputError("truncated", f"no whole frame in the {number} lines of the file; score the clip again", 0)
 
     return facts_of(scores())
 
@@ -58,6 +55,7 @@ class FfmpegFrameLog(Format):
     """Stats file of ffmpeg's ``ssim`` or ``psnr`` filter: ``n:1 … All:0.97 (16.2)`` or ``n:1 … psnr_avg:38.1 …``."""
 
     name = "ffmpeg_frame_log"
+    without_facts = WITHOUT_FRAMES
     holds_addresses = False
     version = "ffmpeg-frame-log-1"
 
@@ -91,6 +89,7 @@ class VmafXml(Format):
     """libvmaf's XML, whose frames stand one a line. It is read as lines: no entity of it is ever expanded."""
 
     name = "vmaf_xml"
+    without_facts = WITHOUT_FRAMES
     holds_addresses = False
     version = "vmaf-xml-1"
 
@@ -117,6 +116,7 @@ class VmafCsv(Format):
     """libvmaf's CSV: a header that begins with ``Frame``, and a line per frame."""
 
     name = "vmaf_csv"
+    without_facts = WITHOUT_FRAMES
     holds_addresses = False
     version = "vmaf-csv-1"
 

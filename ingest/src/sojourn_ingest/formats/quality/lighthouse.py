@@ -21,6 +21,7 @@ class Lighthouse(Format):
     """The result of ``lighthouse --output=json``."""
 
     name = "lighthouse"
+    without_facts = "Lighthouse's result without a page that loaded; run it again with --output=json"
     holds_addresses = False
     version = "lighthouse-2"
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sojourn_ingest.formats.content import json_document
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.formats.quality.scores import PROVENANCE
 from sojourn_ingest.schema import table
 
@@ -30,6 +30,7 @@ class NetworkPercentiles(Format):
     """One document with counts of tests, and percentiles by quantity; high percentiles are the good end of each."""
 
     name = "network_percentiles"
+    without_facts = "percentiles of tests without one of a known quantity"
     holds_addresses = False
     version = "network-percentiles-1"
 
@@ -39,13 +40,7 @@ class NetworkPercentiles(Format):
         return isinstance(counts, dict) and isinstance(metrics, dict) and not metrics.keys().isdisjoint(LARGEST)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield one row per quantity and percentile; a value that cannot be one is refused and counted.
-
-        Raises
-        ------
-        InputError
-            If the document has no percentile.
-        """
+        """Yield one row per quantity and percentile; a value that cannot be one is refused and counted."""
         content = json_document.read_object(source, WHAT, reading)
         metrics, counts = content.get("metrics"), content.get("sample_counts")
         rows: list[tuple[str, float, float, int | None]] = []
@@ -64,7 +59,7 @@ class NetworkPercentiles(Format):
                 reading.records_read += 1
                 rows.append((metric, float(found[1]), float(value), tests))
         if not rows:
-            raise InputError("nothing_usable", f"{WHAT}: the document has no percentile of a known quantity", 0)
+            return
         declared = [field for field in table("network_percentile").arrow_schema() if field.name not in PROVENANCE]
         arrays = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), declared, strict=True)]
         yield "network_percentile", pa.RecordBatch.from_arrays(arrays, schema=pa.schema(declared))

@@ -61,6 +61,7 @@ class HttpArchive(Format):
     """HAR 1.2, as browsers save it: the time of each page's load event."""
 
     name = "http_archive"
+    without_facts = "HAR without a page that loaded; save it with the page loads it is of"
     holds_addresses = False
     version = "http-archive-3"
 
@@ -93,6 +94,7 @@ class HttpArchive(Format):
 class LinesOfLoads(Format):
     """A load per line, of which a line that cannot be read is refused and counted."""
 
+    without_facts = "no line is of a page that loaded; load the page again"
     holds_addresses = False
 
     @staticmethod
@@ -127,8 +129,6 @@ class LinesOfLoads(Format):
                         offset += len(line)
             except InputError as error:
                 # Damage to the compressed stream: the loads before it stand.
-                if reading.records_read == 0:
-                    raise
                 error.offset = offset
                 reading.fault = error
 

@@ -56,6 +56,7 @@ class WgetLog(Format):
     """A log of ``wget -p``, to which several loads may be appended (``-a``), in English."""
 
     name = "wget_log"
+    without_facts = "wget log: no load has a 'Total wall clock time'; load pages with LC_ALL=C wget -p -a FILE URL"
     holds_addresses = False
     version = "wget-log-2"
 
@@ -64,13 +65,7 @@ class WgetLog(Format):
         return any(REQUEST.match(line) or line.startswith(DEBUG) for line in head_lines(source, limit=3))
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield one load time per load; a load that failed or has no total is refused and counted.
-
-        Raises
-        ------
-        InputError
-            ``corrupt_record`` if no load has a total.
-        """
+        """Yield one load time per load; a load that failed or has no total is refused and counted."""
 
         def scores() -> Iterator[Score]:
             try:
@@ -78,15 +73,7 @@ class WgetLog(Format):
                     yield from _scores(handle, reading)
             except InputError as error:
                 # Damage to the compressed stream: the loads before it stand.
-                if reading.records_read == 0:
-                    raise
                 reading.fault = error
-            if reading.records_read == 0:
-                raise InputError(
-                    "corrupt_record",
-                    "wget log: no load has a 'Total wall clock time'; load pages with LC_ALL=C wget -p -a FILE URL",
-                    0,
-                )
 
         return loads_of_run(scores(), source, context)
 

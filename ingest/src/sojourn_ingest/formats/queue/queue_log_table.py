@@ -139,6 +139,7 @@ class QueueLogDescriptionFile(Format):
 
     name = "queue_log_description"
     holds_addresses = False
+    may_give_none = True
     version = "queue-log-description-1"
 
     def recognises(self, source: Source) -> bool:

@@ -45,6 +45,7 @@ class RunManifest(Format):
     holds_addresses = True
     describes_neighbours = True
     describes_runs = True
+    gives_runs = True
     pair_format = CapturePair
     version = "run-manifest-9"
 

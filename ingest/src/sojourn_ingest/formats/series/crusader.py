@@ -58,6 +58,7 @@ class Crusader(Format):
     """One result of crusader."""
 
     name = "crusader"
+    without_facts = "crusader result without a value; the test ended before it measured anything"
     holds_addresses = False
     version = "crusader-4"
 
@@ -71,7 +72,7 @@ class Crusader(Format):
         Raises
         ------
         InputError
-            ``unsupported_version``, ``corrupt_record`` for a damaged file, ``no_series`` for one without a value.
+            ``unsupported_version``, ``corrupt_record`` for a damaged file.
         """
         content = read_text(source, FILE)
         result = _parsed(content)
@@ -93,8 +94,6 @@ class Crusader(Format):
         if ups:
             kind = SeriesKind("latency up", "one_way_delay_ms", "samples", "latency up", "probe", "uplink")
             yield from rows.add(rows.begin(kind), ups)
-        if not rows.samples:
-            raise InputError("no_series", "crusader result without a value; the test ended before it measured anything")
         yield from rows.finish()
         ways = {stream.download for stream in result.streams}
         direction = WAYS[ways.pop()] if len(ways) == 1 else None

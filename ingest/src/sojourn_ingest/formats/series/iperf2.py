@@ -102,6 +102,7 @@ class Iperf2(Format):
     """One report of iperf 2."""
 
     name = "iperf2"
+    without_facts = "iperf2 report without a line that can be read"
     holds_addresses = False
     version = "iperf2-6"
 
@@ -116,7 +117,7 @@ class Iperf2(Format):
         Raises
         ------
         InputError
-            ``no_series`` where no line could be read, ``several_results`` for tests that began at different times.
+            ``several_results`` for tests that began at different times.
         """
         rows = SeriesRows(reading)
         # A line of nine columns is of UDP if a later one of its transfer is.
@@ -143,8 +144,6 @@ class Iperf2(Format):
         except InputError as error:
             error.offset = offset
             reading.fault = error
-        if not rows.samples:
-            raise reading.fault or InputError("no_series", "iperf2 report without a line that can be read")
         yield from rows.finish()
         setting = setting_of("", source.plain_name)
         is_udp = any(transfer.is_udp for transfer in transfers.values())

@@ -25,6 +25,7 @@ class Irtt(Format):
     """One result of irtt's client."""
 
     name = "irtt"
+    without_facts = "irtt result without a round trip; the test ended before its first packet"
     holds_addresses = False
     version = "irtt-4"
 
@@ -41,7 +42,7 @@ class Irtt(Format):
         Raises
         ------
         InputError
-            ``unsupported_version`` for another format, ``no_series`` where no packet was sent.
+            ``unsupported_version`` for another format.
         """
         document = read_object(source, FILE, reading)
         versions = document.get("version")
@@ -68,8 +69,6 @@ class Irtt(Format):
                 delay_ns = number(_at(trip, "delay", way))
                 if delay_ns is not None:
                     found.append(Sample(delay_ns / 1e6, sent_ns, since_s))
-        if not samples:
-            raise InputError("no_series", "irtt result without a round trip; the test ended before its first packet")
         yield from rows.add(rows.begin(SeriesKind("rtt", "rtt_ms", "samples", FLOW, "probe")), samples)
         for way, found in one_way.items():
             kind = SeriesKind(f"{way}_delay", "delay_variation_ms", "samples", FLOW, "probe", WAYS[way])

@@ -71,15 +71,10 @@ class _PingText(Format):
     """What reading of both forms shares."""
 
     holds_addresses = False
+    without_facts = "no round-trip time in the output of ping"
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the run and the round-trip times of its probes; of a damaged file, what came before the damage.
-
-        Raises
-        ------
-        InputError
-            ``no_series`` where no probe was answered and none is stated to be lost.
-        """
+        """Yield the run and the round-trip times of its probes; of a damaged file, what came before the damage."""
         series = _Series(self.name, reading)
         offset = 0
         try:
@@ -91,8 +86,6 @@ class _PingText(Format):
             error.offset = offset
             reading.fault = error
         yield from series.end_all()
-        if not series.rows.samples:
-            raise reading.fault or InputError("no_series", f"no round-trip time in the output of {self.name}")
         yield from series.rows.finish()
         setting = setting_of("", source.plain_name)
         yield from run_rows(ToolRun(self.name, self.name, setting, start_ns=epoch_ns(series.first_s)), source, context)

@@ -194,6 +194,7 @@ class SpeedTest(ConnectionFormat):
     """One result of a speed test."""
 
     name = "speed_test"
+    without_facts = "result of a speed test without a value; the test failed or was broken off"
     version = "speed-test-5"
 
     def recognises(self, source: Source) -> bool:
@@ -206,7 +207,7 @@ class SpeedTest(ConnectionFormat):
         Raises
         ------
         InputError
-            ``no_series`` where no value is stated, ``corrupt_record`` for a damaged document.
+            ``no_measurement`` where the test failed, ``corrupt_record`` for a damaged document.
         """
         tool = _tool_of(source)
         if tool is None:
@@ -219,7 +220,7 @@ class SpeedTest(ConnectionFormat):
         for place, document in enumerate(documents):
             if document.get("error_code"):
                 # networkQuality then states a rate of 0, which nothing measured.
-                raise InputError("no_series", f"{what}: the test failed with an error_code; run it again")
+                raise InputError("no_measurement", f"{what}: the test failed with an error_code; run it again")
             reading.records_read += 1
             _drop_what_failed(tool, document, reading)
             # LibreSpeed's results of several servers are flows of one run.
@@ -232,8 +233,6 @@ class SpeedTest(ConnectionFormat):
                         name, stated.metric, stated.basis, flow, stated.role, stated.direction, stated.unit
                     )
                     yield from rows.add(rows.begin(kind), samples)
-        if not rows.samples:
-            raise InputError("no_series", f"{what} without a value; the test failed or was broken off")
         yield from rows.finish()
         for document in documents:
             for one in connections_of(tool.name, document, _start_ns(document), found):
@@ -280,7 +279,7 @@ def _object(text: bytes, tool: Tool, what: str, reading: Reading) -> dict[str, A
     reading.refuse(TEXT_AFTER, len(lines) - len(parsed))
     results = [line for line in parsed if _is_of_ookla(line) and line["type"] == "result"]
     if not results:
-        raise InputError("no_series", f"{what}: no line is a result; the test failed or was broken off")
+        raise InputError("no_measurement", f"{what}: no line is a result; the test failed or was broken off")
     if len(results) > 1:
         message = f"{what}: {len(results)} results in one file; give each a file of its own"
         raise InputError("several_results", message)

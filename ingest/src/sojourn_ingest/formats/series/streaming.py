@@ -40,6 +40,7 @@ class StreamedSegments(Format):
     """The log of a player of segments."""
 
     name = "streamed_segments"
+    without_facts = "no segment in the log of the player"
     holds_addresses = False
     version = "streamed-segments-1"
 
@@ -51,11 +52,6 @@ class StreamedSegments(Format):
         """Yield rate and buffer at each arrival of a segment, stalls and stalled time since the last, and the start-up.
 
         A line that is not one, or whose times or counts go back, is refused and counted.
-
-        Raises
-        ------
-        InputError
-            ``no_series`` where no line is of a segment.
         """
         series = _Series(reading)
         offset = 0
@@ -72,8 +68,6 @@ class StreamedSegments(Format):
             # Damage to the compressed stream: the segments before it stand.
             error.offset = offset
             reading.fault = error
-        if not series.rows.samples:
-            raise reading.fault or InputError("no_series", "no segment in the log of the player")
         yield from series.rows.finish()
         run = ToolRun(
             "streaming", "streaming", setting_of("", source.plain_name), "downlink", FLOW, start_ns=series.start_ns

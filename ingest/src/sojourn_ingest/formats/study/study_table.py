@@ -69,6 +69,7 @@ class StudyTable(Format):
     """One table of one known study, recognised by its exact header."""
 
     holds_addresses = False
+    gives_runs = True
 
     def __init__(self, study: KnownStudy, mapping: TableMapping) -> None:
         self.study = study

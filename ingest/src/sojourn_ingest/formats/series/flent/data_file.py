@@ -47,6 +47,7 @@ class Flent(MemberFormat):
     """One flent data file."""
 
     name = "flent"
+    without_facts = "flent data file without a value; the test ended before it measured anything"
     version = "flent-10"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
@@ -64,7 +65,7 @@ class Flent(MemberFormat):
         counters, rows = self._counters(document, reading), self._connections(document, reading)
         if not rows and not counters:
             raise InputError(
-                "no_tcp_rtt",
+                "no_measurement",
                 "flent data file without polls of tcp_rtt or of queue disciplines; flent records them when it runs "
                 "with --socket-stats, or with the test parameter qdisc_stats_interfaces",
             )
@@ -74,13 +75,7 @@ class Flent(MemberFormat):
             yield RawRows(self.basis, rows)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
-        """Yield the run, its series, the connections with polls of their smoothed RTT, and the queues' counters.
-
-        Raises
-        ------
-        InputError
-            ``no_series`` where the file has no value at all.
-        """
+        """Yield the run, its series, the connections with polls of their smoothed RTT, and the queues' counters."""
         document = FlentDocument(read_object(source, FILE, reading))
         hosts = HostNames(context.pseudonymiser, [document.text(name) for name in CLIENT])
         counters, rows = self._counters(document, reading), self._connections(document, reading)
@@ -108,8 +103,6 @@ class Flent(MemberFormat):
             mean = total(mean_of(document, series))
             if mean:
                 yield from series_rows.add(series_rows.begin(replace(series.kind, sample_basis="total")), mean)
-        if not (series_rows.samples or rows or counters):
-            raise InputError("no_series", "flent data file without a value; the test ended before it measured anything")
         yield from series_rows.finish()
         if controls:
             yield "series_flow", _flows(controls)

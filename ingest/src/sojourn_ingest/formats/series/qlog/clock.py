@@ -2,7 +2,7 @@
 
 Drafts 00 and 01: columns ``time``, ``relative_time`` or ``delta_time``, and ``reference_time`` in ``time_units``. From
 draft 02 on: ``time_format`` is absolute, relative or delta, later ``relative_to_epoch`` or
-``relative_to_previous_event``, with a ``reference_time`` that may be an object (draft 10).
+``relative_to_previous_event``, with a ``reference_time`` that may be a time of RFC 3339, or an object (draft 10).
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ class Clock:
         if isinstance(reference, dict):
             return _utc_ms(reference.get("epoch")), _utc_ms(reference.get("wall_clock_time"))
         stated = number_in(reference)
+        if stated is None and isinstance(reference, str):
+            return _utc_ms(reference), None
         if stated is None or stated <= 0:
             return None, None
         ms = stated / self.per_ms

@@ -12,7 +12,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawConnections,
     columns_of,
 )
-from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, Facts, Reading, Source
 from sojourn_ingest.formats.series.qlog.connections import Connections
 from sojourn_ingest.formats.series.qlog.records import events_of, is_qlog
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
@@ -27,7 +27,8 @@ class Qlog(ConnectionFormat):
     """One qlog file of any draft, as a document or a sequence."""
 
     name = "qlog"
-    version = "qlog-4"
+    without_facts = "qlog file without metrics, losses or spin bits; log the events of recovery too"
+    version = "qlog-5"
     basis = Basis("qlog", rtt_basis="raw", sample_basis="rtt_samples")
 
     def recognises(self, source: Source) -> bool:
@@ -42,7 +43,7 @@ class Qlog(ConnectionFormat):
         Raises
         ------
         InputError
-            ``no_series`` where no event states a metric, ``corrupt_record`` where nothing can be read.
+            ``corrupt_record`` where nothing can be read.
         """
         rows = SeriesRows(reading)
         connections = Connections(rows, reading)
@@ -50,10 +51,6 @@ class Qlog(ConnectionFormat):
         for place, trace, event in events_of(source, reading):
             title = title or trace.header.get("title")
             yield from connections.take(place, trace, event)
-        if not rows.samples:
-            raise reading.fault or InputError(
-                "no_series", "qlog file without metrics, losses or spin bits; log the events of recovery too"
-            )
         yield from rows.finish()
         hosts = HostNames(context.pseudonymiser)
         setting = setting_of(hosts.replaced(title[:LONGEST_TITLE]) if isinstance(title, str) else "", source.plain_name)

@@ -90,7 +90,7 @@ def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
             # The compressed stream is damaged.
             reading.fault = error
     if not traces:
-        raise reading.fault or InputError("no_series", f"{FILE} without a trace")
+        raise reading.fault or InputError("no_measurement", f"{FILE} without a trace")
     place, left = 0, traces[0].events
     with open_json(source, reading) as handle:
         try:
