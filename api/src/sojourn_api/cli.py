@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sojourn_api.printable import printable
+
 if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
@@ -37,7 +39,7 @@ _HELP = "\n\n".join(
 
 
 def _fail(message: str) -> typer.Exit:
-    typer.echo(f"sojourn serve: {message}", err=True)
+    typer.echo(f"sojourn serve: {printable(message)}", err=True)
     return typer.Exit(1)
 
 

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from sojourn_api.app import create_app
 from sojourn_api.arrow_alone import keep_pandas_out
+from sojourn_api.printable import PrintableFormatter
 from sojourn_api.safety.admission import AdmissionMiddleware
 from sojourn_api.safety.connections import ConnectionLimits, PiecesMiddleware, connections_that_fit
 from sojourn_api.settings import Settings
@@ -65,7 +66,9 @@ def create_worker_app() -> FastAPI:
 
 def log_to_stderr() -> None:
     """Log from INFO on to the standard error, with time, level and name."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def _load_statistics() -> None:

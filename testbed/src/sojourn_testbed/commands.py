@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from sojourn_ingest.printable import markup, printable
 from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
@@ -44,11 +45,11 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
     varied, same = _columns(cells(plan))
     table = Table(*varied, "name of the cell", box=None)
     for cell, *shown in zip(cells(plan), *varied.values(), strict=True):
-        table.add_row(*shown, cell.label)
+        table.add_row(*map(markup, (*shown, cell.label)))
     console = Console()
     console.print(table)
     if same:
-        console.print(f"in every cell: {'; '.join(f'{name}: {value}' for name, value in same.items())}")
+        console.print(markup(f"in every cell: {'; '.join(f'{name}: {value}' for name, value in same.items())}"))
     runs = sum(map(len, ordered))
     estimate = QemuBackend(_image(image)).estimate(plan, ordered)
     seconds = plan.timing.end_s + plan.timing.drain_s
@@ -118,14 +119,14 @@ def run_plan(
             def tell(step: Step) -> None:
                 bar.update(task, completed=step.done)
                 if step.complaints:
-                    bar.console.print(f"{step.run_id}: {'; '.join(step.complaints)}")
+                    bar.console.print(markup(f"{step.run_id}: {'; '.join(step.complaints)}"))
 
             made_with = dict(chosen.versions())
             execute(plan, repetitions or plan.repetitions, chosen, folder, tell, compression, made_with, guests)
     except (BackendError, PlanError) as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
-    typer.echo(f"results in {folder}; next: sojourn ingest {folder} && sojourn build")
+    typer.echo(printable(f"results in {folder}; next: sojourn ingest {folder} && sojourn build"))
 
 
 def _progress_bar() -> Progress:
@@ -142,4 +143,4 @@ def show_status(folder: Path) -> None:
     typer.echo(f"{len(ledger.kept())} runs kept, {sum(one.status == 'failed' for one in attempts)} attempts failed")
     for one in attempts:
         if one.complaints:
-            typer.echo(f"{one.status} {one.run_id}: {'; '.join(one.complaints)}")
+            typer.echo(printable(f"{one.status} {one.run_id}: {'; '.join(one.complaints)}"))

@@ -70,10 +70,10 @@ def build_command(
     # Imported here, because every `sojourn` command loads this module.
     import duckdb
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from sojourn_ingest.paths import Paths
+    from sojourn_ingest.printable import markup
     from sojourn_transforms.build import BuildError, build
     from sojourn_transforms.shown_progress import shown_progress
     from sojourn_transforms.spark.session import SparkError
@@ -88,15 +88,15 @@ def build_command(
                 show,
                 force=force or full,
                 engine=chosen,
-                say=None if ignore_disk else lambda text: console.print(escape(text), soft_wrap=True),
+                say=None if ignore_disk else lambda text: console.print(markup(text), soft_wrap=True),
             )
     except (BuildError, SparkError) as error:
-        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except duckdb.IOException as error:
         busy = f"{paths.warehouse} is in use by another process; wait for it to end"
         text = busy if "lock" in str(error) else str(error).splitlines()[0]
-        console.print(f"[red]error:[/red] {escape(text)}", soft_wrap=True, highlight=False)
+        console.print(f"[red]error:[/red] {markup(text)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     out = Console()
     if not report.built:
@@ -115,12 +115,12 @@ def build_command(
         out.print(f"build {report.build_id}: no mart changed", highlight=False)
     tables = f"{report.tables_built} tables built, {report.tables - report.tables_built} unchanged"
     out.print(
-        f"{tables}; {report.tests_passed:,} tests passed; published to {paths.snapshots}",
+        f"{tables}; {report.tests_passed:,} tests passed; published to {markup(paths.snapshots)}",
         soft_wrap=True,
         highlight=False,
     )
     for warning in report.warnings:
-        out.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True, highlight=False)
+        out.print(f"[yellow]warning:[/yellow] {markup(warning)}", soft_wrap=True, highlight=False)
 
 
 def compare_builds_command(
@@ -140,8 +140,8 @@ def compare_builds_command(
     """
     import duckdb
     from rich.console import Console
-    from rich.markup import escape
 
+    from sojourn_ingest.printable import markup
     from sojourn_snapshot.errors import DamagedSnapshotError
     from sojourn_transforms.comparing_builds import compare_builds
 
@@ -149,10 +149,10 @@ def compare_builds_command(
     try:
         compared = compare_builds(left, right)
     except (FileNotFoundError, DamagedSnapshotError, duckdb.IOException) as error:
-        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        Console(stderr=True).print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(2) from error
     for difference in compared.differences:
-        out.print(escape(str(difference)), soft_wrap=True, highlight=False)
+        out.print(markup(difference), soft_wrap=True, highlight=False)
     count = len(compared.differences)
     verdict = "equal" if not count else f"{count} difference{'s' if count > 1 else ''}"
     out.print(f"{len(compared.rows)} relations, {sum(compared.rows.values()):,} rows: {verdict}", highlight=False)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES
@@ -23,6 +22,7 @@ from sojourn_ingest.lake.compaction import (
 )
 from sojourn_ingest.lake.expiry import expire, plan_expiry
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import markup
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
@@ -30,14 +30,14 @@ DAY_NS = 86_400 * 10**9
 
 
 def _fail(message: str) -> typer.Exit:
-    Console(stderr=True).print(f"[red]error:[/red] {escape(message)}", soft_wrap=True, highlight=False)
+    Console(stderr=True).print(f"[red]error:[/red] {markup(message)}", soft_wrap=True, highlight=False)
     return typer.Exit(1)
 
 
 def show_status(var: Path | None) -> None:
     """Print the files of each table of the lake, and what waits for a compaction."""
     lake = Paths.from_environment(var).open_lake()
-    shown = Table(title=f"lake {lake.storage.uri}", title_justify="left")
+    shown = Table(title=f"lake {markup(lake.storage.uri)}", title_justify="left")
     for heading in ("table", "files", "small", "MiB", "rows", "sources with hidden rows"):
         shown.add_column(heading, justify="left" if heading == "table" else "right")
     for name in TABLES:
@@ -82,7 +82,7 @@ def run_compaction(
             plans = [plan_compaction(lake, small_mib * MIB, target_mib * MIB)]
             settings = SparkSettings.from_options(*spark) if spark is not None else None
             while not plans[-1].is_empty:
-                _compact(paths, lake, plans[-1], settings, lambda step: shown.update(escape(step)))
+                _compact(paths, lake, plans[-1], settings, lambda step: shown.update(markup(step)))
                 if not plans[-1].is_first_of_several:
                     break
                 plans.append(plan_compaction(lake, small_mib * MIB, target_mib * MIB))

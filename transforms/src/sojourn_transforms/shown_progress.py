@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.markup import escape
+
+from sojourn_ingest.printable import markup, printable
 
 #: Seconds between plain lines: a log of a long build stays short.
 EVERY_S = 10
@@ -18,7 +19,7 @@ def shown_progress(console: Console, title: str) -> Iterator[Callable[[object], 
     """Yield what shows a step; a step is whatever has a text. A command that ends at once shows nothing."""
     if console.is_terminal:
         with console.status(title) as status:
-            yield lambda step: status.update(escape(str(step)))
+            yield lambda step: status.update(markup(step))
         return
     last = time.monotonic()
 
@@ -26,6 +27,6 @@ def shown_progress(console: Console, title: str) -> Iterator[Callable[[object], 
         nonlocal last
         if time.monotonic() - last >= EVERY_S:
             last = time.monotonic()
-            console.print(f"{title}: {step}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"{title}: {printable(step)}", markup=False, highlight=False, soft_wrap=True)
 
     yield say

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from sojourn_ingest.file_sizes import MIB
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.stored_commits import unreadable_objects
 from sojourn_ingest.lake.verification import REPAIR, Verification, record_hashes, unnamed_outcomes, verify
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import markup
 from sojourn_ingest.session.repair import DamagedSource, RepairPlan, plan_repair, repair
 from sojourn_snapshot.verification import REBUILD, damages, published_builds, wrong_documents, wrong_pointer
 
@@ -27,7 +27,7 @@ STATES = {
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(escape(text), soft_wrap=True, highlight=False)
+    console.print(markup(text), soft_wrap=True, highlight=False)
 
 
 def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
@@ -49,12 +49,12 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
         if add_hashes and not unreadable:
             try:
                 with lake.writing():
-                    added = record_hashes(lake, lambda name: shown.update(escape(name)))
+                    added = record_hashes(lake, lambda name: shown.update(markup(name)))
             except LakeBusyError as error:
                 _say(console, f"error: {error}")
                 raise typer.Exit(1) from error
             _say(out, f"recorded the hashes of {added:,} files")
-        found = verify(lake, full=full, on_file=lambda name: shown.update(escape(name)))
+        found = verify(lake, full=full, on_file=lambda name: shown.update(markup(name)))
         published = _published_damages(paths.snapshots, full)
     _say_missing(out, lake, found)
     for damage in found.damages:

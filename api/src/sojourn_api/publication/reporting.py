@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from sojourn_api.printable import printable
 from sojourn_api.publication.declaration import Choice, Publication
 from sojourn_api.publication.errors import PublicationError
 from sojourn_api.publication.permalinks import Answer
@@ -29,7 +30,7 @@ SHOWN = 12
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"error: {printable(message)}", err=True)
     raise typer.Exit(1)
 
 
@@ -55,7 +56,7 @@ def run_publish(
             check_target(target)
             _tell(declare(order, None), target, "would write")
             return
-        publication = publish(order, target, lambda step: typer.echo(step, err=True))
+        publication = publish(order, target, lambda step: typer.echo(printable(step), err=True))
     except PublicationError as error:
         _fail(str(error))
     _tell(publication, target, "wrote")
@@ -68,12 +69,12 @@ def _tell(publication: Publication, out: Path, verb: str) -> None:
     for name, reason in publication.left_out.items():
         typer.echo(f"left out: {name}: {reason}")
     for study in publication.studies:
-        typer.echo(f"study {study.study_id}: licence {study.licence or 'not stated'}")
+        typer.echo(printable(f"study {study.study_id}: licence {study.licence or 'not stated'}"))
     paths = sorted(one.path for one in publication.inputs if one.path)
     if paths:
-        typer.echo(f"the paths of {len(paths)} inputs are published, such as {paths[0]}")
+        typer.echo(f"the paths of {len(paths)} inputs are published, such as {printable(paths[0])}")
     typer.echo(
-        f"{verb} build {publication.build_id} to {out}: {len(publication.datasets)} datasets, "
+        f"{verb} build {publication.build_id} to {printable(out)}: {len(publication.datasets)} datasets, "
         f"{publication.rows:,} rows, {publication.bytes:,} bytes of Parquet{bound}, and documents"
     )
 
@@ -105,7 +106,7 @@ def run_verify(out: Path, permalink: str | None, inputs: Path | None, var: Path 
 def _check(out: Path) -> None:
     checked = check(out)
     for fault in checked.faults[:SHOWN]:
-        typer.echo(fault)
+        typer.echo(printable(fault))
     if checked.faults:
         _fail(f"{len(checked.faults)} faults in {out}; fetch the folder again, or publish again")
     of_build = "the documents give its id" if checked.build_id_checked else "a choice of it, so its id is not checked"
@@ -125,7 +126,7 @@ def _compare(out: Path, permalink: str | None, inputs: Path, var: Path, ingest_o
         again = answer_of_snapshot(snapshot, link)
         lines = differing_rows(answer, again)
         for line in lines[:SHOWN]:
-            typer.echo(line)
+            typer.echo(printable(line))
         if lines:
             _fail(f"{link}: the inputs give other values than were published")
         _print_rows(again)
@@ -134,7 +135,7 @@ def _compare(out: Path, permalink: str | None, inputs: Path, var: Path, ingest_o
     build_id = OpenedPublication.read(out).build_id
     differing = differing_files(out, snapshot)
     for name in differing[:SHOWN]:
-        typer.echo(f"other bytes: {name}")
+        typer.echo(f"other bytes: {printable(name)}")
     if differing:
         _fail(
             f"{len(differing)} files differ; the same bytes need the same versions, options of ingest and address key"

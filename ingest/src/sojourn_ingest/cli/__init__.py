@@ -6,12 +6,15 @@ import errno
 import logging
 import sys
 from importlib.metadata import entry_points
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from click import Context, UsageError
+from typer.core import TyperGroup
 
 from sojourn_ingest import __version__
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.printable import PrintableFormatter, printable
 
 COMMAND_GROUP = "sojourn.commands"
 
@@ -22,10 +25,22 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
+class _Commands(TyperGroup):
+    """The commands; what is wrong with an argument, which may be a file's name, is printable."""
+
+    def invoke(self, ctx: Context) -> Any:
+        """Run the command that was given."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise UsageError(printable(error.format_message()), error.ctx) from error
+
+
 def application() -> typer.Typer:
     """Return the command line application with the sub-commands of every installed package."""
     app = typer.Typer(
         name="sojourn",
+        cls=_Commands,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -45,10 +60,12 @@ def application() -> typer.Typer:
             typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop."),
         ] = False,
     ) -> None:
-        logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(PrintableFormatter("%(levelname)s %(message)s"))
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
     # The order in which people use them.
-    commands = ("look", "run", "ingest", "build", "report", "serve", "publish", "merge", "forget")
+    commands = ("look", "run", "ingest", "build", "watch", "report", "serve", "publish", "merge", "forget")
     order = {name: place for place, name in enumerate(commands)}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
@@ -67,7 +84,7 @@ def main() -> None:
     try:
         application()()
     except (OperatorError, OSError) as error:
-        print(f"error: {_text_of(error)}", file=sys.stderr)
+        print(f"error: {printable(_text_of(error))}", file=sys.stderr)
         sys.exit(1)
     except MemoryError:
         text = "not enough memory; what was committed stays: run the same command with fewer --workers, or more memory"

@@ -18,6 +18,7 @@ from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import printable
 from sojourn_ingest.secrets_file import address_key, forget_key
 
 HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
@@ -72,10 +73,10 @@ def run_forget(host: str, var: Path | None, yes: bool) -> None:
             # Copies of remote files may hold the host too; they are fetched again when they are needed.
             shutil.rmtree(paths.lake_cache, ignore_errors=True)
     except LakeBusyError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
     _print(found, "gone")
-    typer.echo(f"kept out from now on by {paths.forgotten}")
+    typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
     typer.echo("run sojourn build to make the marts without it, and remove older snapshots")
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sojourn_ingest.printable import printable
+
 if TYPE_CHECKING:
     from sojourn_ingest.synthetic.connection_files import GeneratedFile
 
@@ -65,13 +67,13 @@ def connections(
     def tell(file: GeneratedFile) -> None:
         nonlocal done
         done += file.rows
-        typer.echo(f"{file.path.name}: {file.rows:,} connections, {done:,} of {rows:,}", err=True)
+        typer.echo(f"{printable(file.path.name)}: {file.rows:,} connections, {done:,} of {rows:,}", err=True)
 
     write_world(world, days, out.resolve(), workers, tell)
     seconds = time.perf_counter() - clock
     typer.echo(
-        f"{rows:,} synthetic connections of {dataset_of(world)} in {out}, {rows / seconds:,.0f} per second; "
-        f"{truth_path(out.resolve())} has their true distribution"
+        f"{rows:,} synthetic connections of {dataset_of(world)} in {printable(out)}, {rows / seconds:,.0f} per second; "
+        f"{printable(truth_path(out.resolve()))} has their true distribution"
     )
 
 
@@ -105,10 +107,10 @@ def passive_rtt(
     network = AccessNetwork(samples, circuits, sites, seed)
 
     def tell(path: Path, count: int) -> None:
-        typer.echo(f"{path.name}: {count:,} samples", err=True)
+        typer.echo(f"{printable(path.name)}: {count:,} samples", err=True)
 
     write_access_network(network, out, tell)
     typer.echo(
-        f"{samples:,} synthetic RTT samples of {circuits:,} circuits at {sites} sites in {out}/pping; "
-        f"{out}/truth.json has what was planted"
+        f"{samples:,} synthetic RTT samples of {circuits:,} circuits at {sites} sites in {printable(out)}/pping; "
+        f"{printable(out)}/truth.json has what was planted"
     )

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -28,6 +27,7 @@ from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import markup, printable
 from sojourn_ingest.remote import RemotePath, is_remote
 from sojourn_ingest.remote.copies import folder_of_copies
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -89,7 +89,7 @@ def run_ingest(options: IngestOptions) -> None:
     paths = Paths.from_environment(options.var)
     with staged_inputs(options.crate, options.sources, paths.generated / "inputs-of-crate") as staged:
         for warning in staged.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+            typer.echo(f"warning: {printable(warning)}", err=True)
         with recorded_below(staged.root):
             _ingest(options, list(staged.files))
 
@@ -115,11 +115,11 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     try:
         pseudonymiser, enrichment = pseudonymiser_of(options, paths), enrichment_of(options)
     except (InputError, ForgottenListError) as error:
-        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     if enrichment.circuits is not None and enrichment.circuits.claimed_twice:
         count = enrichment.circuits.claimed_twice
-        console.print(f"{options.circuits}: {count} subnets are of several circuits; they count as of none")
+        console.print(markup(f"{options.circuits}: {count} subnets are of several circuits; they count as of none"))
     lake = paths.open_lake()
     try:
         found = survey(lake, remote, packets=options.packets, largest=options.workers)
@@ -146,7 +146,7 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
             )  # fmt: skip
             attempts = _run(console, session, batches, len(files) + found.objects)
     except LakeBusyError as error:
-        console.print(f"[red]error:[/red] {error}")
+        console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
         console.print("stopped; what was committed stays, the same command completes the rest")
@@ -185,7 +185,7 @@ def _refuse_too_small_a_disk(
         return
 
     def say(text: str) -> None:
-        console.print(escape(text), soft_wrap=True)
+        console.print(markup(text), soft_wrap=True)
 
     need = disk_need(lake, files, packets=options.packets) + found.need
     copied = sum(found.largest_bytes) if found.need.files else 0
@@ -236,7 +236,7 @@ def _run(console: Console, session: IngestSession, batches: Iterable[list[Path]]
         attempts: dict[Path, Attempt] = {}
 
         def show(attempt: Attempt) -> None:
-            progress.update(task, advance=1, description=escape(f"{attempt.path.parent.name}/{attempt.path.name}"))
+            progress.update(task, advance=1, description=markup(f"{attempt.path.parent.name}/{attempt.path.name}"))
 
         for batch in batches:
             for attempt in session.run(batch, show):
@@ -253,9 +253,9 @@ def _print_formats(console: Console, session: IngestSession, files: list[Path]) 
         try:
             chosen, _ = session.recognise(path)
             recording = session.recording_of(path)
-            table.add_row(escape(str(path)), chosen.name if recording is None else f"part of {escape(recording.name)}")
+            table.add_row(markup(path), chosen.name if recording is None else f"part of {markup(recording.name)}")
         except InputError as error:
-            table.add_row(escape(str(path)), f"[yellow]rejected, {error.reason}[/yellow]: {escape(error.message)}")
+            table.add_row(markup(path), f"[yellow]rejected, {error.reason}[/yellow]: {markup(error.message)}")
     console.print(table)
 
 
@@ -287,7 +287,7 @@ def _print_summary(console: Console, attempts: list[Attempt]) -> None:
     for heading in shown:
         table.add_column(heading, justify="right")
     for name, counts in sorted(groups.items()):
-        table.add_row(escape(name), *(f"{counts[heading]:,}" for heading in shown))
+        table.add_row(markup(name), *(f"{counts[heading]:,}" for heading in shown))
     console.print(table)
     _print_refusals(console, attempts)
     _print_messages(console, attempts)
@@ -304,7 +304,7 @@ def _print_refusals(console: Console, attempts: list[Attempt]) -> None:
             shown = "; ".join(f"{reason} ({count:,})" for reason, count in counts.most_common(REASONS_SHOWN))
             more = len(counts) - REASONS_SHOWN
             text = f"refused, {name}: {shown}" + (f"; and {more} more reasons" if more > 0 else "")
-            console.print(escape(text), soft_wrap=True, highlight=False)
+            console.print(markup(text), soft_wrap=True, highlight=False)
 
 
 def _disposition(attempt: Attempt) -> str:
@@ -326,9 +326,9 @@ def _print_messages(console: Console, attempts: list[Attempt]) -> None:
     for attempt in spoken[:MESSAGES_SHOWN]:
         commit = attempt.commit
         colour = "red" if commit.status == "rejected" else "yellow"
-        message = escape(commit.message or commit.reason or "")
+        message = markup(commit.message or commit.reason or "")
         console.print(
-            f"[{colour}]{commit.status}[/{colour}] {escape(str(attempt.path))}: {message}",
+            f"[{colour}]{commit.status}[/{colour}] {markup(attempt.path)}: {message}",
             soft_wrap=True,
             highlight=False,
         )
@@ -336,6 +336,6 @@ def _print_messages(console: Console, attempts: list[Attempt]) -> None:
         console.print(f"… and {len(spoken) - MESSAGES_SHOWN} more; all of them are in the table ingest_outcome")
     if unknown:
         names = Counter(attempt.path.name for attempt in unknown)
-        shown = ", ".join(escape(name) for name, _ in names.most_common(6))
+        shown = ", ".join(markup(name) for name, _ in names.most_common(6))
         more = ", …" if len(names) > 6 else ""
         console.print(f"left aside, text that no reader knows: {len(unknown)} files ({shown}{more})", highlight=False)

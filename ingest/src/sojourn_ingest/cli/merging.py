@@ -12,6 +12,7 @@ import typer
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import printable
 
 
 def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_checked: bool) -> None:
@@ -44,13 +45,15 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
             with merged.writing():
                 written = merge(plan, merged)
         except LakeBusyError as error:
-            typer.echo(f"error: {error}", err=True)
+            typer.echo(f"error: {printable(error)}", err=True)
             raise typer.Exit(1) from error
-    typer.echo(f"{written} sources were missing in {into}, and are there now; run sojourn build --var {into}")
+    typer.echo(
+        printable(f"{written} sources were missing in {into}, and are there now; run sojourn build --var {into}")
+    )
     if not target.secrets.exists():
         typer.echo(
-            f"{target.secrets} is not there: before you ingest more files, copy that of the installation whose keys "
-            "go on, or the next ingest makes new keys"
+            f"{printable(target.secrets)} is not there: before you ingest more files, copy that of the installation "
+            "whose keys go on, or the next ingest makes new keys"
         )
 
 
@@ -85,6 +88,6 @@ def _tell(plan: MergePlan, sources: Sequence[Path]) -> None:
         "content of another path and become its duplicates"
     )
     for path, keys in zip(sources, plan.keys, strict=True):
-        typer.echo(f"{path}: addresses under {', '.join(keys) or 'no key'}")
+        typer.echo(f"{printable(path)}: addresses under {', '.join(keys) or 'no key'}")
     if len({key for keys in plan.keys for key in keys}) > 1:
         typer.echo("the lakes have several address keys: count hosts within one key only")

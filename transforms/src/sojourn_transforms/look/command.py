@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from sojourn_ingest.printable import markup, printable
 from sojourn_ingest.session import Attempt
 from sojourn_transforms.look.content import LOOK
 from sojourn_transforms.look.html import html_of
@@ -58,11 +59,11 @@ def run_look(options: LookOptions) -> None:
     if options.json_numbers:
         typer.echo(json_of(looked.page))
     if options.parquet is not None:
-        typer.echo(f"{len(looked.marts)} tables in {options.parquet}", err=True)
+        typer.echo(f"{len(looked.marts)} tables in {printable(options.parquet)}", err=True)
     if options.out is not None:
         replaced = options.out.exists()
         write_page(options.out, html_of(looked.page))
-        typer.echo(f"{options.out}{' (replaced)' if replaced else ''}", err=options.json_numbers)
+        typer.echo(f"{printable(options.out)}{' (replaced)' if replaced else ''}", err=options.json_numbers)
         if options.open_page and not options.json_numbers and has_display():
             webbrowser.open(options.out.resolve().as_uri())
     if not looked.any_facts:
@@ -77,7 +78,6 @@ def _progress() -> Iterator[Callable[[Attempt], None]]:
         yield lambda _attempt: None
         return
     from rich.console import Console
-    from rich.markup import escape
 
     console = Console(stderr=True)
     done = 0
@@ -86,6 +86,6 @@ def _progress() -> Iterator[Callable[[Attempt], None]]:
         def note(attempt: Attempt) -> None:
             nonlocal done
             done += 1
-            status.update(f"{done} files read, last {escape(attempt.path.name)}")
+            status.update(f"{done} files read, last {markup(attempt.path.name)}")
 
         yield note

@@ -16,6 +16,7 @@ import typer
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import markup, printable
 from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.numbers import json_of
 from sojourn_transforms.look.page_file import check_place, has_display, write_page
@@ -72,7 +73,7 @@ def run_report(options: ReportOptions) -> None:
     if out is not None:
         replaced = out.exists()
         write_page(out, html_of(page))
-        typer.echo(f"{out}{' (replaced)' if replaced else ''}", err=options.json_numbers)
+        typer.echo(f"{printable(out)}{' (replaced)' if replaced else ''}", err=options.json_numbers)
         if options.open_page and not options.json_numbers and has_display():
             webbrowser.open(out.resolve().as_uri())
 
@@ -97,7 +98,6 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield lambda _step: None
         return
     from rich.console import Console
-    from rich.markup import escape
 
     with Console(stderr=True).status("report") as status:
-        yield lambda step: status.update(escape(step))
+        yield lambda step: status.update(markup(step))

@@ -10,7 +10,6 @@ from types import FrameType
 import duckdb
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.cli.ingesting import IngestOptions, enrichment_of, pseudonymiser_of
@@ -19,6 +18,7 @@ from sojourn_ingest.formats.capture.server_names import server_names_of
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.lake import LakeBusyError
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import markup, printable
 from sojourn_transforms.build import BuildError, BuildReport, build
 from sojourn_transforms.engine import DuckDbEngine
 from sojourn_transforms.watching.arrivals import WatchedFolders
@@ -58,7 +58,7 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
             watch = Watch(paths, folders, reading, publish, is_stopped, say, show, ignore_disk=options.ignore_disk)
             watch.run(once=once)
     except (InputError, ForgottenListError, BuildError, LakeBusyError, duckdb.Error) as error:
-        console.print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except KeyboardInterrupt:
         console.print("stopped; what was committed stays, the next watch goes on from there")
@@ -90,10 +90,10 @@ def _spoken(console: Console) -> Iterator[tuple[Callable[[str], None], Callable[
     """Yield what prints a line, and what shows the state: on a terminal in its last line, elsewhere not at all."""
 
     def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
     if not console.is_terminal:
         yield say, lambda _: None
         return
     with console.status("watching") as status:
-        yield say, lambda text: status.update(escape(text))
+        yield say, lambda text: status.update(markup(text))
