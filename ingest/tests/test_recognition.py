@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 from decoded_inputs import write_inputs
 from results import source_of
@@ -18,6 +20,7 @@ from tool_results import FORMS, IPUTILS, iperf3, irtt
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection.connection_table import ConnectionTable
+from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.delimiters import delimiter_of
 from sojourn_ingest.formats.content.json_outline import UnfoldedLines
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
@@ -221,6 +224,48 @@ def test_lines_are_unfolded_within_values_only() -> None:
     assert [json.loads(line) for line in lines] == [{"a": '}"{[', "b": [1]}, {"c": 1}, []]
     # Offsets of damage are those of the file.
     assert len(UnfoldedLines(io.BytesIO(folded)).readall()) == len(folded)
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_logs_and_descriptions_that_others_decode_are_read_in_every_encoding(
+    codec: str, inputs: Path, tmp_path: Path
+) -> None:
+    log = REPOSITORY / "ingest" / "tests" / "golden" / "queue_perf.txt"
+    (tmp_path / log.name).write_bytes(log.read_text().encode(codec))
+    assert _facts(tmp_path / log.name, Registry()) == _facts(log, Registry())
+    described = sorted(path for path in inputs.rglob("*.yaml") if is_description(path))
+    assert described
+    for path in described:
+        other = tmp_path / path.name
+        other.write_bytes(path.read_text().encode(codec))
+        assert is_description(other)
+        assert Registry([other]).recognise(source_of(other)).name == Registry().recognise(source_of(path)).name
+
+
+def test_where_a_semicolon_separates_a_comma_is_the_decimal_sign() -> None:
+    options = pa_csv.ConvertOptions(column_types={"a": pa.string(), "b": pa.string()}, strings_can_be_null=False)
+    table = b"a;b\n1,5;-0,25\n1,2,3;x,1\n7;1,5e3\n"
+    (batch,) = csv_batches(io.BytesIO(table), lambda: None, convert_options=options, delimiter=";")
+    assert batch.to_pydict() == {"a": ["1.5", "1,2,3", "7"], "b": ["-0.25", "x,1", "1.5e3"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "what_to_do"),
+    [
+        ({"resp": {"host": "8.8.8.8", "seq": 0, "rtt": 0.05}}, "fping's JSON; run it without -J"),
+        ([{"handle": "8001:", "kind": "fq_codel", "packets": 5}], "tc without its time"),
+        ({"round_trips": [], "stats": {}}, "irtt client -o"),
+        ({"end": {}, "intervals": [], "start": {"connected": []}}, "iperf3 -J"),
+    ],
+)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_json_of_a_tool_that_cannot_be_used_says_what_to_do(
+    spelling: str, content: Any, what_to_do: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "result.json"
+    path.write_bytes(SPELLINGS[spelling]([content]))
+    with pytest.raises(InputError, match=what_to_do):
+        Registry().recognise(source_of(path))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

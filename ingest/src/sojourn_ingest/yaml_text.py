@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from sojourn_ingest.formats.content.text_encoding import utf8_of
+
 #: libyaml's parser, where PyYAML was built with it: the same documents and errors, ten times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Values that a document may stand for once its aliases are put in, and how deep they may be nested.
@@ -50,5 +52,6 @@ def load_yaml(text: bytes | str) -> Any:
     yaml.YAMLError
         If it is not YAML, or its aliases stand for far more than was written, or it is nested too deeply.
     """
+    text = utf8_of(text) if isinstance(text, bytes) else text
     _refuse_explosion(text)
     return yaml.load(text, Loader=_LOADER)  # noqa: S506, the loader is a safe one

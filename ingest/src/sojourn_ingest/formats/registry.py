@@ -178,7 +178,7 @@ class Registry:
         if source.plain_name.lower().endswith(CAPTURE_SUFFIXES):
             kind = "text" if printable else f"bytes {source.head[:4].hex(' ')}"
             return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
-        written = what_people_wrote(source.head)
+        written = what_people_wrote(source)
         if written is not None:
             return written
         if not printable:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+DECIMAL_COMMA = r"^(\s*[+-]?\d+),(\d+(?:[eE][+-]?\d+)?\s*)$"
 #: A noncharacter of Unicode, which no text interchanges: where a byte was that is not UTF-8.
 MARK = "\ufdd0"
 _MARKING = "sojourn_ingest.marking"
@@ -118,7 +119,16 @@ def csv_batches(
         # Arrow reads some blocks ahead of the batch, so this may look at a few batches more than it must.
         if text.replaced:
             _refuse_marked(batch)
-        yield batch
+        yield _with_decimal_points(batch) if parse_options.get("delimiter") == ";" else batch
+
+
+def _with_decimal_points(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of a table in which a semicolon separates, and so a comma is the decimal sign."""
+    arrays = [
+        pc.replace_substring_regex(column, DECIMAL_COMMA, r"\1.\2") if pa.types.is_string(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
 def _refuse_marked(batch: pa.RecordBatch) -> None:

@@ -42,7 +42,7 @@ def head_of(path: Path) -> bytes:
     if path.stat().st_size > MAX_BYTES:
         return b""
     with path.open("rb") as handle:
-        return handle.read(MARKER_WITHIN_BYTES)
+        return Source(path, "none", handle.read(2 * MARKER_WITHIN_BYTES), path.stat().st_size).head
 
 
 def text_of(source: Source) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sojourn_ingest.formats.interface import Source
+
 #: Beginnings of texts, in the order in which they are asked: what it is, and what to do.
 TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     (re.compile(pattern, re.MULTILINE), text)
@@ -22,7 +24,6 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             rb"\A\[\S{3,30}(?: \S{1,20}){0,4}\] \S+\s+: \[\d+\], ",
             "output of fping with times in another form than epochs; run it without --timestamp-format",
         ),
-        (rb'\A\{"resp":\s*\{', "fping's JSON; run it without -J, and with -D -c 100"),
         (rb"\A\s*Speedtest by Ookla", "text of Ookla's client; run it with --format=json"),
         (rb"\A\s*Retrieving speedtest\.net configuration", "speedtest-cli's text; run it with --json"),
         (rb"\A\s*={2,} ?SUMMARY", "networkQuality's text; run it with -c"),
@@ -30,9 +31,23 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     )
 )
 LONGEST_START_BYTES = 4096
+#: Keys of the first object of JSON that lacks what a reader needs: what it is, and what to do.
+DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset(("resp",)), "fping's JSON; run it without -J, and with -D -c 100"),
+    (frozenset(("kind", "handle")), "an output of tc without its time; write date +%s.%N before each"),
+    (frozenset(("VMAF score",)), "libvmaf's scores of a whole clip; write those of frames with log_fmt=json"),
+    (frozenset(("start", "intervals")), "a result like iperf3's without its version; run iperf3 -J"),
+    (frozenset(("round_trips",)), "a result like irtt's without its version; run irtt client -o result.json"),
+)
 
 
-def what_people_wrote(head: bytes) -> str | None:
+def what_people_wrote(source: Source) -> str | None:
     """Return what a text is that no reader takes, and what to do; None for what is not known."""
-    start = head[:LONGEST_START_BYTES]
+    first = source.json.value if source.json is not None else None
+    first = first[0] if isinstance(first, list) and first else first
+    if isinstance(first, dict):
+        known = next((text for keys, text in DOCUMENTS if keys <= first.keys()), None)
+        if known is not None:
+            return known
+    start = source.head[:LONGEST_START_BYTES]
     return next((text for pattern, text in TEXTS if pattern.search(start)), None)
