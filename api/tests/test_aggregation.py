@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 URL = "/v1/datasets/run_harm/rows"
 EVERY = "count,count:aqm," + ",".join(
     f"{function}:harm_ratio"
-    for function in ("count", "min", "max", "mean", "median", "sum", "q05", "q25", "q75", "q95")
+    for function in ("count", "min", "max", "mean", "median", "stddev", "sum", "q05", "q25", "q75", "q95", "q99")
 )
 
 
@@ -34,12 +34,13 @@ def test_every_aggregate_equals_its_own_computation(client: TestClient, build: A
         values = sorted(row["harm_ratio"] for row in members if row["harm_ratio"] is not None)
         assert got["n"] == got["count_aqm"] == len(members)
         assert got["count_harm_ratio"] == len(values)
-        for function in ("min", "max", "mean", "median", "sum", "q05", "q25", "q75", "q95"):
+        for function in ("min", "max", "mean", "median", "stddev", "sum", "q05", "q25", "q75", "q95", "q99"):
             assert got[f"{function}_harm_ratio_n"] == len(values)
         assert (got["min_harm_ratio"], got["max_harm_ratio"]) == (values[0], values[-1])
         assert got["sum_harm_ratio"] == pytest.approx(math.fsum(values), rel=1e-14)
+        assert got["stddev_harm_ratio"] == pytest.approx(statistics.stdev(values), rel=1e-12)
         assert got["mean_harm_ratio"] == pytest.approx(statistics.fmean(values), rel=1e-14)
-        for name, q in (("q05", 0.05), ("q25", 0.25), ("median", 0.5), ("q75", 0.75), ("q95", 0.95)):
+        for name, q in (("q05", 0.05), ("q25", 0.25), ("median", 0.5), ("q75", 0.75), ("q95", 0.95), ("q99", 0.99)):
             assert got[f"{name}_harm_ratio"] == pytest.approx(np.quantile(values, q), rel=1e-12)
 
 

@@ -56,6 +56,8 @@ class Answers(Generic[Frame]):
         order: Names | None = None,
         group: Names | None = None,
         aggregate: Names | None = None,
+        sample: float | None = None,
+        seed: int | None = None,
         excluded: Excluded | None = None,
         **filters: Filter,
     ) -> Frame:
@@ -73,12 +75,25 @@ class Answers(Generic[Frame]):
             Columns to group by.
         aggregate : names, optional
             ``function:column``, such as ``median:harm_ratio``.
+        sample : float, optional
+            Share of the rows, above 0 and below 1: the same rows each time.
+        seed : int, optional
+            Chooses another sample; 0 without it.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters
             Conditions, all of which a row satisfies.
         """
-        query = query_of(filters, select=select, order=order, group=group, aggregate=aggregate, excluded=excluded)
+        query = query_of(
+            filters,
+            select=select,
+            order=order,
+            group=group,
+            aggregate=aggregate,
+            sample=sample,
+            seed=seed,
+            excluded=excluded,
+        )
         return self._convert(*self._reader.table(dataset, query))
 
     def distribution(

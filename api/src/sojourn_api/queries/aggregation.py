@@ -38,6 +38,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
         return f"cast(sum({value}) as bigint)"
     if function == "mean" and kind == "integer":
         return f"avg({value})"
+    if function == "stddev":
+        return f"stddev_samp(cast({value} as double) order by {value})"
     if function in ("sum", "mean"):
         name = "sum" if function == "sum" else "avg"
         return f"{name}(cast({value} as double) order by {value})"

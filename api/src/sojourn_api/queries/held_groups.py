@@ -40,7 +40,9 @@ def held_groups(request: RowsRequest, held: HeldColumns) -> list[Row] | None:
     list of tuple, or None
         None, if a column is not held in memory or there are too many groups: DuckDB answers then.
     """
-    if any(condition.operator == LIKE for condition in request.selection.filters.conditions):
+    if any(condition.operator == LIKE for condition in request.selection.filters.conditions) or any(
+        aggregate.function == "stddev" for aggregate in request.aggregates
+    ):
         return None
     used = [condition.column for condition in request.selection.filters.conditions]
     used += [*request.group, *(aggregate.column for aggregate in request.aggregates)]

@@ -20,8 +20,14 @@ def rows_relation(request: RowsRequest) -> Relation:
         return aggregated_relation(request)
     dataset, filters = request.dataset, request.selection.filters
     types = {column.name: column.type for column in dataset.columns}
+    source = dataset.sql
+    if request.sample is not None:
+        # MD5, because DuckDB's own hash differs from version to version.
+        key = ", ".join(f"coalesce(cast({dataset.by_name[name].sql} as varchar), '')" for name in dataset.key)
+        number = f"md5_number_lower(concat_ws(chr(31), '{request.sample.seed}', {key}))"
+        source = f"(select * from {source} where {number} < {request.sample.below}::uhugeint)"
     return Relation(
-        sql=f"select * from {dataset.sql} {filters.where}",
+        sql=f"select * from {source} {filters.where}",
         parameters=filters.parameters,
         columns=tuple(OutputColumn(column.name, column.type, column.unit) for column in request.columns),
         order=total_order(request.order, types, dataset.key),

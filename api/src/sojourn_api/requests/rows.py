@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,9 +18,10 @@ from sojourn_api.safety.keys import Key
 from sojourn_api.settings import DEFAULT_PAGE_ROWS, Settings
 from sojourn_api.suggestions import did_you_mean
 
-QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
-AGGREGATES = ("count", "min", "max", "mean", "median", "sum", *(q for q in QUANTILES if q != "median"))
+QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95, "q99": 0.99}
+AGGREGATES = ("count", "min", "max", "mean", "median", "stddev", "sum", *(q for q in QUANTILES if q != "median"))
 _NUMERIC = frozenset({"integer", "real", "decimal"})
+_SHARE = re.compile(r"^0?\.[0-9]{1,9}$")
 _OF_PAGES = ("limit", "cursor", "format")
 
 
@@ -40,6 +42,12 @@ class RowsParameters(DataParameters):
         default=None,
         description="`next_cursor` of the page before; all other parameters but limit and format as there.",
     )
+    sample: Text = Field(
+        default=None,
+        description="Share of the rows to return, above 0 and below 1. Which they are depends on the key of each row "
+        "and on `seed` alone: the same in every request and format, and part of those of a larger share.",
+    )
+    seed: Text = Field(default=None, description="Whole number that chooses another sample; 0 without it.")
     group: Text = Field(default=None, description="Columns to group by, comma-separated.")
     aggregate: Text = Field(
         default=None,
@@ -54,6 +62,14 @@ class Aggregate:
 
     function: str
     column: Column
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that are chosen by their key: those whose number of 64 bits is below `below`."""
+
+    below: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,7 @@ class RowsRequest:
     group: tuple[Column, ...]
     aggregates: tuple[Aggregate, ...]
     order: tuple[OrderBy, ...]
+    sample: Sample | None
     limit: int
     cursor: str | None
     pages_of: tuple[tuple[str, str], ...]
@@ -138,6 +155,17 @@ def _aggregates(names: tuple[str, ...], dataset: Dataset) -> tuple[Aggregate, ..
     return tuple(aggregates)
 
 
+def _sample(parameters: RowsParameters) -> Sample | None:
+    seed = whole_number("seed", parameters.seed, 0, 2**31 - 1)
+    if parameters.sample is None:
+        if seed is not None:
+            raise invalid_parameter("seed", "is of a sample: give sample too, such as sample=0.01")
+        return None
+    if not _SHARE.match(parameters.sample) or float(parameters.sample) == 0:
+        raise invalid_parameter("sample", f"{quoted(parameters.sample)} is not a decimal above 0 and below 1")
+    return Sample(int(float(parameters.sample) * 2**64), seed or 0)
+
+
 def _selected(names: tuple[str, ...] | None, dataset: Dataset) -> tuple[Column, ...]:
     for name in names or ():
         if name not in dataset.by_name:
@@ -166,6 +194,9 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
     selection = select(asked, parameters, dataset, dataset.by_name, group or (), excluded)
     if aggregated and parameters.select is not None:
         raise invalid_parameter("select", "does not go with group or aggregate, which name the columns")
+    sample = _sample(parameters)
+    if aggregated and sample is not None:
+        raise invalid_parameter("sample", "does not go with group or aggregate, which are of all rows")
     return RowsRequest(
         dataset=dataset,
         selection=selection,
@@ -177,6 +208,7 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
             OrderBy(part.removeprefix("-"), part.startswith("-"))
             for part in comma_list("order", parameters.order) or ()
         ),
+        sample=sample,
         limit=whole_number("limit", parameters.limit, 1, settings.api_max_rows) or settings.default_rows,
         cursor=parameters.cursor,
         pages_of=tuple(item for item in asked.items if item[0] not in _OF_PAGES),
@@ -188,4 +220,4 @@ def all_rows(dataset: Dataset, key: Key) -> RowsRequest:
     key.permit(dataset.name)
     asked = Asked(f"/v1/datasets/{dataset.name}/rows", (), None, key)
     selection = select(asked, DataParameters(), dataset, dataset.by_name, excluded=INCLUDE)
-    return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), max(dataset.rows, 1), None, ())
+    return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), None, max(dataset.rows, 1), None, ())

@@ -29,6 +29,8 @@ _REQUESTS: Examples = {
         "select": "run_id,role,harm_ratio",
         "order": "-harm_ratio,run_id",
         "limit": "10",
+        "sample": "0.9",
+        "seed": "1",
         "aqm": "codel",
         "bandwidth_bps__ge": "1000000",
     },
