@@ -185,7 +185,7 @@ def logged_in(profile: Path) -> Iterator[Browser]:
     chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
     if not Path(chromium).is_file():
         pytest.fail(f"no browser at {chromium}: install Debian's chromium, or set SOJOURN_CHROMIUM")
-    api = Client(api_url)
+    api = Client(api_url, unknown_values="allow")
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             str(profile),

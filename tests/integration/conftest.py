@@ -45,8 +45,10 @@ class Service:
         return done.stdout
 
     def rows(self, dataset: str, **parameters: str | int) -> list[dict[str, object]]:
-        """Return all rows of a dataset under filters; fails when one page does not hold them."""
-        answer = self.client.get(f"/v1/datasets/{dataset}/rows", params={"limit": 10_000, **parameters})
+        """Return all rows of a dataset under filters, none for a value of none; fails when one page is not enough."""
+        answer = self.client.get(
+            f"/v1/datasets/{dataset}/rows", params={"limit": 10_000, "unknown_values": "allow", **parameters}
+        )
         assert answer.status_code == 200, answer.text
         content = answer.json()
         assert content["next_cursor"] is None
