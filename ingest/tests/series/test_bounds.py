@@ -134,10 +134,17 @@ def test_a_value_that_cannot_be_is_refused_and_counted_and_the_rest_is_read(tmp_
 def test_every_metric_has_bounds_that_hold_at_both_ends() -> None:
     assert set(BOUNDS) == set(SERIES_METRICS)
     for metric, (smallest, largest) in BOUNDS.items():
-        assert refusal_of(metric, smallest) is None
+        assert (refusal_of(metric, smallest) is None) == (metric != "srtt_ms")
         assert refusal_of(metric, largest) is None
         assert str(refusal_of(metric, smallest - max(1, abs(smallest) / 1000))).startswith(f"{metric}: below ")
         assert str(refusal_of(metric, largest * 1.001)).startswith(f"{metric}: above ")
+
+
+def test_a_smoothed_round_trip_of_zero_is_none_that_was_measured() -> None:
+    assert refusal_of("srtt_ms", 0.0) == "srtt_ms: 0, no round trip was measured"
+    assert refusal_of("srtt_ms", 0.001) is None
+    # A probe's is rounded by its tool.
+    assert refusal_of("rtt_ms", 0.0) is None
 
 
 def test_the_bounds_are_those_that_the_page_of_inputs_states(repository: Path) -> None:

@@ -86,6 +86,10 @@ def test_parallel_udp_with_intervals_and_reports_of_a_later_release(tmp_path: Pa
     assert of_metric(tables, "lost_packets") == [("transfer 3 receiver lost_packets", 2.0)]
     assert [value for _, value in of_metric(tables, "sent_packets")] == [170.0, 170.0]
     assert {row["role"] for row in tables["series"]} == {"app"}
+    # A receiver that counted packets twice states a negative number.
+    negative = REPORT.format(time=20231114221323, port=40000, id=3, b="2.0", bps=1, lost=-2, packets=170)
+    _, tables, reading = read(written(tmp_path, negative))
+    assert (of_metric(tables, "lost_packets"), reading.refused) == ([], {"lost_packets: below 0": 1})
 
 
 def test_one_id_of_two_clients_is_two_transfers_and_a_later_test_is_refused(tmp_path: Path) -> None:
@@ -229,7 +233,7 @@ def test_more_lost_than_sent_and_a_round_trip_of_zero_are_refused(shared: Path, 
     content["intervals"][0]["streams"][0]["rtt"] = 0
     _, tables, reading = read(written(tmp_path, content))
     assert 0.0 not in [value for _, value in of_metric(tables, "srtt_ms")]
-    assert reading.refused["rtt: 0, no round trip was measured"] >= 1
+    assert reading.refused["srtt_ms: 0, no round trip was measured"] >= 1
 
 
 # ---------------------------------------------------------------- dates

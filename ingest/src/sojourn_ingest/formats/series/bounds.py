@@ -80,6 +80,9 @@ def is_more_than_sent(lost: float | None, packets: float | None) -> bool:
 def refusal_of(metric: str, value: float) -> str | None:
     """Return why a value of a metric is refused, such as ``rtt_ms: below 0``; None for one that can be."""
     smallest, largest = BOUNDS[metric]
+    if metric == "srtt_ms" and value == 0:
+        # Kernels and QUIC's stacks begin with it (tcp(7), TCP_INFO); a single probe may round to it.
+        return "srtt_ms: 0, no round trip was measured"
     if smallest <= value <= largest:
         return None
     return f"{metric}: below {smallest:.15g}" if value < smallest else f"{metric}: above {largest:.15g}"

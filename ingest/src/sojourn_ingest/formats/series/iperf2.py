@@ -289,7 +289,7 @@ def _values(found: _Line, transfer: _Transfer, reading: Reading) -> list[tuple[S
             if packets != UNKNOWN and is_more_than_sent(lost, packets):
                 reading.refuse(MORE_LOST)
             else:
-                values.append(("lost_packets", "intervals", float(max(0, lost))))
+                values.append(("lost_packets", "intervals", float(lost)))
         if packets != UNKNOWN:
             values.append(("sent_packets", "intervals", number(packets)))
     values += found.more

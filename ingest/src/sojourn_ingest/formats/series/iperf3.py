@@ -154,9 +154,11 @@ class _Result:
                 if key not in stream:
                     continue
                 value = _value(stream[key], factor)
-                reason = _refusal(key, metric, value, stream)
-                if value is None or reason is not None:
-                    self._reading.refuse(reason or f"{key}: not a number")
+                if value is None:
+                    self._reading.refuse(f"{key}: not a number")
+                    continue
+                if key == "lost_packets" and is_more_than_sent(value, number(stream.get("packets"))):
+                    self._reading.refuse(MORE_LOST)
                     continue
                 duration = seconds if basis == "intervals" else None
                 sample = Sample(value, time_ns, end_s, duration)
@@ -225,9 +227,8 @@ class _Result:
                 # A sender knows neither, and writes 0.
                 continue
             value = _value(totals.get(key), factor)
-            reason = _refusal(key, metric, value, totals)
-            if reason is not None:
-                self._reading.refuse(reason)
+            if key == "lost_packets" and is_more_than_sent(value, number(totals.get("packets"))):
+                self._reading.refuse(MORE_LOST)
             elif value is not None:
                 yield from self._add(name, key, metric, "total", direction, [Sample(value, duration_s=seconds)], flow)
 
@@ -248,14 +249,6 @@ class _Result:
 def _name(stream: dict[str, Any]) -> str:
     socket = stream.get("socket")
     return f"stream {socket}" if isinstance(socket, int) and not isinstance(socket, bool) else "stream"
-
-
-def _refusal(key: str, metric: str, value: float | None, stated: dict[str, Any]) -> str | None:
-    """Return why a value is none that was measured, beside the bounds of its metric."""
-    if metric == "srtt_ms" and value == 0:
-        return f"{key}: 0, no round trip was measured"
-    packets = number(stated.get("packets"))
-    return MORE_LOST if metric == "lost_packets" and is_more_than_sent(value, packets) else None
 
 
 def _value(stored: Any, factor: float) -> float | None:
