@@ -42,7 +42,7 @@ class StreamedSegments(Format):
     name = "streamed_segments"
     without_facts = "no segment in the log of the player"
     holds_addresses = False
-    version = "streamed-segments-1"
+    version = "streamed-segments-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a segment."""
