@@ -192,6 +192,8 @@ def test_irtt_gives_lost_round_trips_and_delays_above_their_smallest(tmp_path: P
     assert tables["run"][0]["aqm"] == "fq_codel"
     content = irtt()
     content["version"]["json_format"] = 2
+    assert read(written(tmp_path, json.dumps(content)))[1]["series"] == tables["series"]
+    content["trips"] = content.pop("round_trips")
     with pytest.raises(InputError, match="json_format") as caught:
         read(written(tmp_path, json.dumps(content)))
     assert caught.value.reason == "unsupported_version"

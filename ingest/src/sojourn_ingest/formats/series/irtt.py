@@ -42,14 +42,14 @@ class Irtt(Format):
         Raises
         ------
         InputError
-            ``unsupported_version`` for another format.
+            ``unsupported_version`` for another format without what is read of this one.
         """
         document = read_object(source, FILE, reading)
         versions = document.get("version")
         stated = versions.get("json_format") if isinstance(versions, dict) else None
-        if stated != FORMAT or isinstance(stated, bool):
-            raise InputError("unsupported_version", f"irtt result of another json_format than {FORMAT}")
         trips = document.get("round_trips")
+        if stated != FORMAT and not isinstance(trips, list):
+            raise InputError("unsupported_version", f"irtt result of another json_format than {FORMAT}")
         rows = SeriesRows(reading)
         samples: list[Sample] = []
         one_way: dict[str, list[Sample]] = {way: [] for way in WAYS}

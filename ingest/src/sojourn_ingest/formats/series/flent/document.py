@@ -17,6 +17,8 @@ from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.formats.series.series_rows import LAST_EPOCH_S, number
 
 LAST_VERSION = 4
+#: Keys without which a file of a later version cannot be read.
+NEEDED = frozenset(("metadata", "raw_values", "results"))
 TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)(Z?)$")
 QUARTER_HOUR_S = 900
 #: Name of a congestion control, as kernels have them.
@@ -51,8 +53,8 @@ class FlentDocument:
         version = content.get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise InputError("corrupt_record", "flent data file: version is missing; expected a whole number")
-        if version > LAST_VERSION:
-            message = f"flent data file of version {version}; versions 1 to {LAST_VERSION} are read"
+        if version > LAST_VERSION and not content.keys() >= NEEDED:
+            message = f"flent data file of version {version}, which lacks what versions 1 to {LAST_VERSION} have"
             raise InputError("unsupported_version", message)
         self.version = version
         self.metadata = _mapping(content.get("metadata"))
