@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -23,7 +23,7 @@ from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.queries.held_columns import HeldColumns
-from sojourn_api.queries.known_values import KnownValues
+from sojourn_api.queries.known_values import KnownValues, Studies
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import BUILD, read_build
@@ -32,6 +32,10 @@ from sojourn_snapshot.files import FILES, mart_paths
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer
 from sojourn_snapshot.undamaged import undamaged_builds
 from sojourn_snapshot.verification import REBUILD, damages, refuse_damage
+
+if TYPE_CHECKING:
+    from sojourn_api.catalogue import Column
+    from sojourn_api.queries.execution import QueryRunner
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +103,7 @@ class Snapshot:
         self.threads = threads
         self._connection = connection
         self.held = HeldColumns(connection, in_memory)
-        self.known_values = KnownValues()
+        self._known_values = KnownValues()
 
     @classmethod
     def open(cls, folder: Path, settings: Settings) -> Snapshot:
@@ -143,6 +147,12 @@ class Snapshot:
             connection.close()
             raise
         return cls(folder.name, catalogue, build, connection, cells, settings.api_threads, in_memory)
+
+    def values_of(
+        self, runner: QueryRunner, dataset: Dataset, column: Column, studies: Studies
+    ) -> tuple[Any, ...] | None:
+        """Return the distinct values of a column, as `KnownValues.of` does."""
+        return self._known_values.of(runner, self, dataset, column, studies)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own to the database, for one query in one thread."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fastapi import Request
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -18,11 +18,17 @@ from sojourn_api.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
-    from sojourn_api.snapshot import Snapshot
 
 Items = tuple[tuple[str, str], ...]
 ValuesOf = Callable[["Dataset", "Column"], Sequence[Any] | None]
 """Returns the distinct values of a column, or None where they are too many."""
+
+
+class WithValues(Protocol):
+    """A snapshot, of which requests know only that columns have values."""
+
+    def values_of(self, runner: Any, dataset: Dataset, column: Column, studies: Any) -> Sequence[Any] | None:
+        """Return the distinct values of a column in rows of some studies, or None where they are too many."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Asked:
     values_of: ValuesOf | None = None
 
     @classmethod
-    def of(cls, request: Request, snapshot: Snapshot) -> Asked:
+    def of(cls, request: Request, snapshot: WithValues) -> Asked:
         """Return what a request asks of a snapshot."""
         key, runner = reading_key(request), request.app.state.runner
         return cls(
@@ -47,7 +53,7 @@ class Asked:
             tuple(request.query_params.multi_items()),
             request.headers.get("accept"),
             key,
-            lambda dataset, column: snapshot.known_values.of(runner, snapshot, dataset, column, key.studies),
+            lambda dataset, column: snapshot.values_of(runner, dataset, column, key.studies),
         )
 
     @property
