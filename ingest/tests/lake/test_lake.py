@@ -1,12 +1,16 @@
 """A source is in the lake whole or not at all, and what is live is what no later commit replaces."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sojourn_ingest.lake import FactWriter, Lake, LakeBusyError, Outcome
+from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, LakeBusyError, Outcome
+from sojourn_ingest.lake.commit import RecordingPart
+from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.schema import table
 
 
@@ -192,3 +196,35 @@ def test_fingerprint_changes_with_the_facts_only(tmp_path: Path) -> None:
     assert Lake(tmp_path).fingerprint() == before
     put(lake, "/b", "c2")
     assert lake.fingerprint() != before
+
+
+def test_the_name_of_a_pack_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = Pack((), ())
+    name = pack.name
+    assert Pack.from_bytes(pack.to_bytes()).name == name
+    monkeypatch.setattr(Pack, "_text", None)
+    assert pack.name == name
+
+
+def test_a_statement_is_what_asdict_tells_without_places() -> None:
+    part = RecordingPart("/t.pcap", "1" * 64, 10, 20, "ok", None, None, 3)
+    file = DataFile("flow", "data/flow/x.parquet", 3, 100, "2" * 64)
+    commit = Commit(
+        "/t.pcap+continued",
+        "3" * 64,
+        "v",
+        10,
+        20,
+        "capture_recording",
+        "ok",
+        True,
+        None,
+        None,
+        3,
+        (file,),
+        parts=(part,),
+    )
+    said = asdict(commit)
+    for name in ("files", "replaces", "link"):
+        del said[name]
+    assert commit.statement() == json.dumps({**said, "rows": [["flow", 3]]}, sort_keys=True)

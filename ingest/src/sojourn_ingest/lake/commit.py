@@ -24,6 +24,8 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+#: Members that are no part of what a commit says of its source.
+UNSAID = ("files", "replaces", "link")
 #: Members that earlier versions did not write.
 LATER_MEMBERS = ("sha256", "link", "covers")
 
@@ -140,7 +142,9 @@ class Commit:
         Where the rows are, what the commit replaced and what came before it is left out: it differs between lakes with
         the same facts.
         """
-        said = {name: value for name, value in asdict(self).items() if name not in ("files", "replaces", "link")}
+        # Not asdict, which copies what it tells: each build asks this of every commit, several times.
+        said = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in UNSAID}
+        said["parts"] = [asdict(part) for part in self.parts]
         said["rows"] = sorted((file.table, file.rows) for file in self.files)
         return json.dumps(said, sort_keys=True)
 

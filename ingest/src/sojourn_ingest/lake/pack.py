@@ -12,6 +12,7 @@ import hashlib
 import json
 import zlib
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 from sojourn_ingest.lake.commit import Commit, DataFile, without_later_members
 
@@ -48,9 +49,9 @@ class Pack:
     replaces: tuple[str, ...] = ()
     covers: int | None = None
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """Name of the pack: the hash of all that it says."""
+        """Name of the pack: the hash of all that it says, which is every commit in it."""
         return hashlib.sha256(self._text().encode()).hexdigest()[:32]
 
     def _text(self) -> str:
