@@ -150,7 +150,7 @@ class Snapshot:
 
     def values_of(
         self, runner: QueryRunner, dataset: Dataset, column: Column, studies: Studies
-    ) -> tuple[Any, ...] | None:
+    ) -> Collection[Any] | None:
         """Return the distinct values of a column, as `KnownValues.of` does."""
         return self._known_values.of(runner, self, dataset, column, studies)
 

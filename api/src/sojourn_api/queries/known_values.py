@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS
@@ -22,11 +23,11 @@ class KnownValues:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._values: dict[tuple[str, str, Studies], tuple[Any, ...] | None] = {}
+        self._values: dict[tuple[str, str, Studies], Collection[Any] | None] = {}
 
     def of(
         self, runner: QueryRunner, snapshot: Snapshot, dataset: Dataset, column: Column, studies: Studies
-    ) -> tuple[Any, ...] | None:
+    ) -> Collection[Any] | None:
         """Return the distinct values of a column in ascending order, without null; None if they are too many.
 
         Parameters
@@ -55,7 +56,7 @@ class KnownValues:
 
 def _read(
     runner: QueryRunner, snapshot: Snapshot, dataset: Dataset, column: Column, studies: Studies
-) -> tuple[Any, ...] | None:
+) -> Collection[Any] | None:
     cells = snapshot.cells.get(dataset.name)
     # There are far fewer cells than rows.
     source = cells.sql if cells is not None and column.name not in HISTOGRAM_COLUMNS else dataset.sql
@@ -64,4 +65,4 @@ def _read(
     sql = f"select distinct cast({column.sql} as {column.type}) as value from {source} {filters.where}"
     sql = f"select value from ({sql}) where value is not null limit {MOST_VALUES + 1}"
     found = runner.run(snapshot, sql, filters.parameters).column("value").to_pylist()
-    return None if len(found) > MOST_VALUES else tuple(sorted(found))
+    return None if len(found) > MOST_VALUES else dict.fromkeys(sorted(found))

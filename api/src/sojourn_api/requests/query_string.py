@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
 
 Items = tuple[tuple[str, str], ...]
-ValuesOf = Callable[["Dataset", "Column"], Sequence[Any] | None]
+ValuesOf = Callable[["Dataset", "Column"], Collection[Any] | None]
 """Returns the distinct values of a column, or None where they are too many."""
 
 
 class WithValues(Protocol):
     """A snapshot, of which requests know only that columns have values."""
 
-    def values_of(self, runner: Any, dataset: Dataset, column: Column, studies: Any) -> Sequence[Any] | None:
+    def values_of(self, runner: Any, dataset: Dataset, column: Column, studies: Any) -> Collection[Any] | None:
         """Return the distinct values of a column in rows of some studies, or None where they are too many."""
 
 

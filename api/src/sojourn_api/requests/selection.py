@@ -97,7 +97,9 @@ def with_known_values(asked: Asked, dataset: Dataset, filters: Filters) -> Filte
         return filters
     conditions = []
     for condition in filters.conditions:
-        values = asked.values_of(dataset, condition.column) if condition.operator in (IN, NOT_EQUAL) else None
+        # A number of single precision is compared with others as DuckDB rounds it.
+        is_checked = condition.operator in (IN, NOT_EQUAL) and condition.column.type != "FLOAT"
+        values = asked.values_of(dataset, condition.column) if is_checked else None
         if values is not None:
             name, column = condition.column.name, condition.column
             condition = replace(

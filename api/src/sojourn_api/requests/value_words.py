@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, Final
 
 from sojourn_api.catalogue import Column
@@ -29,7 +29,7 @@ _MOST_LISTED = 20
 _VALUES: Final = {plain(label): value for label, value in WORDS.items()}
 
 
-def labelled_value(value: Any, values: Sequence[Any]) -> Any:
+def labelled_value(value: Any, values: Collection[Any]) -> Any:
     """Return the value of rows that a value means: itself, or the only one of which it is the label; else None."""
     if value in values:
         return value
@@ -39,7 +39,7 @@ def labelled_value(value: Any, values: Sequence[Any]) -> Any:
     return meant[0] if len(meant) == 1 else None
 
 
-def known_value(name: str, value: Any, column: Column, values: Sequence[Any]) -> Any:
+def known_value(name: str, value: Any, column: Column, values: Collection[Any]) -> Any:
     """Return the value of rows that a value of a filter means: itself, or the only one of which it is the label.
 
     Parameters
@@ -49,8 +49,8 @@ def known_value(name: str, value: Any, column: Column, values: Sequence[Any]) ->
     value
         As parsed.
     column : Column
-    values : sequence
-        The distinct values of the column.
+    values : collection
+        The distinct values of the column, in ascending order.
 
     Raises
     ------
