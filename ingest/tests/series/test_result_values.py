@@ -98,6 +98,15 @@ def test_one_id_of_two_clients_is_two_transfers_and_a_later_test_is_refused(tmp_
     assert {row["flow_name"] for row in tables["series"]} == {"transfer 3", "transfer 3 of 2"}
     assert values(tables, "transfer 3 rate_bps")[0] == 1e7
     assert values(tables, "transfer 3 of 2 rate_bps")[0] == 5e6
+    # Of one second each, two seconds apart: they did not compete.
+    short = UDP_LINE.format(time=20231114221321, port=40000, id=3, a="0.0", b="1.0", bps=1)
+    for apart_s, is_several in ((0, False), (1, False), (2, True)):
+        text = short + UDP_LINE.format(time=20231114221321 + apart_s, port=40002, id=4, a="0.0", b="1.0", bps=1)
+        if is_several:
+            with pytest.raises(InputError, match="began at different times"):
+                read(written(tmp_path, text))
+        else:
+            assert len(read(written(tmp_path, text))[1]["series"]) == 2
     for later in (
         other.replace("202311142213", "202311142214"),
         IPERF2.replace("202311142213", "202311150013"),

@@ -10,6 +10,7 @@ both ends exchanged: a transfer is known by its ends and id.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from sojourn_ingest.formats.series.bounds import MORE_LOST, is_more_than_sent
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
 from sojourn_ingest.formats.series.setting import setting_of
+
+logger = logging.getLogger(__name__)
 
 #: Time with its zone (2.1.9 and later with -e), and four fields of both ends.
 ENDS = (
@@ -60,6 +63,7 @@ NAMED: dict[bytes, tuple[str, str, int]] = {
 SUM = -1
 #: Parallel transfers of one test begin together, as far as whole seconds and a report that is waited for tell.
 LONGEST_BETWEEN_STARTS_S = 3.0
+SEVERAL = "iperf2 report: tests that began at different times; give each test a file of its own"
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ class _Line:
 class _Transfer:
     """One transfer: its name, the ends in the order of its first line, and whether any of its lines is of UDP.
 
-    ``numbers`` are its series, by name, metric and basis; ``last_s`` is the end of its last interval.
+    ``numbers`` are its series, by name, metric and basis; ``last_s`` is the end of its last interval. ``began_s`` is
+    when it began, by a local clock, and ``length_s`` the end of its longest interval.
     """
 
     name: str
@@ -96,6 +101,8 @@ class _Transfer:
     is_udp: bool = False
     numbers: dict[tuple[str, str, str], int] = field(default_factory=dict)
     last_s: float = 0.0
+    began_s: float | None = None
+    length_s: float = 0.0
 
 
 class Iperf2(Format):
@@ -176,7 +183,8 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     """
     transfers: dict[tuple[int, frozenset[bytes]], _Transfer] = {}
     names: set[str] = set()
-    starts: list[float] = []
+    # How much later than the first line says a transfer began, as a second test on the same ports does.
+    latest_s = 0.0
     try:
         for found, _ in _lines(source):
             if found is None or (found.key not in transfers and len(transfers) >= MOST_TRANSFERS):
@@ -187,15 +195,22 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
                 name = name if name not in names else f"{name} of {len(transfers) + 1}"
                 names.add(name)
                 transfers[found.key] = _Transfer(name, found.ends)
-            transfers[found.key].is_udp |= found.udp is not None
+            transfer = transfers[found.key]
+            transfer.is_udp |= found.udp is not None
+            transfer.length_s = max(transfer.length_s, found.end_s)
             if found.began_s is not None:
-                starts = [min([*starts, found.began_s]), max([*starts, found.began_s])]
-    except InputError:
-        # What came before the damage is read; the reading of the lines says of it.
-        pass
-    if starts and starts[1] - starts[0] > LONGEST_BETWEEN_STARTS_S:
-        message = "iperf2 report: tests that began at different times; give each test a file of its own"
-        raise InputError("several_results", message)
+                transfer.began_s = min(found.began_s, transfer.began_s or found.began_s)
+                latest_s = max(latest_s, found.began_s - transfer.began_s)
+    except InputError as error:
+        # What came before the damage is read, and the reading of the lines says of it.
+        logger.debug("transfers are known up to the damage: %s", error.reason)
+    known = [transfer for transfer in transfers.values() if transfer.began_s is not None]
+    starts = [transfer.began_s for transfer in known if transfer.began_s is not None]
+    # Short transfers that began within so long did not overlap, as far as whole seconds tell.
+    longest_s = min([LONGEST_BETWEEN_STARTS_S, *(transfer.length_s + 0.5 for transfer in known)])
+    is_repeated = latest_s > LONGEST_BETWEEN_STARTS_S
+    if is_repeated or (starts and max(starts) - min(starts) > longest_s):
+        raise InputError("several_results", SEVERAL)
     return transfers
 
 
