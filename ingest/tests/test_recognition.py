@@ -297,3 +297,16 @@ def test_a_table_of_a_spreadsheet_is_read(inputs: Path, tmp_path: Path) -> None:
                 assert _facts(other, registry) == _facts(path, registry), (path, delimiter, codec)
                 read += 1
     assert read >= 8
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_scores_of_a_spreadsheet_are_read(delimiter: str, tmp_path: Path) -> None:
+    text = "Frame,psnr_y,vmaf,\n0,38.5,91.25,\n1,37.5,90.5,\n"
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "scores.csv").write_text(text)
+    other = text.replace(",", delimiter)
+    other = other.replace(".", ",") if delimiter == ";" else other
+    (tmp_path / "scores.csv").write_bytes(other.encode("utf-16"))
+    name, tables, records = _facts(tmp_path / "scores.csv", Registry())
+    assert (name, len(tables["tool_score"]), records) == ("vmaf_csv", 4, 2)
+    assert tables == _facts(tmp_path / "plain" / "scores.csv", Registry())[1]

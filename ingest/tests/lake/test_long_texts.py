@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from tool_results import START_S, flent_document
 
+from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.input_error import InputError
-from sojourn_ingest.lake import FactWriter
+from sojourn_ingest.lake import FactWriter, Lake
 from sojourn_ingest.lake.long_texts import OF_ONE_ROW
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.schema.column import Column, Table
+from sojourn_ingest.session.session import IngestSession
 
 PROVENANCE = ("source_hash", "decoder_version")
 
@@ -57,3 +61,33 @@ def test_a_text_is_refused_by_name_beyond_the_bound_of_its_column(table: Table, 
         (file,) = writer.finish()
     assert file.rows == 1 + 2 * len(columns)
     assert dict(writer.refused_texts) == counted
+
+
+def _outcome(folder: Path, name: str, content: str) -> tuple[str, str | None, dict[str, int]]:
+    path = folder / "a-study" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    lake = Lake(folder / "lake")
+    with lake.writing():
+        (attempt,) = IngestSession(lake, Pseudonymiser(b"key")).run([path], lambda _: None)
+    return attempt.commit.status, attempt.commit.reason, attempt.refused_by_reason
+
+
+@pytest.mark.parametrize("place", ["run_id", "study"])
+def test_a_manifest_with_a_long_identifier_is_refused_by_its_name(place: str, tmp_path: Path) -> None:
+    manifest = {
+        "schema": "testbed-manifest/1", "run_id": "r1", "study": "s", "bandwidth_bps": 1_000_000, "rtt_ms": 50,
+        "queue": {"discipline": "pfifo", "size_packets": 10}, "order": "tcp_first", place: "x" * 1_000_000,
+    }  # fmt: skip
+    status, reason, refused = _outcome(tmp_path, "manifest.json", json.dumps(manifest))
+    assert (status, reason, refused) == ("rejected", "too_long", {})
+
+
+def test_of_a_result_only_the_series_with_a_long_name_is_refused(tmp_path: Path) -> None:
+    document = flent_document()
+    pings = [{"seq": n, "t": START_S + n, "val": 20.0} for n in range(3)]
+    document["raw_values"]["p" * 300] = pings
+    document["results"]["p" * 300] = []
+    status, reason, refused = _outcome(tmp_path, "a.flent", json.dumps(document))
+    assert (status, reason) == ("ok", None)
+    assert refused["series_name: longer than 256 characters"] == 3

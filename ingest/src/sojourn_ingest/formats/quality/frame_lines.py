@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.delimiters import delimiter_of
+from sojourn_ingest.formats.content.plain_text import first_line, head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import VMAF_NAMES, Score, facts_of, frame_score
 
@@ -122,16 +123,22 @@ class VmafCsv(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the header is of frames with a score."""
-        lines = head_lines(source, limit=1)
-        names = _fields(lines[0]) if lines else []
-        return names[:1] == ["Frame"] and any(name in names for known in VMAF_NAMES.values() for name in known)
+        return self._delimiter(source) is not None
+
+    @staticmethod
+    def _delimiter(source: Source) -> str | None:
+        def fits(names: list[str]) -> bool:
+            return names[:1] == ["Frame"] and any(name in names for known in VMAF_NAMES.values() for name in known)
+
+        return delimiter_of(first_line(source), fits)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the scores of each frame; a line of another length than the header is refused and counted."""
         header: list[str] = []
+        delimiter = self._delimiter(source) or ","
 
         def scores(line: bytes) -> list[Score] | None:
-            fields = _fields(line)
+            fields = _fields(line, delimiter)
             if not header:
                 header.extend(fields)
                 return None
@@ -162,8 +169,9 @@ def scores_of_frame(number: int, values: dict[str, str]) -> list[Score]:
     return found
 
 
-def _fields(line: bytes) -> list[str]:
-    """Return the fields of a line of CSV; libvmaf quotes none and ends each with a comma, which starts no field."""
-    text = line.decode("utf-8", "replace").strip()
-    fields = text.split(",") if text else []
+def _fields(line: bytes, delimiter: str) -> list[str]:
+    """Return the fields of a line; libvmaf quotes none and ends each with the delimiter, which starts no field."""
+    text = line.decode("utf-8", "replace").strip(" \r\n")
+    # Where a semicolon separates, a comma is the decimal sign.
+    fields = (text.replace(",", ".") if delimiter == ";" else text).split(delimiter) if text else []
     return fields[:-1] if fields and not fields[-1] else fields
