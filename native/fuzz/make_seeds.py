@@ -2,10 +2,12 @@
 
 import base64
 import gzip
+import io
 import json
 import lzma
 import socket
 import struct
+import tarfile
 from pathlib import Path
 
 from sojourn_ingest import _native
@@ -178,6 +180,18 @@ def _block(order: str, kind: int, body: bytes) -> bytes:
     body += bytes(-len(body) % 4)
     length = struct.pack(order + "I", 12 + len(body))
     return struct.pack(order + "I", kind) + length + body + length
+
+
+def _archive() -> bytes:
+    """Return an archive with two captures, one of them compressed, behind a text."""
+    content = io.BytesIO()
+    members = {"README": b"text", "a.pcap": _pcap("<", 101), "b.pcap.gz": gzip.compress(_pcap(">", 1), mtime=0)}
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, member in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(member)
+            archive.addfile(entry, io.BytesIO(member))
+    return content.getvalue()
 
 
 def _pcapng_blocks(order: str) -> bytes:
@@ -376,6 +390,7 @@ def _main() -> None:
     _write("tcp_info", "polls.jsonl.gz", gzip.compress(_tcp_info(), mtime=0))
     _write("pcap", "pcap.gz", gzip.compress(_pcap("<", 101), mtime=0))
     _write("pcap", "pcap.xz", lzma.compress(_pcap("<", 101)))
+    _write("pcap", "archive.tar", _archive())
     link_types = [*(known.number for known in _native.link_types()), OTHER_LINK_TYPE]
     for place, link_type in enumerate(link_types):
         records = b""

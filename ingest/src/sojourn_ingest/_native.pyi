@@ -55,6 +55,9 @@ class CaptureSpan:
     last_ns: int | None
     link_types: list[int]
 
+def holds_capture(head: bytes) -> bool:
+    """Return whether a content begins with a tar archive that has a capture among its first files."""
+
 def capture_span(path: str) -> CaptureSpan:
     """Read the times and link types of a capture; of a damaged one the span ends at the damage.
 

@@ -52,7 +52,8 @@ final as (
         calls.rtcp_packets,
         calls.rtcp_cut_packets,
         calls.srtcp_packets,
-        calls.rtcp_unplaced_reports
+        calls.rtcp_unplaced_reports,
+        calls.rtcp_refused_reports
     from calls
     inner join flows
         on

@@ -33,7 +33,8 @@ final as (
         rtcp_packets,
         rtcp_cut_packets,
         srtcp_packets,
-        rtcp_unplaced_reports
+        rtcp_unplaced_reports,
+        rtcp_refused_reports
     from source
 )
 

@@ -34,7 +34,7 @@ mod test_capture;
 mod twos_complement;
 
 pub use capture::decoder::{CaptureDecoder, CaptureOptions};
-pub use capture::recording::{CaptureInput, CaptureSpan, capture_span};
+pub use capture::recording::{CaptureInput, CaptureSpan, capture_span, holds_capture};
 pub use catalogue::{decoded, link_types, refusal_reasons};
 pub use connection::ndt::document::NdtVersion;
 pub use connection::ndt::result::{NdtConnection, NdtResult};
@@ -58,4 +58,4 @@ pub use server::name::ServerNames;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
 /// Not the version of the package, which changes with every release.
-pub const VERSION: &str = "0.10.0";
+pub const VERSION: &str = "0.11.0";

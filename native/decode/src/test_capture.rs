@@ -60,3 +60,33 @@ pub(crate) fn udp6_frame(payload: &[u8]) -> Vec<u8> {
 pub(crate) fn with_link_header(header: &[u8], ethernet_frame: &[u8]) -> Vec<u8> {
     [header, &ethernet_frame[14..]].concat()
 }
+
+/// The fragments of a UDP datagram of `count` times 1480 bytes from port 1000 to port 53, the first one first.
+pub(crate) fn udp_fragments(id: u16, count: u16, version: u8) -> Vec<Vec<u8>> {
+    let fragment = |number: u16| {
+        let mut payload = vec![number as u8; 1480];
+        if number == 0 {
+            payload[..8].copy_from_slice(&[1000_u16, 53, count * 1480, 0].map(u16::to_be_bytes).concat());
+        }
+        let more = u16::from(number + 1 < count);
+        let mut frame = vec![0; 12];
+        if version == 4 {
+            frame.extend([8, 0, 0x45, 0]);
+            for field in [1500, id, more << 13 | number * 185, 0x4011, 0] {
+                frame.extend(field.to_be_bytes());
+            }
+            frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        } else {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+            frame.extend(1488_u16.to_be_bytes());
+            frame.extend([44, 64]);
+            frame.extend([[1; 16], [2; 16]].concat());
+            frame.extend([17, 0]);
+            frame.extend((number * 185 << 3 | more).to_be_bytes());
+            frame.extend(u32::from(id).to_be_bytes());
+        }
+        frame.extend(payload);
+        frame
+    };
+    (0..count).map(fragment).collect()
+}

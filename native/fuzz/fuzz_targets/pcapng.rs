@@ -10,7 +10,8 @@ fn section_header(big_endian: bool) -> Vec<u8> {
         0x0a0d_0d0a_u32,
         28,
         0x1a2b_3c4d,
-        0x0001_0000,
+        // The version 1.0 as two numbers of 16 bits.
+        if big_endian { 1 << 16 } else { 1 },
         u32::MAX,
         u32::MAX,
         28,

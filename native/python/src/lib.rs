@@ -46,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(queue_log::queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(recording::capture_span, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::holds_capture, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(ndt::ndt_connections, module)?)?;
     module.add_function(wrap_pyfunction!(ss_socket::ss_socket, module)?)?;

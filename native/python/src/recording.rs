@@ -44,3 +44,9 @@ pub(crate) fn capture_span(py: Python<'_>, path: PathBuf) -> PyResult<CaptureSpa
         .map(CaptureSpan)
         .map_err(|fault| to_exception(&fault))
 }
+
+/// Whether a content begins with an archive that has a capture among its first files.
+#[pyfunction]
+pub(crate) fn holds_capture(head: &[u8]) -> bool {
+    sojourn_decode::holds_capture(head)
+}

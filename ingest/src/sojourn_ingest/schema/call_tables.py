@@ -75,9 +75,19 @@ CALL_FLOW = Table(
             "us",
         ),
         _count("rtcp_packets", "compound packets of RTCP in the clear", "RFC 3550 6.1"),
-        _count("rtcp_cut_packets", "RTCP packets too short in the capture to tell whether they are encrypted"),
+        _count(
+            "rtcp_cut_packets",
+            "RTCP packets too short in the capture to tell whether they are encrypted; what they say counts only if "
+            "whole packets of the flow are in the clear",
+        ),
         _count("srtcp_packets", "encrypted RTCP packets of sources that sent two or more", "RFC 3711 3.4"),
         _count("rtcp_unplaced_reports", "report blocks beyond 256 pairs of reporter and source, not in rtcp_report"),
+        _count(
+            "rtcp_refused_reports",
+            "report blocks that say what none can, not in rtcp_report: more lost than the highest sequence number "
+            "leaves room for, jitter of 2^31 units or more, or beyond the end of their packet",
+            "RFC 3550 6.4.1",
+        ),
     ),
 )
 

@@ -171,15 +171,16 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
 FLOW = Table(
     "flow",
     "capture decoder",
-    "one bidirectional flow of one recording; forward is from the sender of its first packet",
+    "one bidirectional flow of one recording; forward is from the sender of its first packet, or to the sender of a "
+    "SYN-ACK that comes first",
     ("source_hash", "flow_id"),
     (
         *PROVENANCE,
         Column("flow_id", INT64, "number of the flow in its capture, by first packet, from 0", nullable=False),
         Column("ip_version", INT8, "4 or 6", nullable=False),
         Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N for IP protocol number N", nullable=False),
-        *endpoint_columns("initiator", "sender of the first packet"),
-        *endpoint_columns("responder", "receiver of the first packet"),
+        *endpoint_columns("initiator", "sender of the first packet, or receiver of a SYN-ACK that comes first"),
+        *endpoint_columns("responder", "receiver of the first packet, or sender of a SYN-ACK that comes first"),
         Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
         Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
         Column(
@@ -223,9 +224,9 @@ FLOW = Table(
         Column(
             "client_hello_outcome",
             STRING,
-            "named, no_name (it has none), address, local_name or invalid_name (its name may not be kept), "
-            "cut (it ends before "
-            "a name), or not_decrypted (QUIC whose first packet is missing); null: no ClientHello was seen",
+            "named, damaged_after_name (it has one, and what follows is damaged), no_name (it has none), address, "
+            "local_name or invalid_name (its name may not be kept), cut (it ends before a name), or not_decrypted "
+            "(QUIC whose first packet is missing); null: no ClientHello was seen",
         ),
         Column(
             "is_client_hello_encrypted",
@@ -245,8 +246,8 @@ FLOW = Table(
         Column(
             "quic_version",
             STRING,
-            "QUIC version of the client's Initial packets: 1, 2, draft-29 (29 to 32), draft-28 (23 to 28) or "
-            "mvfst; null if not read",
+            "QUIC version of the client's Initial packets: 1, 2, draft-34 (33 and 34), draft-29 (29 to 32), draft-28 "
+            "(23 to 28) or mvfst; null if not read",
             source="RFC 9000, RFC 9369",
         ),
         Column(

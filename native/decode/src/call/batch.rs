@@ -126,6 +126,7 @@ pub(crate) fn calls(rows: &[CallRow]) -> Result<RecordBatch, Fault> {
     columns.int64("rtcp_cut_packets", |row| row.call.reports.cut_packets);
     columns.int64("srtcp_packets", |row| row.call.reports.secure_packets());
     columns.int64("rtcp_unplaced_reports", |row| row.call.reports.unplaced);
+    columns.int64("rtcp_refused_reports", |row| row.call.reports.refused);
     columns.into_batch()
 }
 

@@ -12,6 +12,8 @@ const SENDER_REPORTS: usize = 64;
 const PAIRS: usize = 256;
 /// Sources whose SRTCP is awaited again.
 const SECURE_SOURCES: usize = 32;
+/// What cut packets said before a whole one shows whether they are to be believed; of more, nothing is kept.
+const HELD_STATEMENTS: usize = 64;
 /// A round trip longer than this is of another sender report with the same time.
 const LONGEST_ROUND_TRIP_NS: i64 = 60_000_000_000;
 
@@ -110,20 +112,65 @@ pub(crate) struct Reports {
     pub(crate) cut_packets: i64,
     /// Reports of pairs beyond the bound.
     pub(crate) unplaced: i64,
+    /// Reports that say what none can.
+    pub(crate) refused: i64,
     pub(crate) pairs: Vec<Reported>,
     sent: VecDeque<SenderReport>,
     /// Packets by source; one alone may be anything.
     secure: Vec<(u32, i64)>,
+    /// What cut packets said, while no whole packet in the clear has passed.
+    held: Vec<Held>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    sender: u32,
+    statement: Statement,
+    direction: Direction,
+    time_ns: i64,
 }
 
 impl Reports {
+    /// Take a packet. One that is cut looks the same in the clear and encrypted: what it says counts only if whole packets
+    /// of the flow are in the clear.
     pub(crate) fn take(&mut self, rtcp: &Rtcp<'_>, direction: Direction, time_ns: i64) {
+        let held = |statement| Held {
+            sender: rtcp.ssrc,
+            statement,
+            direction,
+            time_ns,
+        };
         match rtcp.form {
             Form::Secure => return self.take_secure(rtcp.ssrc),
-            Form::Cut => self.cut_packets += 1,
-            Form::Plain => self.packets += 1,
+            Form::Cut => {
+                self.cut_packets += 1;
+                if self.packets == 0 {
+                    let room = HELD_STATEMENTS - self.held.len();
+                    let mut found = Vec::new();
+                    rtcp.each(|statement| found.push(held(statement)));
+                    return self.held.extend(found.into_iter().take(room));
+                }
+                if self.is_secure(rtcp.ssrc) {
+                    return;
+                }
+            }
+            Form::Plain => {
+                self.packets += 1;
+                for earlier in std::mem::take(&mut self.held) {
+                    if !self.is_secure(earlier.sender) {
+                        self.state(&earlier);
+                    }
+                }
+            }
         }
-        rtcp.each(|statement| match statement {
+        rtcp.each(|statement| self.state(&held(statement)));
+    }
+
+    fn state(&mut self, said: &Held) {
+        let Held {
+            direction, time_ns, ..
+        } = *said;
+        match said.statement {
             Statement::Sent { source, time } => {
                 if self.sent.len() == SENDER_REPORTS {
                     self.sent.pop_front();
@@ -136,7 +183,12 @@ impl Reports {
                 });
             }
             Statement::Received(block) => self.take_block(&block, direction, time_ns),
-        });
+            Statement::Refused => self.refused += 1,
+        }
+    }
+
+    fn is_secure(&self, ssrc: u32) -> bool {
+        self.secure.iter().any(|(source, _)| *source == ssrc)
     }
 
     fn take_secure(&mut self, ssrc: u32) {
@@ -252,6 +304,73 @@ mod tests {
         }
         assert!(reports.secure.len() <= SECURE_SOURCES);
         assert_eq!(reports.secure_packets(), 3);
+    }
+
+    /// The first `captured` bytes of a packet that is as long as `bytes`.
+    fn take_cut(reports: &mut Reports, bytes: &[u8], captured: usize, time_ns: i64) {
+        let rtcp = rtcp::datagram(&bytes[..captured], bytes.len() as u32).unwrap();
+        assert_eq!(rtcp.form, Form::Cut);
+        reports.take(&rtcp, Direction::Fwd, time_ns);
+    }
+
+    /// A sender report with a report block on source 7, encrypted behind its first eight bytes.
+    fn encrypted(trailer: usize) -> Vec<u8> {
+        let mut bytes = rtcp::tests::packet(rtcp::SENDER_REPORT, 1, &[7; 12]);
+        let mut state = 7u32;
+        for byte in &mut bytes[8..] {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *byte = (state >> 24) as u8;
+        }
+        bytes.resize(bytes.len() + trailer, 0xa5);
+        bytes
+    }
+
+    #[test]
+    fn cut_packets_of_a_flow_without_a_whole_one_are_counted_and_say_nothing() {
+        // The index and authentication tags of 4, 8 and 10 bytes (RFC 3711; RFC 7714), cut at and behind the block.
+        for (trailer, captured) in [(8, 52), (12, 52), (14, 54), (20, 44)] {
+            let mut reports = Reports::default();
+            for time_ns in 0..100 {
+                take_cut(&mut reports, &encrypted(trailer), captured, time_ns);
+            }
+            assert_eq!(
+                (reports.packets, reports.cut_packets, reports.pairs.len()),
+                (0, 100, 0)
+            );
+            assert!(reports.sent.is_empty() && reports.held.len() <= HELD_STATEMENTS);
+            // Neither does a whole one that is encrypted make them speak, even in a flow that has others in the clear.
+            take(&mut reports, &encrypted(trailer), Direction::Fwd, 100);
+            take(&mut reports, &receiver_report(1, 80, 0, 0), Direction::Rev, 101);
+            take_cut(&mut reports, &encrypted(trailer), captured, 102);
+            assert_eq!(
+                (reports.pairs.len(), reports.refused, reports.cut_packets),
+                (1, 0, 101)
+            );
+            assert_eq!(reports.pairs[0].reporter, 8);
+        }
+    }
+
+    #[test]
+    fn cut_packets_are_read_if_a_whole_one_before_or_after_them_is_in_the_clear() {
+        let long = [sender_report(5, 0), rtcp::tests::packet(204, 0, &[7; 40])].concat();
+        let answer = receiver_report(0, 80, 5 << 16, 0);
+        let mut reports = Reports::default();
+        take_cut(&mut reports, &long, 42, 1_000_000_000);
+        take(&mut reports, &answer, Direction::Rev, 1_030_000_000);
+        take_cut(&mut reports, &long, 42, 2_000_000_000);
+        take(&mut reports, &answer, Direction::Rev, 2_020_000_000);
+        assert_eq!((reports.packets, reports.cut_packets), (2, 2));
+        assert_eq!(reports.pairs[0].round_trip_us(), Some((20_000, 25_000.0, 30_000)));
+    }
+
+    #[test]
+    fn a_report_that_says_what_none_can_is_counted_and_not_pooled() {
+        let mut reports = Reports::default();
+        for jitter in [80, u32::MAX] {
+            take(&mut reports, &receiver_report(3, jitter, 0, 0), Direction::Fwd, 1);
+        }
+        let pair = &reports.pairs[0];
+        assert_eq!((reports.refused, pair.reports, pair.jitter_max_units), (1, 1, 80));
     }
 
     #[test]

@@ -10,6 +10,8 @@ const REPORT_BLOCK_BYTES: usize = 24;
 const SENDER_INFO_BYTES: usize = 20;
 /// The index and the shortest authentication tag behind an SRTCP packet (RFC 3711, section 3.4).
 const SECURE_TRAILER_BYTES: usize = 8;
+/// Jitter is a mean of differences of 32 bits with their sign (RFC 3550, A.8), which never reaches this.
+const JITTER_BOUND_UNITS: u32 = 1 << 31;
 
 /// How the packets of a payload can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub(crate) enum Statement {
         time: u32,
     },
     Received(ReportBlock),
+    /// A report block that says what none can (RFC 3550, section 6.4.1): see [`Rtcp::each`].
+    Refused,
 }
 
 /// RTCP in a payload, of which `captured` is there.
@@ -95,6 +99,9 @@ fn packet_end(bytes: &[u8], offset: usize) -> Option<usize> {
 
 impl Rtcp<'_> {
     /// Pass on what its sender and receiver reports say, as far as they were captured; nothing if it is encrypted.
+    ///
+    /// A report block is refused if it lies beyond the end of its packet, if more packets are lost than the highest
+    /// sequence number leaves room for, or if its jitter is beyond all differences of timestamps.
     pub(crate) fn each(&self, mut take: impl FnMut(Statement)) {
         let mut offset = 0;
         if self.form == Form::Secure {
@@ -132,11 +139,12 @@ impl Rtcp<'_> {
         }
         for _ in 0..count {
             if place + REPORT_BLOCK_BYTES > end {
-                return;
+                return take(Statement::Refused);
             }
-            let (Some(source), Some(loss), Some(jitter_units), Some(last_report), Some(delay_since)) = (
+            let (Some(source), Some(loss), Some(highest), Some(jitter_units), Some(last), Some(delay_since)) = (
                 number(place),
                 number(place + 4),
+                number(place + 8),
                 number(place + 12),
                 number(place + 16),
                 number(place + 20),
@@ -144,16 +152,23 @@ impl Rtcp<'_> {
                 return;
             };
             let [fraction_lost, ..] = loss.to_be_bytes();
-            take(Statement::Received(ReportBlock {
-                reporter: sender,
-                source,
-                fraction_lost,
-                // The lower 24 bits, with their sign.
-                lost_packets: (loss << 8).signed() >> 8,
-                jitter_units,
-                last_report,
-                delay_since,
-            }));
+            // The lower 24 bits, with their sign.
+            let lost_packets = (loss << 8).signed() >> 8;
+            let possible =
+                i64::from(lost_packets) <= i64::from(highest) + 1 && jitter_units < JITTER_BOUND_UNITS;
+            take(if possible {
+                Statement::Received(ReportBlock {
+                    reporter: sender,
+                    source,
+                    fraction_lost,
+                    lost_packets,
+                    jitter_units,
+                    last_report: last,
+                    delay_since,
+                })
+            } else {
+                Statement::Refused
+            });
             place += REPORT_BLOCK_BYTES;
         }
     }
@@ -256,8 +271,28 @@ pub(crate) mod tests {
         let bytes = packet(SENDER_REPORT, 0, &[7; 6]);
         assert_eq!(statements(&bytes, 27).0, None);
         assert_eq!(statements(&packet(199, 0, &[7; 6]), 28).0, None);
+    }
+
+    #[test]
+    fn what_no_report_can_say_is_refused() {
+        let refused = |bytes: &[u8]| {
+            let (_, found) = statements(bytes, bytes.len());
+            (
+                found.iter().filter(|said| **said == Statement::Refused).count(),
+                found.len(),
+            )
+        };
+        // Of 100 packets up to the number 99, that of the test's reports, 100 may be lost, and 101 not.
+        assert_eq!(refused(&receiver_report(100, 0, 0, 0)), (0, 1));
+        assert_eq!(refused(&receiver_report(101, 0, 0, 0)), (1, 1));
+        // Duplicates make the loss negative, without a bound.
+        assert_eq!(refused(&receiver_report(0x0080_0000, 0, 0, 0)), (0, 1));
+        assert_eq!(refused(&receiver_report(0, (1 << 31) - 1, 0, 0)), (0, 1));
+        assert_eq!(refused(&receiver_report(0, 1 << 31, 0, 0)), (1, 1));
         // More blocks than the packet is long.
-        let short = packet(RECEIVER_REPORT, 31, &[8, 7, 0, 0, 0, 0, 0]);
-        assert_eq!(statements(&short, short.len()).1.len(), 1);
+        assert_eq!(
+            refused(&packet(RECEIVER_REPORT, 31, &[8, 7, 0, 0, 0, 0, 0])),
+            (1, 2)
+        );
     }
 }

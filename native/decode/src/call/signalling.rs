@@ -178,7 +178,8 @@ impl Dtls {
 
     /// Time from the first hello of the client until both ends had sent encrypted records.
     pub(crate) fn handshake_ns(&self) -> Option<i64> {
-        Some((self.completed_ns? - self.first_hello_ns?).max(0))
+        // It is negative where the clock was set back meanwhile.
+        Some(self.completed_ns? - self.first_hello_ns?).filter(|handshake_ns| *handshake_ns >= 0)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::output::fault::Fault;
 use crate::output::summary::Summary;
 use crate::packet::direction::Direction;
 use crate::packet::layers::LayerDecoder;
+use crate::packet::refusal::PacketRefusal;
 use crate::rtp::hints::{RtpHint, RtpHints};
 use crate::server::name::ServerNames;
 
@@ -264,8 +265,10 @@ impl CaptureDecoder {
 
     /// Read a stride of packets; at the end of the last file, end every flow.
     fn read(&mut self) {
-        let (Some(reader), Some(summary)) = (&mut self.recording.file, self.recording.summaries.last_mut())
-        else {
+        let (Some(reader), Some((summary, summaries_before))) = (
+            &mut self.recording.file,
+            self.recording.summaries.split_last_mut(),
+        ) else {
             return;
         };
         for _ in 0..STRIDE_PACKETS {
@@ -288,7 +291,27 @@ impl CaptureDecoder {
                                     .push(PacketRow::new(index, time_ns, wire_bytes, packet, placement));
                             }
                         }
-                        Err(reason) => summary.refuse(*reason),
+                        Err(reason) => {
+                            summary.refuse(*reason);
+                            if *reason == PacketRefusal::IpFragment {
+                                self.layers.hold(&captured, (index, summaries_before.len()));
+                            }
+                        }
+                    }
+                    if let Some(fragments) = self.layers.take_released() {
+                        for fragment in fragments {
+                            let of_file = summaries_before.get_mut(fragment.file).unwrap_or(&mut *summary);
+                            of_file.give_back(PacketRefusal::IpFragment);
+                            of_file.records_read += 1;
+                            let (time_ns, wire_bytes) = (fragment.time_ns, fragment.wire_bytes);
+                            let packet = fragment.packet();
+                            let placement = self.table.packet(&packet, time_ns, wire_bytes);
+                            if self.options.packets {
+                                let index = fragment.record;
+                                self.packets
+                                    .push(PacketRow::new(index, time_ns, wire_bytes, &packet, placement));
+                            }
+                        }
                     }
                 }
                 Ok(None) => return self.end_file(None),
@@ -311,7 +334,7 @@ impl CaptureDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_capture::{TestCapture, tcp_frame, udp6_frame, with_link_header};
+    use crate::test_capture::{TestCapture, tcp_frame, udp_fragments, udp6_frame, with_link_header};
 
     fn decode_all(content: &[u8], batch_rows: usize) -> (Vec<(&'static str, usize)>, Summary) {
         let options = CaptureOptions {
@@ -360,6 +383,69 @@ mod tests {
         let refused: Vec<_> = summary.refused.into_iter().collect();
         assert_eq!(refused, [("arp".into(), 1), ("link_header_cut".into(), 1)]);
         assert_eq!(summary.fault, None);
+    }
+
+    #[test]
+    fn fragments_that_come_before_the_first_one_are_read() {
+        for version in [4, 6] {
+            for order in [
+                [7, 6, 5, 4, 3, 2, 1, 0],
+                [0, 1, 2, 3, 4, 5, 6, 7],
+                [3, 7, 0, 1, 6, 2, 5, 4],
+            ] {
+                let parts = udp_fragments(9, 8, version);
+                let mut capture = TestCapture::new(1);
+                for (place, number) in order.into_iter().enumerate() {
+                    capture.record(1_000_000 + place as u32 * 10, &parts[number]);
+                }
+                let (batches, summary) = decode_all(&capture.content, 1000);
+                assert_eq!(
+                    (batches[0], summary.records_read),
+                    (("flow", 1), 8),
+                    "IPv{version} {order:?}"
+                );
+                assert!(summary.refused.is_empty());
+            }
+            // Without the first one, or with one a minute later, which is of another packet, they are refused.
+            let mut capture = TestCapture::new(1);
+            let parts = udp_fragments(9, 8, version);
+            for part in &parts[4..] {
+                capture.record(1_000_000, part);
+            }
+            capture.record(61_000_001, &parts[0]);
+            let (_, summary) = decode_all(&capture.content, 1000);
+            assert_eq!((summary.records_read, summary.refused["ip_fragment"]), (1, 4));
+        }
+    }
+
+    #[test]
+    fn fragments_are_counted_in_the_file_that_has_them() {
+        let parts = udp_fragments(9, 3, 4);
+        let files: Vec<_> = [[&parts[2], &tcp_frame(1, 9)], [&parts[1], &parts[0]]]
+            .into_iter()
+            .map(|frames| {
+                let mut capture = TestCapture::new(1);
+                for frame in frames {
+                    capture.record(1_000_000, frame);
+                }
+                CaptureInput::Memory(capture.content)
+            })
+            .collect();
+        let options = CaptureOptions {
+            packets: true,
+            ..CaptureOptions::default()
+        };
+        let mut decoder = CaptureDecoder::open(&files, options).unwrap();
+        let mut packets = 0;
+        while let Some((table, batch)) = decoder.next_batch().unwrap() {
+            packets += if table == "packet" { batch.num_rows() } else { 0 };
+        }
+        let read: Vec<_> = decoder
+            .file_summaries()
+            .iter()
+            .map(|summary| (summary.records_read, summary.refused.len()))
+            .collect();
+        assert_eq!((read, packets), (vec![(2, 0), (2, 0)], 4));
     }
 
     #[test]

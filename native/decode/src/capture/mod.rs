@@ -1,5 +1,6 @@
 //! Captures: pcap and pcapng, recordings in several files, and their decoder.
 
+pub(crate) mod archive;
 pub(crate) mod decoder;
 pub(crate) mod link_batch;
 pub(crate) mod packet_batch;

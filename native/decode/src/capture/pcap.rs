@@ -44,6 +44,16 @@ impl PcapReader {
                 ));
             }
         };
+        if header.version_major < 2 {
+            return Err(Fault::new(
+                FaultKind::UnrecognisedFormat,
+                format!(
+                    "capture header: pcap version {}.{} at offset 4; versions from 2.0 on are read",
+                    header.version_major, header.version_minor
+                ),
+                Some(0),
+            ));
+        }
         let link_number = u32::from_ne_bytes(header.network.0.to_ne_bytes()) & LINK_TYPE_MASK;
         let reader = Self {
             link: LinkType::from_number(link_number),

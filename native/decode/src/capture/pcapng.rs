@@ -17,6 +17,8 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const BLOCK_HEADER_BYTES: usize = 8;
+/// Of a section header, the fields up to the version.
+const SECTION_START_BYTES: usize = 16;
 /// Block type, the two lengths.
 const SMALLEST_BLOCK_BYTES: u32 = 12;
 /// Wireshark's own bound on a block; one that is longer cannot be distinguished from damage.
@@ -83,7 +85,7 @@ struct Packet {
 impl PcapngReader {
     /// Read a source that begins with a section header's block type.
     pub(crate) fn new(mut source: PlainReader) -> Result<Self, Fault> {
-        let available = source.fill(BLOCK_HEADER_BYTES + 4);
+        let available = source.fill(SECTION_START_BYTES);
         let mut reader = Self {
             source,
             big_endian: false,
@@ -145,7 +147,10 @@ impl PcapngReader {
         })
     }
 
-    /// Take the byte order of a section from its header, which is readable in either.
+    /// Take the byte order of a section from its header, which is readable in either, and see that its version is known.
+    ///
+    /// Blocks of another major version may be anything; version 1.2 is that of some writers, and the same as 1.0
+    /// (draft-ietf-opsawg-pcapng, 4.1).
     fn begin_section(&mut self, offset: u64) -> Result<(), Fault> {
         self.big_endian = match be_u32(self.source.available(), BLOCK_HEADER_BYTES) {
             Some(BYTE_ORDER_MAGIC) => true,
@@ -158,6 +163,22 @@ impl PcapngReader {
                 ));
             }
         };
+        let header = self.source.available();
+        let version = self.short_field(header, 12).zip(self.short_field(header, 14));
+        match version {
+            // A header that ends before them is cut, of which the block's length tells.
+            None | Some((1, 0 | 2)) => {}
+            Some((major, minor)) => {
+                return Err(Fault::new(
+                    FaultKind::UnrecognisedFormat,
+                    format!(
+                        "section header: pcapng version {major}.{minor} at offset {}; versions 1.0 and 1.2 are read, write the capture again with Wireshark or editcap",
+                        offset + 12
+                    ),
+                    Some(offset),
+                ));
+            }
+        }
         self.interfaces.clear();
         Ok(())
     }
@@ -214,7 +235,7 @@ impl PcapngReader {
     /// Make the block at `offset` available whole; its type and its length.
     fn block(&mut self, offset: u64) -> Result<(u32, usize), Fault> {
         if be_u32(self.source.available(), 0) == Some(SECTION_HEADER) {
-            let available = self.source.fill(BLOCK_HEADER_BYTES + 4);
+            let available = self.source.fill(SECTION_START_BYTES);
             if available < BLOCK_HEADER_BYTES + 4 {
                 return Err(self.ends_in("section header", BLOCK_HEADER_BYTES + 4, available, offset));
             }

@@ -37,6 +37,15 @@ impl CaptureReader {
         },
     ];
 
+    /// Whether a content begins with a magic number of a capture, or is too short to tell.
+    pub(crate) fn begins(source: &mut PlainReader) -> bool {
+        let available = source.fill(PCAPNG_MAGIC.len());
+        let head = source.available();
+        let head = head.get(..available.min(PCAPNG_MAGIC.len())).unwrap_or_default();
+        let magics = PCAP_MAGICS.iter().chain([&PCAPNG_MAGIC]);
+        !head.is_empty() && magics.into_iter().any(|magic| magic.starts_with(head))
+    }
+
     /// Recognise the format by its first bytes and read the file header.
     pub(crate) fn new(mut source: PlainReader) -> Result<Self, Fault> {
         let available = source.fill(FILE_HEADER_BYTES);
@@ -231,6 +240,14 @@ mod tests {
             }
             assert_eq!(read(&content), Ok((vec![(1000, 90, b"abc".to_vec())], None)));
         }
+    }
+
+    #[test]
+    fn a_version_from_before_2_is_reported() {
+        let mut content = TestCapture::new(1).content;
+        content[4..8].copy_from_slice(&[1, 0, 2, 0]);
+        let fault = read(&content).unwrap_err();
+        assert!(fault.message.contains("pcap version 1.2"), "{fault}");
     }
 
     #[test]

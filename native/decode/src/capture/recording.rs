@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::capture::archive::Archive;
 use crate::capture::reader::CaptureReader;
 use crate::input::source::PlainReader;
 use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
 use crate::packet::link_type::LinkType;
+use crate::packet::refusal::PacketRefusal;
 
 /// One capture, compressed or not.
 #[derive(Debug, Clone)]
@@ -19,12 +21,38 @@ pub enum CaptureInput {
 }
 
 impl CaptureInput {
-    fn open(&self) -> Result<CaptureReader, Fault> {
-        CaptureReader::new(match self {
+    /// Its reader; of an archive, that of the first capture in it, and the archive.
+    fn open(&self) -> Result<(CaptureReader, Option<Archive>), Fault> {
+        let mut source = match self {
             Self::File(path) => PlainReader::open(path)?,
             Self::Memory(content) => PlainReader::in_memory(content.clone()),
-        })
+        };
+        // A packet may hold what would be the magic of an archive.
+        if CaptureReader::begins(&mut source) || !Archive::begins(&mut source) {
+            return CaptureReader::new(source).map(|reader| (reader, None));
+        }
+        let mut archive = Archive::new(source);
+        match archive.next_capture() {
+            Some(reader) => Ok((reader, Some(archive))),
+            None => Err(archive.fault.unwrap_or_else(|| {
+                Fault::new(
+                    FaultKind::UnrecognisedFormat,
+                    format!(
+                        "archive: none of its {} files is a pcap or pcapng",
+                        archive.other_members
+                    ),
+                    Some(0),
+                )
+            })),
+        }
     }
+}
+
+/// Whether a content begins with an archive whose first files, as far as they are there, have a capture among them.
+#[must_use]
+pub fn holds_capture(head: &[u8]) -> bool {
+    let mut source = PlainReader::in_memory(head.to_vec());
+    Archive::begins(&mut source) && Archive::new(source).next_capture().is_some()
 }
 
 /// Reader of a recording's files, one after the other; each has a summary of its own.
@@ -35,6 +63,8 @@ pub(crate) struct RecordingReader {
     pub(crate) summaries: Vec<Summary>,
     /// Packets by number of their link type, of the files that have ended.
     pub(crate) link_records: BTreeMap<u32, u64>,
+    /// The archive that holds the file, if it is in one.
+    archive: Option<Archive>,
     /// Files to come, the next one last.
     coming: Vec<CaptureInput>,
 }
@@ -49,8 +79,10 @@ impl RecordingReader {
                 None,
             ));
         };
+        let (file, archive) = first.open()?;
         Ok(Self {
-            file: Some(first.open()?),
+            file: Some(file),
+            archive,
             summaries: vec![Summary::default()],
             link_records: BTreeMap::new(),
             coming: later.iter().rev().cloned().collect(),
@@ -58,10 +90,15 @@ impl RecordingReader {
     }
 
     /// End the file being read, with the fault that ended it if there was one, and open the next.
+    ///
+    /// All captures in an archive are one file of the recording.
     pub(crate) fn end_file(&mut self, fault: Option<Fault>) {
         if let Some(summary) = self.summaries.last_mut() {
             if let Some(fault) = fault {
-                summary.fail(fault);
+                summary.fail(match &self.archive {
+                    Some(archive) => archive.of_member(fault),
+                    None => fault,
+                });
             }
             if let Some(reader) = &self.file {
                 if summary.records_read == 0 {
@@ -74,11 +111,25 @@ impl RecordingReader {
         for (number, records) in self.file.iter().flat_map(CaptureReader::link_records) {
             *self.link_records.entry(number).or_default() += records;
         }
-        self.file = None;
+        self.file = self.archive.as_mut().and_then(Archive::next_capture);
+        if self.file.is_some() {
+            return;
+        }
+        if let (Some(archive), Some(summary)) = (self.archive.take(), self.summaries.last_mut()) {
+            for _ in 0..archive.other_members {
+                summary.refuse(PacketRefusal::MemberWithoutCapture);
+            }
+            if let Some(fault) = archive.fault {
+                summary.fail(fault);
+            }
+        }
         while let Some(input) = self.coming.pop() {
             let mut summary = Summary::default();
             match input.open() {
-                Ok(reader) => self.file = Some(reader),
+                Ok((reader, archive)) => {
+                    self.file = Some(reader);
+                    self.archive = archive;
+                }
                 Err(fault) => summary.fail(fault),
             }
             self.summaries.push(summary);
@@ -186,10 +237,17 @@ pub struct CaptureSpan {
 ///
 /// A fault where nothing of it can be read; of a damaged capture the span ends at the damage.
 pub fn capture_span(input: &CaptureInput) -> Result<CaptureSpan, Fault> {
-    let mut reader = input.open()?;
+    let (mut reader, mut archive) = input.open()?;
     let mut span = CaptureSpan::default();
     let mut links: Vec<LinkType> = Vec::new();
-    while let Ok(Some(packet)) = reader.next_packet() {
+    loop {
+        let Ok(Some(packet)) = reader.next_packet() else {
+            match archive.as_mut().and_then(Archive::next_capture) {
+                Some(next) => reader = next,
+                None => break,
+            }
+            continue;
+        };
         if packet.implausible().is_some() {
             continue;
         }
@@ -208,6 +266,7 @@ pub fn capture_span(input: &CaptureInput) -> Result<CaptureSpan, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::archive::tests::entry;
     use crate::test_capture::{TestCapture, tcp_frame};
 
     fn capture(times_us: &[u32]) -> Vec<u8> {
@@ -228,6 +287,44 @@ mod tests {
         let empty = capture_span(&CaptureInput::Memory(capture(&[]))).unwrap();
         assert_eq!(empty, CaptureSpan::default());
         assert!(capture_span(&CaptureInput::Memory(vec![1; 99])).is_err());
+    }
+
+    #[test]
+    fn the_captures_of_an_archive_are_one_file_of_the_recording() {
+        let archive = [
+            entry("README", b'0', b"a text"),
+            entry("one.pcap", b'0', &capture(&[1, 2])),
+            entry("two.pcap", b'0', &capture(&[5])),
+            vec![0; 1024],
+        ]
+        .concat();
+        let plain = capture(&[9]);
+        let inputs: Vec<_> = [archive.clone(), plain].map(CaptureInput::Memory).into();
+        let mut recording = RecordingReader::open(&inputs).unwrap();
+        let mut times = Vec::new();
+        while let Some(reader) = recording.file.as_mut() {
+            match reader.next_packet() {
+                Ok(Some(packet)) => times.push(packet.time_ns),
+                Ok(None) => recording.end_file(None),
+                Err(fault) => recording.end_file(Some(fault)),
+            }
+        }
+        assert_eq!(times, [1000, 2000, 5000, 9000]);
+        assert_eq!((recording.summaries.len(), recording.link_records[&1]), (2, 4));
+        assert_eq!(recording.summaries[0].refused["member_without_capture"], 1);
+        assert!(recording.summaries.iter().all(|summary| summary.fault.is_none()));
+        let span = capture_span(&inputs[0]).unwrap();
+        assert_eq!((span.first_ns, span.last_ns), (Some(1000), Some(5000)));
+        assert!(holds_capture(&archive) && holds_capture(&archive[..1600]));
+        assert!(!holds_capture(&archive[..1024]) && !holds_capture(b"a text"));
+        let none = [entry("README", b'0', b"a text"), vec![0; 1024]].concat();
+        let fault = CaptureInput::Memory(none).open().map(drop).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::UnrecognisedFormat);
+        // The magic of an archive in the middle of a capture.
+        let mut capture = TestCapture::new(1);
+        capture.record(1, &[0; 500]);
+        capture.content[257..262].copy_from_slice(b"ustar");
+        assert!(CaptureInput::Memory(capture.content).open().unwrap().1.is_none());
     }
 
     #[test]

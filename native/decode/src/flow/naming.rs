@@ -41,15 +41,12 @@ impl Naming {
     pub(crate) fn begin(&self, flow: &mut Flow, packet: &Packet<'_>) {
         flow.search = ServerSearch::new(self.names);
         let begins = match packet.transport {
-            Transport::Tcp(segment) => segment.has(TcpSegment::SYN) && !segment.has(TcpSegment::ACK),
+            Transport::Tcp(segment) => segment.has(TcpSegment::SYN),
             Transport::Udp(_) => true,
             Transport::Fragment | Transport::Other => false,
         };
         if begins {
-            if let Some(name) = self
-                .answers
-                .name(packet.source.address, packet.destination.address)
-            {
+            if let Some(name) = self.answers.name(flow.initiator.address, flow.responder.address) {
                 flow.server = Some(Box::new(Server::of_answer(name.clone())));
             }
         }
@@ -396,6 +393,9 @@ mod tests {
         connect(&mut recording, 1, 2);
         connect(&mut recording, 3, 3);
         recording.datagram((end(1, 4), server), &[1; 30]);
+        // Of one whose SYN is missing, the SYN-ACK says who began it.
+        let syn_ack = TcpSegment::SYN | TcpSegment::ACK;
+        recording.segment((server, end(1, 8)), 1, syn_ack, &[], 0);
         // Of a connection that was there before, the answer says nothing.
         recording.segment((end(1, 5), server), 1, TcpSegment::ACK, &[], 0);
         // Over TCP, and the name of a device, and an answer that is none of DNS.
@@ -421,6 +421,7 @@ mod tests {
             (2, Some("www.example.com")),
             (3, None),
             (4, Some("www.example.com")),
+            (8, Some("www.example.com")),
             (5, None),
             (6, Some("tcp.example.com")),
             (7, None),

@@ -75,14 +75,21 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// A flow without its connection, if it is one of TCP.
+    ///
+    /// Its initiator sent the first packet, unless that is a SYN-ACK, which answers to a SYN (RFC 9293, 3.5).
     pub(crate) fn new(id: i64, first: &Packet<'_>, time_ns: i64) -> Self {
+        let (initiator, responder) = if first.answers_a_syn() {
+            (first.destination, first.source)
+        } else {
+            (first.source, first.destination)
+        };
         Self {
             id,
             protocol: first.protocol,
             tunnels: first.tunnels,
             end_reason: EndReason::CaptureEnd,
-            initiator: first.source,
-            responder: first.destination,
+            initiator,
+            responder,
             first_ns: time_ns,
             last_ns: time_ns,
             traffic: PerDirection::default(),

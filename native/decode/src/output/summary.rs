@@ -23,6 +23,17 @@ impl Summary {
         *self.refused.entry(reason.name()).or_default() += 1;
     }
 
+    /// Count a record as refused no more.
+    pub(crate) fn give_back(&mut self, reason: impl Refusal) {
+        let name = reason.name();
+        if let Some(count) = self.refused.get_mut(&name) {
+            *count -= 1;
+            if *count == 0 {
+                self.refused.remove(&name);
+            }
+        }
+    }
+
     /// The sums over several inputs, and the fault of the first that has one.
     pub(crate) fn of_all(summaries: &[Self]) -> Self {
         let mut total = Self::default();

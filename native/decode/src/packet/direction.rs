@@ -3,7 +3,7 @@
 /// Direction of a packet in its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Direction {
-    /// From the sender of the first packet.
+    /// From the initiator: the sender of the first packet, or the receiver of a SYN-ACK that comes first.
     Fwd,
     Rev,
 }

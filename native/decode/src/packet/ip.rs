@@ -42,7 +42,8 @@ impl Network<'_> {
 
 /// The network layer of `bytes`, of which `wire_bytes` were on the wire.
 ///
-/// Refuses headers that are cut or contradict themselves.
+/// A header that declares more than was on the wire has the payload that was there. Refuses headers that are cut or
+/// contradict themselves.
 #[inline]
 pub(crate) fn network(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
     match plain_ipv4(bytes, wire_bytes) {
@@ -119,7 +120,7 @@ fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
             let whole = if declared < header_bytes {
                 wire_bytes
             } else {
-                declared
+                declared.min(wire_bytes)
             };
             let extension_bytes = usize::from(slice.extensions().auth.is_some())
                 * slice
@@ -144,11 +145,8 @@ fn any(bytes: &[u8], wire_bytes: usize) -> Result<Network<'_>, PacketRefusal> {
             let header = slice.header();
             let declared = usize::from(header.payload_length());
             // 0 means a jumbogram or segmentation offload; both are measured by the frame.
-            let whole = if declared == 0 {
-                wire_bytes.saturating_sub(IPV6_HEADER_BYTES)
-            } else {
-                declared
-            };
+            let there = wire_bytes.saturating_sub(IPV6_HEADER_BYTES);
+            let whole = if declared == 0 { there } else { declared.min(there) };
             let fragment = payload
                 .fragmented
                 .then(|| {

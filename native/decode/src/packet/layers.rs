@@ -1,7 +1,7 @@
 //! All layers of one packet: link, tunnel, network and transport.
 
 use crate::packet::captured::CapturedPacket;
-use crate::packet::fragments::FragmentTable;
+use crate::packet::fragments::{EarlyFragment, FragmentTable};
 use crate::packet::ip::{Network, network};
 use crate::packet::link::ip_offset;
 use crate::packet::link_type::LinkType;
@@ -15,6 +15,8 @@ use crate::packet::types::{Packet, TUNNEL_LEVELS, Transport};
 #[derive(Debug, Default)]
 pub(crate) struct LayerDecoder {
     fragments: FragmentTable,
+    /// When the packet that is decoded passed.
+    time_ns: i64,
 }
 
 impl LayerDecoder {
@@ -23,6 +25,7 @@ impl LayerDecoder {
     /// Two encapsulations are undone. Where what is inside cannot be decoded, the packet counts for the flow of
     /// the tunnel itself.
     pub(crate) fn decode<'p>(&mut self, captured: &CapturedPacket<'p>) -> Result<Packet<'p>, PacketRefusal> {
+        self.time_ns = captured.time_ns;
         // A result is handed on as it is wherever it can be: to take it apart is to copy the packet.
         let mut result = self.frame(captured.link, captured.frame, captured.wire_bytes as usize);
         for _ in 0..TUNNEL_LEVELS {
@@ -35,6 +38,31 @@ impl LayerDecoder {
             }
         }
         result
+    }
+
+    /// Hold a packet that was refused as a later fragment until the first one shows its ports; `place` is the number of its record
+    /// in the recording, and of the recording's file.
+    ///
+    /// One in a tunnel is not held: it counts for the flow of the tunnel.
+    pub(crate) fn hold(&mut self, captured: &CapturedPacket<'_>, place: (i64, usize)) {
+        let CapturedPacket {
+            time_ns, wire_bytes, ..
+        } = *captured;
+        let Ok(offset) = ip_offset(captured.link, captured.frame) else {
+            return;
+        };
+        let bytes = captured.frame.get(offset..).unwrap_or_default();
+        if let Ok(network) = network(bytes, (wire_bytes as usize).saturating_sub(offset)) {
+            let packet = packet(&network, (0, 0), 0, Transport::Fragment);
+            let fragment = EarlyFragment::new(&packet, place, time_ns, wire_bytes);
+            self.fragments.hold(network.fragment_key(), fragment);
+        }
+    }
+
+    /// Take out the held fragments whose ports have become known.
+    #[inline]
+    pub(crate) fn take_released(&mut self) -> Option<Vec<EarlyFragment>> {
+        (!self.fragments.released.is_empty()).then(|| std::mem::take(&mut self.fragments.released))
     }
 
     /// The packet inside of one that carries it, if there is one that can be decoded.
@@ -78,10 +106,12 @@ impl LayerDecoder {
         let result = transport(&network);
         if network.fragmented && has_ports(network.protocol) {
             if let Ok(packet) = &result {
-                self.fragments.remember(
+                let (key, ports) = (
                     network.fragment_key(),
                     (packet.source.port, packet.destination.port),
                 );
+                self.fragments.remember(key, ports);
+                self.fragments.release(&key, ports, self.time_ns);
             }
         }
         result
@@ -171,6 +201,33 @@ mod tests {
         let mut frame = tcp_frame(1, 0);
         frame.resize(60, 0);
         assert_eq!(payload_bytes(&frame, 60), 0);
+    }
+
+    #[test]
+    fn a_payload_is_never_longer_than_what_was_on_the_wire() {
+        // IPv4 that declares 65,028 bytes in a frame of 154, whole and snapped; what is left is counted by hand.
+        let mut frame = tcp_frame(1, 100);
+        frame[16..18].copy_from_slice(&65_028_u16.to_be_bytes());
+        assert_eq!(payload_bytes(&frame, 154), 154 - 14 - 20 - 20);
+        assert_eq!(payload_bytes(&frame[..60], 154), 100);
+        assert_eq!(payload_bytes(&frame[..60], 60), 6);
+        // IPv6 that declares 60,000 bytes: 14 of Ethernet, 40 of IPv6 and 8 of UDP are before the payload.
+        let mut frame = udp6_frame(&[9; 50]);
+        frame[18..20].copy_from_slice(&60_000_u16.to_be_bytes());
+        assert_eq!(payload_bytes(&frame, 112), 50);
+        // The same behind a header of destination options of 8 bytes.
+        frame[20] = 60;
+        frame.splice(54..54, [17, 0, 1, 4, 0, 0, 0, 0]);
+        assert_eq!(payload_bytes(&frame, 120), 50);
+        // Inside of a tunnel: IPv4 in IPv4, where the inner header declares too much.
+        let mut inside = tcp_frame(1, 100).split_off(14);
+        inside[2..4].copy_from_slice(&9000_u16.to_be_bytes());
+        let mut frame = tcp_frame(1, inside.len() - 20);
+        frame[23] = 4;
+        frame.truncate(34);
+        frame.extend(&inside);
+        let packet = decode(&captured(&frame, frame.len())).unwrap();
+        assert_eq!((packet.source.port, packet.payload_bytes), (1000, 100));
     }
 
     #[test]

@@ -89,11 +89,11 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
     }
 }
 
-/// RFC 7348: the flag of a valid network identifier, the reserved byte behind it zero. A group policy may be beside it,
-/// whose flag is the first bit (draft-smith-vxlan-group-policy).
+/// RFC 7348, 5: the flag of a valid network identifier is set. Whoever receives it ignores the reserved fields, in which
+/// others put a group policy and more; what is inside shows whether it is one.
 fn vxlan(bytes: &[u8]) -> Option<Inner> {
-    let (flags, network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
-    (flags & 0x7f00_0000 == 0x0800_0000 && network.trailing_zeros() >= 8).then_some(Inner::Ethernet(8))
+    let (flags, _network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
+    (flags & 0x0800_0000 != 0).then_some(Inner::Ethernet(8))
 }
 
 /// RFC 8926: version 0, no control packet, and options in words of four bytes; Ethernet or IP is inside.
@@ -211,11 +211,18 @@ mod tests {
     }
 
     #[test]
-    fn vxlan_needs_its_flag_and_zeros() {
-        assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7, 0]), Some(Inner::Ethernet(8)));
+    fn vxlan_needs_its_flag_and_ignores_what_is_reserved() {
+        // As sent by the standard, with a group policy, with all reserved bits, and with the reserved byte alone.
+        for header in [
+            [8, 0, 0, 0, 0, 0, 7, 0],
+            [0x88, 0, 0, 5, 0, 0, 7, 0],
+            [0xff, 0xff, 0xff, 0xff, 0, 0, 7, 0xff],
+            [8, 0, 0, 0, 0, 0, 7, 1],
+        ] {
+            assert_eq!(vxlan(&header), Some(Inner::Ethernet(8)));
+        }
         assert_eq!(vxlan(&[0, 0, 0, 0, 0, 0, 7, 0]), None);
-        assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7, 1]), None);
-        // With a group policy.
-        assert_eq!(vxlan(&[0x88, 0, 0, 5, 0, 0, 7, 0]), Some(Inner::Ethernet(8)));
+        assert_eq!(vxlan(&[0xf7, 0xff, 0xff, 0xff, 0, 0, 7, 0xff]), None);
+        assert_eq!(vxlan(&[8, 0, 0, 0, 0, 0, 7]), None);
     }
 }

@@ -44,6 +44,38 @@ impl Packet<'_> {
     pub(crate) fn congestion_experienced(&self) -> bool {
         self.ecn == 3
     }
+
+    /// A later fragment of a packet without its payload.
+    pub(crate) fn of_fragment(&self) -> Packet<'static> {
+        let Packet {
+            source,
+            destination,
+            protocol,
+            ecn,
+            payload_bytes,
+            tunnels,
+            ip_id,
+            hop_limit,
+            ..
+        } = *self;
+        Packet {
+            source,
+            destination,
+            protocol,
+            ecn,
+            payload_bytes,
+            tunnels,
+            ip_id,
+            hop_limit,
+            ip_payload: &[],
+            transport: Transport::Fragment,
+        }
+    }
+
+    /// Whether its sender accepts a connection: it is a SYN-ACK.
+    pub(crate) fn answers_a_syn(&self) -> bool {
+        matches!(self.transport, Transport::Tcp(segment) if segment.has(TcpSegment::SYN) && segment.has(TcpSegment::ACK))
+    }
 }
 
 /// What is above IP.

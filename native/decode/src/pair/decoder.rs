@@ -253,7 +253,7 @@ impl PairDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_capture::TestCapture;
+    use crate::test_capture::{TestCapture, udp_fragments};
     use etherparse::PacketBuilder;
 
     const MS: i64 = 1_000_000;
@@ -348,6 +348,25 @@ mod tests {
             outcomes.push(format!("{sums:?} {flows:?} {summary:?}"));
         }
         assert_eq!(outcomes[0], outcomes[1]);
+    }
+
+    #[test]
+    fn fragments_are_matched_whichever_comes_first_at_either_point() {
+        let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
+        for id in 0..4 {
+            let parts = udp_fragments(id, 3, 4);
+            let at_us = u32::from(id) * 100_000;
+            for (place, frame) in (0..).zip(&parts) {
+                after.record(at_us + 10_000 + place, frame);
+            }
+            for (place, frame) in (0..).zip(parts.iter().rev()) {
+                before.record(at_us + place, frame);
+            }
+        }
+        let options = PairOptions::of_rate(1_000_000_000);
+        let (sums, _, summary) = decode(&[before.content], &[after.content], options);
+        assert_eq!((sums.all.sent, sums.all.delivered, sums.all.dropped), (12, 12, 0));
+        assert_eq!((summary.records_read, summary.refused.len()), (24, 0));
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use crate::capture::recording::{CaptureInput, RecordingReader};
 use crate::output::fault::Fault;
+use crate::output::summary::Summary;
 use crate::packet::layers::LayerDecoder;
+use crate::packet::refusal::PacketRefusal;
+use crate::packet::types::Packet;
 use crate::pair::flows::{DirectedFlow, FlowNumbers};
 use crate::pair::matcher::{Bounds, Matcher};
 use crate::pair::refusal::PairRefusal;
@@ -44,10 +47,12 @@ impl Side {
             .map_or(i64::MIN, |first_ns| self.last_ns.saturating_sub(first_ns))
     }
 
-    /// Read one record; a packet of it goes to the matcher.
+    /// Read one record; a packet of it goes to the matcher, and so do the fragments that waited for it.
     fn read(&mut self, flows: &mut FlowNumbers, matcher: &mut Matcher, found: &mut impl FnMut(PairedPacket)) {
-        let (Some(reader), Some(summary)) = (&mut self.recording.file, self.recording.summaries.last_mut())
-        else {
+        let (Some(reader), Some((summary, summaries_before))) = (
+            &mut self.recording.file,
+            self.recording.summaries.split_last_mut(),
+        ) else {
             return;
         };
         let captured = match reader.next_packet() {
@@ -61,24 +66,36 @@ impl Side {
         }
         self.first_ns.get_or_insert(captured.time_ns);
         self.last_ns = self.last_ns.max(captured.time_ns);
-        let packet = match self.layers.decode(&captured) {
-            Ok(packet) => packet,
-            Err(reason) => return summary.refuse(reason),
+        let mut sighted = |packet: &Packet<'_>, time_ns: i64, wire_bytes: u32, summary: &mut Summary| {
+            let Some(flow) = flows.number(DirectedFlow::of(packet)) else {
+                return summary.refuse(PairRefusal::TooManyFlows);
+            };
+            summary.records_read += 1;
+            let sighting = Sighting {
+                point: self.point,
+                index: self.packets,
+                time_ns,
+                wire_bytes,
+                hop_limit: packet.hop_limit,
+                transport_word: transport_word(packet),
+            };
+            self.packets += 1;
+            matcher.sighted(PacketKey::of(packet, flow), sighting, found);
         };
-        let Some(flow) = flows.number(DirectedFlow::of(&packet)) else {
-            return summary.refuse(PairRefusal::TooManyFlows);
-        };
-        summary.records_read += 1;
-        let sighting = Sighting {
-            point: self.point,
-            index: self.packets,
-            time_ns: captured.time_ns,
-            wire_bytes: captured.wire_bytes,
-            hop_limit: packet.hop_limit,
-            transport_word: transport_word(&packet),
-        };
-        self.packets += 1;
-        matcher.sighted(PacketKey::of(&packet, flow), sighting, found);
+        match self.layers.decode(&captured) {
+            Ok(packet) => sighted(&packet, captured.time_ns, captured.wire_bytes, summary),
+            Err(reason) => {
+                summary.refuse(reason);
+                if reason == PacketRefusal::IpFragment {
+                    self.layers.hold(&captured, (0, summaries_before.len()));
+                }
+            }
+        }
+        for fragment in self.layers.take_released().into_iter().flatten() {
+            let of_file = summaries_before.get_mut(fragment.file).unwrap_or(&mut *summary);
+            of_file.give_back(PacketRefusal::IpFragment);
+            sighted(&fragment.packet(), fragment.time_ns, fragment.wire_bytes, of_file);
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! A packet as one of the two captures has it, by what it is recognised, and what both say of it.
 
 use crate::input::bytes::{be_u16, be_u32};
+use crate::packet::fragments::EarlyFragment;
 use crate::packet::types::{Packet, Transport};
 
-const PAYLOAD_KEY_BYTES: usize = 24;
+const PAYLOAD_KEY_BYTES: usize = EarlyFragment::PAYLOAD_BYTES;
 
 /// Which capture a packet is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

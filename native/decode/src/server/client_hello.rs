@@ -31,12 +31,16 @@ pub(crate) struct ClientHello<'b> {
     /// Whether it has an encrypted `ClientHello` inside; unknown where the end is missing.
     pub(crate) encrypted: Option<bool>,
     pub(crate) whole: bool,
+    /// Whether a length behind its name leads beyond its end: nothing can follow that.
+    pub(crate) damaged: bool,
     lists_versions: bool,
     protocols: Option<&'b [u8]>,
 }
 
 impl<'b> ClientHello<'b> {
     /// Read a handshake message from its type on.
+    ///
+    /// Of a whole message that is damaged behind its name, the name is given, and what else comes before the damage.
     pub(crate) fn read(message: &'b [u8]) -> Progress<Self> {
         let mut fields = Fields(message);
         match fields.u8() {
@@ -61,13 +65,29 @@ impl<'b> ClientHello<'b> {
             }
             // A whole message in which a length leads beyond its end, or that says what none can.
             Some(false) => Progress::Never,
+            None if whole && hello.name.is_some() => Progress::Found(hello.damaged()),
             None if whole => Progress::Never,
             _ => {
                 let begun = hello.version.is_some();
-                // TLS 1.3 is offered in an extension, which may be behind the end of what is there.
-                hello.version = hello.version.filter(|_| hello.lists_versions);
-                Progress::More(begun.then_some(hello))
+                Progress::More(begun.then_some(hello.without_its_end()))
             }
+        }
+    }
+
+    /// What is read of it, where what follows is damaged.
+    pub(crate) fn damaged(self) -> Self {
+        Self {
+            damaged: true,
+            whole: false,
+            ..self.without_its_end()
+        }
+    }
+
+    /// TLS 1.3 is offered in an extension, which may be behind the end of what is there.
+    fn without_its_end(self) -> Self {
+        Self {
+            version: self.version.filter(|_| self.lists_versions),
+            ..self
         }
     }
 
@@ -261,6 +281,49 @@ pub(crate) mod tests {
             };
             assert_eq!(read.version, Some("1.3"));
         }
+    }
+
+    #[test]
+    fn a_name_is_kept_if_an_extension_behind_it_is_damaged_and_none_is_made_up_before_it() {
+        let name = server_name(b"www.example.com");
+        let list = extension(SUPPORTED_VERSIONS, &[2, 3, 4]);
+        // A length beyond the end, too few bytes for a header, and a section longer than the message.
+        let mut beyond = extension(10, &[0; 6]);
+        beyond[2..4].copy_from_slice(&0xffff_u16.to_be_bytes());
+        let header_cut = vec![0, 10, 0];
+        for damaged in [beyond, header_cut] {
+            for (extensions, version) in [
+                (vec![name.clone(), damaged.clone(), list.clone()], None),
+                (vec![list.clone(), name.clone(), damaged.clone()], Some("1.3")),
+                (
+                    vec![extension(5, &[1, 0, 0]), name.clone(), damaged.clone()],
+                    None,
+                ),
+            ] {
+                let message = hello_with(&extensions);
+                let Progress::Found(read) = ClientHello::read(&message) else {
+                    panic!("not found");
+                };
+                assert_eq!(read.name, Some(&b"www.example.com"[..]));
+                assert_eq!((read.damaged, read.whole, read.encrypted), (true, false, None));
+                assert_eq!(read.version, version);
+            }
+            let before = hello_with(&[damaged, name.clone()]);
+            assert_eq!(ClientHello::read(&before), Progress::Never);
+        }
+        let mut longer = hello_with(&[name.clone(), list]);
+        let section = 4 + 2 + 32 + 33 + 6 + 2;
+        let length = u16::from_be_bytes([longer[section], longer[section + 1]]) + 9;
+        longer[section..section + 2].copy_from_slice(&length.to_be_bytes());
+        let Progress::Found(read) = ClientHello::read(&longer) else {
+            panic!("not found");
+        };
+        assert_eq!((read.name, read.damaged), (Some(&b"www.example.com"[..]), true));
+        let sound = hello_with(&[name]);
+        let Progress::Found(sound) = ClientHello::read(&sound) else {
+            panic!("not found");
+        };
+        assert!(!sound.damaged);
     }
 
     #[test]

@@ -11,7 +11,7 @@ decoded! {
     pub(crate) enum NameSource of "server name" {
         Tls = "tls": "name, offered version and application protocols of a ClientHello in the first 24 TCP segments with data, in any order \
                       and number of segments and records (RFC 8446, RFC 6066, RFC 7301); an encrypted one inside is told (RFC 9849)",
-        Quic = "quic": "the same of a ClientHello in Initial packets of QUIC 1, 2, drafts 23 to 32 and Facebook's mvfst, in any order (RFC 9001, RFC 9369)",
+        Quic = "quic": "the same of a ClientHello in Initial packets of QUIC 1, 2, drafts 23 to 34 and Facebook's mvfst, in any order (RFC 9001, RFC 9369)",
         Dns = "dns": "A and AAAA answers over UDP and TCP port 53, for flows that the client then begins to such an address (RFC 1035)",
     }
 }
@@ -21,6 +21,8 @@ decoded! {
 pub(crate) enum HelloOutcome {
     /// It has the name of a server.
     Named,
+    /// It has the name of a server, and what follows the name is damaged.
+    DamagedAfterName,
     /// It is whole and has no name.
     NoName,
     /// Its name is not kept.
@@ -35,6 +37,7 @@ impl HelloOutcome {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Named => "named",
+            Self::DamagedAfterName => "damaged_after_name",
             Self::NoName => "no_name",
             Self::Unkept(Unkept::Address) => "address",
             Self::Unkept(Unkept::Local) => "local_name",
@@ -89,7 +92,11 @@ impl Server {
                     self.name = name;
                     self.source = Some(source);
                 }
-                HelloOutcome::Named
+                if hello.damaged {
+                    HelloOutcome::DamagedAfterName
+                } else {
+                    HelloOutcome::Named
+                }
             }
             Some(Err(unkept)) => HelloOutcome::Unkept(unkept),
             None if hello.whole => HelloOutcome::NoName,

@@ -165,7 +165,15 @@ pub(crate) mod tests {
     use crate::server::client_hello::tests::hello;
 
     pub(crate) const CONNECTION_ID: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
-    pub(crate) const VERSIONS: [u32; 5] = [1, 0x6b33_43cf, 0xff00_001d, 0xff00_001b, 0xface_b002];
+    pub(crate) const VERSIONS: [u32; 7] = [
+        1,
+        0x6b33_43cf,
+        0xff00_001d,
+        0xff00_001b,
+        0xface_b002,
+        0xff00_0021,
+        0xff00_0022,
+    ];
 
     /// A protected Initial packet of a client with frames; keys are those of `keys_of`, the ID is `to`.
     pub(crate) fn initial(

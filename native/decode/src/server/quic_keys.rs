@@ -21,7 +21,7 @@ pub(crate) struct Version {
     label: &'static str,
 }
 
-static ONE: Version = Version {
+const ONE: Version = Version {
     name: "1",
     initial: 0,
     salt: [
@@ -39,6 +39,14 @@ static TWO: Version = Version {
         0xbd, 0x2e, 0xd9,
     ],
     label: "quicv2 ",
+};
+
+static FIRST: Version = ONE;
+
+/// Drafts 33 and 34, which have the keys of version 1 (draft-ietf-quic-tls-33, 5.2).
+static LAST_DRAFT: Version = Version {
+    name: "draft-34",
+    ..ONE
 };
 
 /// Drafts 29 to 32, which were deployed widely.
@@ -75,8 +83,9 @@ impl Version {
     /// The version with a number, if it is read.
     pub(crate) fn of(number: u32) -> Option<&'static Self> {
         match number {
-            0x0000_0001 => Some(&ONE),
+            0x0000_0001 => Some(&FIRST),
             0x6b33_43cf => Some(&TWO),
+            0xff00_0021 | 0xff00_0022 => Some(&LAST_DRAFT),
             0xff00_001d..=0xff00_0020 => Some(&DRAFT),
             0xff00_0017..=0xff00_001c => Some(&EARLY_DRAFT),
             0xface_b002 | 0xface_b00e => Some(&MVFST),

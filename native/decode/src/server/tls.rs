@@ -18,8 +18,9 @@ pub(crate) fn begins_hello(segment: &[u8]) -> bool {
     }
 }
 
-/// The handshake message at the start of a stream, as far as its records are there; `None` where it has none.
-pub(crate) fn handshake(stream: &[u8]) -> Option<Vec<u8>> {
+/// The handshake message at the start of a stream, as far as its records are there, and whether they end in what cannot be
+/// one; `None` where it has none.
+fn handshake(stream: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut records = Fields(stream);
     let mut message = Vec::new();
     while message.len() < HELLO_BYTES && !records.0.is_empty() {
@@ -28,26 +29,31 @@ pub(crate) fn handshake(stream: &[u8]) -> Option<Vec<u8>> {
         };
         if kind != HANDSHAKE || version >> 8 != 3 {
             // Other records may follow the message, not interrupt it.
-            return (!message.is_empty()).then_some(message);
+            return (!message.is_empty()).then_some((message, true));
         }
         let Some(length) = records.u16().map(usize::from) else {
             break;
         };
         if length == 0 || length > RECORD_BYTES {
-            return None;
+            return (!message.is_empty()).then_some((message, true));
         }
         message.extend_from_slice(records.0.get(..length).unwrap_or(records.0));
         records.0 = records.0.get(length..).unwrap_or_default();
     }
-    Some(message)
+    Some((message, false))
 }
 
 /// Read the `ClientHello` at the start of a stream, and hand it on with what could be read of it.
 pub(crate) fn with_hello<T>(stream: &[u8], then: impl FnOnce(Progress<ClientHello<'_>>) -> T) -> T {
-    match handshake(stream) {
-        Some(message) => then(ClientHello::read(&message)),
-        None => then(Progress::Never),
-    }
+    let Some((message, is_over)) = handshake(stream) else {
+        return then(Progress::Never);
+    };
+    then(match ClientHello::read(&message) {
+        // Nothing of it is to come any more.
+        Progress::More(Some(hello)) if is_over && hello.name.is_some() => Progress::Found(hello.damaged()),
+        Progress::More(_) if is_over => Progress::Never,
+        progress => progress,
+    })
 }
 
 #[cfg(test)]
@@ -89,6 +95,34 @@ pub(crate) mod tests {
         for length in 0..stream.len() {
             with_hello(&stream[..length], |progress| {
                 assert!(matches!(progress, Progress::More(_)), "{length}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_name_is_kept_if_a_record_behind_it_is_damaged() {
+        let message = hello("www.example.com", 0);
+        let (head, tail) = message.split_at(message.len() - 20);
+        let whole = records(head, 5000);
+        // A length of none, a length beyond all, another version, and a record of another kind in the middle.
+        for header in [
+            [22, 3, 1, 0, 0],
+            [22, 3, 1, 0x50, 0],
+            [22, 9, 9, 0, 20],
+            [23, 3, 3, 0, 20],
+        ] {
+            let stream = [&whole[..], &header, tail].concat();
+            with_hello(&stream, |progress| {
+                let Progress::Found(read) = progress else {
+                    panic!("{header:?}: {progress:?}");
+                };
+                assert_eq!((read.name, read.damaged), (Some(&b"www.example.com"[..]), true));
+            });
+            // Without a name there is nothing to keep.
+            let short = records(&message[..60], 5000);
+            let stream = [&short[..], &header, tail].concat();
+            with_hello(&stream, |progress| {
+                assert!(!matches!(progress, Progress::Found(_)))
             });
         }
     }

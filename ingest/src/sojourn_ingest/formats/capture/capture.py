@@ -1,6 +1,6 @@
 """Packet captures (pcap, pcapng): flow, ECN, intervals, RTP streams, calls, and packet where it is asked for.
 
-Captures in several files are decoded as one, so that flows go on over the files.
+Captures in several files are decoded as one, so that flows go on over the files; so are those in one tar archive.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from sojourn_ingest.remote import local_file
 
 PCAP_MAGICS = frozenset(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "34cdb2a1"))
 PCAPNG_MAGIC = bytes.fromhex("0a0d0d0a")
+TAR_MAGIC_OFFSET = 257
 
 
 class Capture(Format):
@@ -133,8 +134,9 @@ class Capture(Format):
         return CaptureRecording(parts, self)
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content begins with a magic number of pcap or pcapng."""
-        return source.head[:4] in PCAP_MAGICS or source.head[:4] == PCAPNG_MAGIC
+        """Return whether the content begins with a magic number of pcap or pcapng, or is an archive of captures."""
+        is_archive = source.head[TAR_MAGIC_OFFSET:].startswith(b"ustar")
+        return source.head[:4] in (*PCAP_MAGICS, PCAPNG_MAGIC) or (is_archive and _native.holds_capture(source.head))
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""

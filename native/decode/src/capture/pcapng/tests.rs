@@ -46,7 +46,13 @@ impl Blocks {
     }
 
     fn section(&mut self) -> &mut Self {
-        let body = [self.number(0x1a2b_3c4d), self.number(1), [0xff; 4], [0xff; 4]].concat();
+        self.section_of_version(1, 0)
+    }
+
+    fn section_of_version(&mut self, major: u16, minor: u16) -> &mut Self {
+        let mut body = self.number(0x1a2b_3c4d).to_vec();
+        body.extend([self.short(major), self.short(minor)].concat());
+        body.extend([0xff; 8]);
         self.block(0x0a0d_0d0a, &body)
     }
 
@@ -188,4 +194,39 @@ fn damage_is_told_with_its_offset_after_what_came_before() {
     }
     let (packets, fault) = read(&blocks.content[..end - 1]);
     assert_eq!((packets.len(), fault.unwrap().kind), (1, FaultKind::Truncated));
+}
+
+#[test]
+fn a_version_that_is_not_known_is_reported() {
+    for big_endian in [true, false] {
+        // capinfos refuses the same versions, and no other.
+        for (version, is_read) in [
+            ((1, 0), true),
+            ((1, 2), true),
+            ((1, 1), false),
+            ((2, 0), false),
+            ((0, 1), false),
+        ] {
+            let mut blocks = Blocks::new(big_endian);
+            blocks.interface(1, 0, &[]).enhanced(0, 1, &[1; 20], 20);
+            let second = blocks.content.len() as u64;
+            blocks.section_of_version(version.0, version.1);
+            blocks.interface(1, 0, &[]).enhanced(0, 2, &[2; 20], 20);
+            let (packets, fault) = read(&blocks.content);
+            if is_read {
+                assert_eq!((packets.len(), fault), (2, None));
+                continue;
+            }
+            let fault = fault.unwrap();
+            assert_eq!((packets.len(), fault.offset), (1, Some(second)));
+            assert!(
+                fault
+                    .message
+                    .contains(&format!("pcapng version {}.{}", version.0, version.1))
+            );
+            // Where it is the first section, nothing is read.
+            let (packets, fault) = read(&blocks.content[second as usize..]);
+            assert_eq!((packets.len(), fault.unwrap().offset), (0, Some(0)));
+        }
+    }
 }

@@ -268,6 +268,16 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_overtook_its_syn_decides_and_one_of_another_connection_does_not() {
+        for (acknowledgement, name) in [(101, "accurate_ect1"), (777, "unanswered")] {
+            let mut connection = Connection(TcpEcn::default());
+            connection.segment(Rev, (500, acknowledgement), SYN | ACK | ace(3), (0, 0));
+            connection.segment(Fwd, (100, 0), SYN | ace(7), (0, 0));
+            assert_eq!(connection.0.negotiation.name(), name);
+        }
+    }
+
+    #[test]
     fn the_field_of_the_handshake_is_a_codepoint_and_not_a_count() {
         let mut connection = Connection::opened(7, 3);
         connection.segment(Fwd, (101, 501), ACK | ace(4), (0, 0));

@@ -53,6 +53,7 @@ struct Syn {
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     sequence: u32,
+    acknowledgement: u32,
     flags: u8,
     ecn: u8,
     /// The ACE field of the first pure acknowledgement of the SYN-ACK (RFC 9768, Table 3).
@@ -71,7 +72,12 @@ impl Negotiation {
             *self = Self::default();
         }
         self.fell_back |= again.is_some_and(|syn| syn.flags != flags);
-        if self.answer.is_none() {
+        if self.syn.is_none() {
+            // The SYN-ACK may overtake its SYN on the way into the capture.
+            let its_own = |answer: &Answer| answer.acknowledgement == segment.sequence.wrapping_add(1);
+            self.answer = self.answer.filter(its_own);
+        }
+        if self.answer.is_none() || self.syn.is_none() {
             self.syn = Some(Syn {
                 direction,
                 sequence: segment.sequence,
@@ -90,6 +96,7 @@ impl Negotiation {
         if answers && self.answer.is_none() {
             self.answer = Some(Answer {
                 sequence: segment.sequence,
+                acknowledgement: segment.acknowledgement,
                 flags: ace_field(segment),
                 ecn,
                 acknowledged: None,

@@ -93,10 +93,8 @@ impl Spin {
         let silence_ns = self
             .last_packet_ns
             .map_or(0, |last_ns| time_ns.saturating_sub(last_ns));
-        self.last_packet_ns = Some(
-            self.last_packet_ns
-                .map_or(time_ns, |last_ns| last_ns.max(time_ns)),
-        );
+        // After a clock was set back, silence is measured from there on.
+        self.last_packet_ns = Some(time_ns);
         for one in [&mut self.directions.fwd, &mut self.directions.rev] {
             one.longest_silence_ns = one.longest_silence_ns.max(silence_ns);
         }
@@ -112,6 +110,9 @@ impl Spin {
 
 impl SpinDirection {
     fn packet(&mut self, value: bool, time_ns: i64, other_edge_ns: Option<i64>) {
+        // No time can be told across a clock that was set back.
+        let since =
+            |edge_ns: Option<i64>| Some(time_ns.saturating_sub(edge_ns?)).filter(|since_ns| *since_ns >= 0);
         self.short_header_packets += 1;
         self.spin_packets += i64::from(value);
         if self.value.is_some_and(|before| before != value) {
@@ -120,8 +121,8 @@ impl SpinDirection {
                 self.edges.push(Edge {
                     time_ns,
                     value,
-                    since_edge_ns: self.last_edge_ns.map(|edge_ns| time_ns.saturating_sub(edge_ns)),
-                    since_other_edge_ns: other_edge_ns.map(|edge_ns| time_ns.saturating_sub(edge_ns)),
+                    since_edge_ns: since(self.last_edge_ns),
+                    since_other_edge_ns: since(other_edge_ns),
                     packets_before: self.packets_of_value,
                     longest_silence_ns: self.longest_silence_ns,
                 });
@@ -206,6 +207,22 @@ mod tests {
             .map(|edge| (edge.time_ns, edge.since_edge_ns, edge.since_other_edge_ns))
             .collect();
         assert_eq!(backward, [(160, None, Some(50))]);
+    }
+
+    #[test]
+    fn silence_is_seen_after_the_clock_was_set_back() {
+        let mut spin = spin();
+        for (first, time_ns) in [
+            (0x40, 10_000),
+            (0x60, 10_010),
+            (0x60, 500),
+            (0x60, 800),
+            (0x40, 810),
+        ] {
+            spin.datagram(Direction::Fwd, &[first], time_ns);
+        }
+        let edges = &spin.directions.fwd.edges;
+        assert_eq!((edges[1].longest_silence_ns, edges[1].since_edge_ns), (300, None));
     }
 
     #[test]

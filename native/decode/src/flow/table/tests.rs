@@ -69,6 +69,50 @@ fn the_sender_of_the_first_packet_is_the_initiator() {
 }
 
 #[test]
+fn who_sends_a_syn_ack_is_the_responder() {
+    const SYN_ACK: u16 = TcpSegment::SYN | TcpSegment::ACK;
+    // The SYN is missing, came late, or the SYN-ACK was repeated; with the flags of ECN, and with a reset behind it.
+    for packets in [
+        &[(false, SYN_ACK), (true, TcpSegment::ACK), (true, TcpSegment::ACK)][..],
+        &[(false, SYN_ACK), (true, TcpSegment::SYN), (true, TcpSegment::ACK)],
+        &[
+            (false, SYN_ACK | TcpSegment::ECE),
+            (false, SYN_ACK),
+            (true, TcpSegment::ACK),
+        ],
+        &[(false, SYN_ACK), (true, TcpSegment::RST)],
+        &[(false, SYN_ACK)],
+    ] {
+        let mut table = table(1_000_000, 100);
+        let mut placements = Vec::new();
+        for (time_ns, (forward, flags)) in packets.iter().enumerate() {
+            placements.push(table.packet(&packet(*forward, 1, *flags), time_ns as i64, 64));
+        }
+        let expected = packets
+            .iter()
+            .map(|(forward, _)| if *forward { Direction::Fwd } else { Direction::Rev });
+        assert!(
+            placements
+                .iter()
+                .map(|placement| placement.direction)
+                .eq(expected)
+        );
+        let flows = flows(table);
+        assert_eq!(flows.len(), 1);
+        let ends = packet(true, 0, 0);
+        assert_eq!(
+            (flows[0].initiator, flows[0].responder),
+            (ends.source, ends.destination)
+        );
+    }
+    // A SYN before it, of either host, tells as before.
+    let mut table = table(1_000_000, 100);
+    table.packet(&packet(false, 1, TcpSegment::SYN), 0, 64);
+    table.packet(&packet(true, 1, SYN_ACK), 1, 64);
+    assert_eq!(flows(table)[0].initiator, packet(false, 0, 0).source);
+}
+
+#[test]
 fn ports_used_again_after_a_close_are_another_flow() {
     let mut table = table(1_000_000, 100);
     table.packet(&packet(true, 1, TcpSegment::SYN), 0, 64);

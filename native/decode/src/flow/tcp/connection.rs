@@ -2,7 +2,8 @@
 //!
 //! **RTT samples.** A segment is outstanding from the time it passes. It gives a sample when an acknowledgement
 //! ends exactly where the segment ends, it passed once, and no segment below it passed later: otherwise
-//! the acknowledgement waited for another segment, or nobody can say which copy it answers (Karn's rule). A
+//! the acknowledgement waited for another segment, or nobody can say which copy it answers (Karn's rule), be it data, a
+//! probe of a window of zero or a keep-alive. What passed later is told by the order of the capture, not by its clock. A
 //! segment that a later acknowledgement covers cumulatively gives none. These are the rules of tcptrace, with
 //! which a test holds the samples to agreement.
 //!
@@ -16,7 +17,8 @@
 //! Bytes that a capture holds twice are neither: a segment with the same numbers and the same IP identification as one
 //! shortly before is a copy of it, made where the packet was captured (a mirror of several ports or VLANs), and is left
 //! out of all this. A segment without an identification is a copy only within a time in which nobody sends it again.
-//! A segment of at most one byte just below the highest sequence number is a keep-alive and neither. A
+//! A segment of at most one byte just below the highest sequence number is a keep-alive and neither; so is the segment that
+//! begins with the byte that probed a window of zero. A
 //! retransmission is spurious if all of it had been acknowledged when it passed.
 
 use crate::flow::ecn::connection::TcpEcn;
@@ -80,6 +82,7 @@ impl TcpConnection {
                 acknowledged.echo(timestamps.echo, time_ns);
             }
         }
+        let window_is_zero = self.directions.get(direction.opposite()).window_is_zero();
         let own = self.directions.get_mut(direction);
         own.flags |= segment.flags;
         if segment.has(TcpSegment::SYN) {
@@ -106,7 +109,7 @@ impl TcpConnection {
             own.ece_packets += i64::from(segment.has(TcpSegment::ECE));
             own.cwr_packets += i64::from(segment.has(TcpSegment::CWR));
         }
-        own.send(segment, payload_bytes, time_ns, reordering_ns);
+        own.send(segment, payload_bytes, time_ns, reordering_ns, window_is_zero);
         if let Some(timestamps) = segment.options.timestamps {
             if payload_bytes > 0 || segment.has(TcpSegment::SYN) {
                 own.stamp(timestamps.value, time_ns);
@@ -151,8 +154,10 @@ impl TcpConnection {
 
     /// Whether `segment` opens a new connection on the ports of this one, which is over.
     pub(crate) fn is_succeeded_by(&self, direction: Direction, segment: &TcpSegment) -> bool {
-        let opens = segment.has(TcpSegment::SYN) && !segment.has(TcpSegment::ACK);
-        opens && self.is_over() && self.directions.get(direction).initial_sequence != Some(segment.sequence)
+        let initial_sequence = self.directions.get(direction).initial_sequence;
+        // The SYN before a SYN-ACK may be missing; if the host had not answered before, it answers to the SYN that passed.
+        let opens = !segment.has(TcpSegment::ACK) || initial_sequence.is_some();
+        opens && self.is_over() && initial_sequence != Some(segment.sequence)
     }
 }
 

@@ -23,6 +23,8 @@ struct Outstanding {
     start: u32,
     end: u32,
     sent_ns: i64,
+    /// Its place in the order in which segments passed, which a step of the clock does not change.
+    order: u32,
     retransmitted: bool,
 }
 
@@ -63,8 +65,12 @@ pub(crate) struct TcpDirection {
     /// The highest acknowledgement of this direction's data.
     acknowledged: Option<u32>,
     pub(crate) last_window: u16,
-    /// When the newest of the acknowledged segments passed.
-    newest_acknowledged_ns: Option<i64>,
+    /// The order of the newest of the acknowledged segments.
+    newest_acknowledged: Option<u32>,
+    /// Segments that passed so far, as [`Outstanding::order`] counts them.
+    order: u32,
+    /// The byte that probed a window of zero, until another follows it.
+    probed: Option<u32>,
     /// By sequence number, without overlap.
     outstanding: VecDeque<Outstanding>,
     holes: Vec<Hole>,
@@ -129,27 +135,38 @@ impl TcpDirection {
     pub(crate) fn restart(&mut self) {
         self.next_sequence = None;
         self.acknowledged = None;
-        self.newest_acknowledged_ns = None;
+        self.newest_acknowledged = None;
+        self.probed = None;
         empty(&mut self.outstanding);
         self.holes.clear();
         empty(&mut self.timestamps);
         self.numbering_before = None;
     }
 
-    /// A segment passes.
+    /// A segment passes, while the other end's window is `window_is_zero`.
     pub(crate) fn send(
         &mut self,
         segment: &TcpSegment,
         payload_bytes: u32,
         time_ns: i64,
         reordering_ns: i64,
+        window_is_zero: bool,
     ) {
         let controls = u32::from(segment.has(TcpSegment::SYN)) + u32::from(segment.has(TcpSegment::FIN));
         let length = payload_bytes.saturating_add(controls);
-        if length == 0 || segment.has(TcpSegment::RST) {
+        if segment.has(TcpSegment::RST) {
             return;
         }
         let start = segment.sequence;
+        if length == 0 {
+            // A keep-alive without its byte is answered like one that has it.
+            if self.next_sequence == Some(start.wrapping_add(1)) {
+                self.order = self.order.wrapping_add(1);
+                self.repeat(start, start.wrapping_add(1), time_ns);
+            }
+            return;
+        }
+        self.order = self.order.wrapping_add(1);
         let end = start.wrapping_add(length);
         let next = if let Some(next) = self.next_sequence {
             next
@@ -174,9 +191,11 @@ impl TcpDirection {
             }
             self.unique_payload_bytes += i64::from(payload_bytes);
             self.extend(start, end, time_ns);
+            self.probed = (window_is_zero && length == 1 && payload_bytes == 1).then_some(start);
             return;
         }
         if ahead == -1 && controls == 0 && payload_bytes <= 1 {
+            self.repeat(start, end, time_ns);
             return;
         }
         // SYN and FIN take a sequence number before and after the payload.
@@ -186,9 +205,13 @@ impl TcpDirection {
         let beyond_bytes = distance(next, end).max(0);
         let new_bytes = i64::from(filled_bytes) + i64::from(distance(next, payload_end).max(0));
         self.unique_payload_bytes += new_bytes.min(payload_bytes.into());
-        if payload_bytes > 0 {
+        // After its probe, a window that opens is filled from the byte on that probed it.
+        let follows_probe = ahead == -1 && self.probed.take() == Some(start);
+        if payload_bytes > 0 && !follows_probe {
             match filled {
-                Some(seen_ns) if time_ns - seen_ns < reordering_ns => self.out_of_order_packets += 1,
+                Some(seen_ns) if time_ns.abs_diff(seen_ns) < reordering_ns.unsigned_abs() => {
+                    self.out_of_order_packets += 1;
+                }
                 _ => {
                     self.retransmitted_packets += 1;
                     if self.is_acknowledged(end) {
@@ -217,6 +240,7 @@ impl TcpDirection {
             start,
             end,
             sent_ns: time_ns,
+            order: self.order,
             retransmitted: false,
         });
     }
@@ -227,7 +251,7 @@ impl TcpDirection {
         let mut cursor = start;
         if let Some(acknowledged) = self.acknowledged {
             if distance(cursor, acknowledged) > 0 {
-                self.newest_acknowledged_ns = self.newest_acknowledged_ns.max(Some(time_ns));
+                self.newest_acknowledged = Some(self.order);
                 cursor = acknowledged;
             }
         }
@@ -243,6 +267,7 @@ impl TcpDirection {
                 Some(segment) if distance(segment.start, cursor) >= 0 => {
                     segment.retransmitted = true;
                     segment.sent_ns = time_ns;
+                    segment.order = self.order;
                     cursor = segment.end;
                     place += 1;
                     continue;
@@ -259,6 +284,7 @@ impl TcpDirection {
                     start: cursor,
                     end: gap_end,
                     sent_ns: time_ns,
+                    order: self.order,
                     retransmitted: false,
                 },
             );
@@ -331,13 +357,18 @@ impl TcpDirection {
             }
             self.outstanding.pop_front();
             let waited_for_another = self
-                .newest_acknowledged_ns
-                .is_some_and(|newest| newest > segment.sent_ns);
+                .newest_acknowledged
+                .is_some_and(|newest| distance(segment.order, newest) > 0);
             let exact = segment.end == acknowledgement;
             if exact && !segment.retransmitted && !waited_for_another && time_ns >= segment.sent_ns {
                 self.rtt.add(time_ns - segment.sent_ns);
             }
-            self.newest_acknowledged_ns = self.newest_acknowledged_ns.max(Some(segment.sent_ns));
+            if self
+                .newest_acknowledged
+                .is_none_or(|newest| distance(newest, segment.order) > 0)
+            {
+                self.newest_acknowledged = Some(segment.order);
+            }
         }
     }
 
@@ -369,6 +400,11 @@ impl TcpDirection {
                 self.timestamp_rtt.add(time_ns - pending.sent_ns);
             }
         }
+    }
+
+    /// Whether this direction last said that it takes nothing more.
+    pub(crate) fn window_is_zero(&self) -> bool {
+        self.last_window == 0 && self.zero_windows > 0
     }
 
     /// RFC 5681, 2: acknowledges nothing new, carries nothing, changes nothing, while data is outstanding.

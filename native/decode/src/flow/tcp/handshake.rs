@@ -9,6 +9,8 @@ use crate::packet::types::TcpSegment;
 pub(crate) struct Handshake {
     syn: Option<(Direction, u32, i64)>,
     syn_ack_sequence: Option<u32>,
+    /// Direction and numbers of a SYN-ACK that overtook its SYN on the way into the capture.
+    early_syn_ack: Option<(Direction, u32, u32)>,
     repeated: bool,
     rtt_ns: Option<i64>,
 }
@@ -21,7 +23,18 @@ impl Handshake {
         }
         let acknowledges = segment.has(TcpSegment::ACK);
         match (segment.has(TcpSegment::SYN), acknowledges, self.syn) {
-            (true, false, None) => self.syn = Some((direction, segment.sequence, time_ns)),
+            (true, false, None) => {
+                self.syn = Some((direction, segment.sequence, time_ns));
+                if let Some((other, sequence, acknowledgement)) = self.early_syn_ack {
+                    if other != direction && acknowledgement == segment.sequence.wrapping_add(1) {
+                        self.syn_ack_sequence = Some(sequence);
+                    }
+                }
+            }
+            (true, true, None) => {
+                self.repeated |= self.early_syn_ack.is_some();
+                self.early_syn_ack = Some((direction, segment.sequence, segment.acknowledgement));
+            }
             (true, false, Some(_)) => self.repeated = true,
             (true, true, Some((syn_direction, syn_sequence, _)))
                 if direction != syn_direction && segment.acknowledgement == syn_sequence.wrapping_add(1) =>
@@ -42,6 +55,7 @@ impl Handshake {
 
     /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed, and none twice until then.
     pub(crate) fn rtt_ns(&self) -> Option<i64> {
-        self.rtt_ns.filter(|_| !self.repeated)
+        // It is negative where the clock was set back meanwhile.
+        self.rtt_ns.filter(|rtt_ns| !self.repeated && *rtt_ns >= 0)
     }
 }

@@ -251,6 +251,12 @@ fn the_handshake_is_timed_only_when_nothing_was_repeated_before_its_end() {
     assert_eq!(handshake_ms(&[syn, syn_ack, syn_ack, end]), None);
     assert_eq!(handshake_ms(&[syn, syn, syn_ack, end]), None);
     assert_eq!(handshake_ms(&[syn, end, syn_ack]), None);
+    // From SYN to the end, where the SYN-ACK overtook the SYN on the way into the capture.
+    assert_eq!(handshake_ms(&[syn_ack, syn, end]), Some(10));
+    assert_eq!(handshake_ms(&[syn_ack, end]), None);
+    assert_eq!(handshake_ms(&[syn_ack, syn_ack, syn, end]), None);
+    let of_another = (Rev, segment(99, 500, TcpSegment::SYN | TcpSegment::ACK));
+    assert_eq!(handshake_ms(&[of_another, syn, end]), None);
 }
 
 #[test]
@@ -292,6 +298,14 @@ fn a_new_connection_on_used_ports_is_told_from_a_repeated_syn() {
     );
     assert!(connection.is_succeeded_by(Fwd, &again));
     assert!(!connection.is_succeeded_by(Fwd, &segment(7, 0, TcpSegment::SYN)));
+    // A SYN-ACK does not tell unless this host had sent one: it answers to the SYN that passed.
+    let syn_ack = |sequence| segment(sequence, 8, TcpSegment::SYN | TcpSegment::ACK);
+    assert!(!connection.is_succeeded_by(Rev, &syn_ack(99)));
+    let mut answered = TcpConnection::default();
+    pass(&mut answered, Rev, &syn_ack(99), 0, 0);
+    pass(&mut answered, Rev, &segment(100, 8, TcpSegment::RST), 0, MS);
+    assert!(answered.is_succeeded_by(Rev, &syn_ack(5000)));
+    assert!(!answered.is_succeeded_by(Rev, &syn_ack(99)));
 }
 
 #[test]
@@ -393,4 +407,125 @@ fn a_copied_acknowledgement_is_not_a_duplicate_acknowledgement() {
     }
     let rev = &connection.directions.rev;
     assert_eq!((rev.duplicate_packets, rev.duplicate_acknowledgements), (2, 3));
+}
+
+fn ack_with_window(connection: &mut TcpConnection, acknowledgement: u32, window: u16, time_ms: i64) {
+    let answer = TcpSegment {
+        window,
+        ..segment(1, acknowledgement, TcpSegment::ACK)
+    };
+    pass(connection, Rev, &answer, 0, time_ms * MS);
+}
+
+#[test]
+fn repeated_probes_of_a_window_of_zero_give_no_sample() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    ack_with_window(&mut connection, 150, 0, 20);
+    // The same byte five times: which of them the acknowledgement answers, nobody can say.
+    for time_ms in [200, 600, 1400, 3000, 6200] {
+        data(&mut connection, 150, 1, time_ms);
+        ack_with_window(&mut connection, 150, 0, time_ms + 20);
+    }
+    ack_with_window(&mut connection, 151, 5000, 9000);
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.rtt.samples(), fwd.rtt.max_us()), (1, Some(20_000)));
+    assert_eq!((fwd.retransmitted_packets, fwd.unique_payload_bytes), (0, 51));
+    // What follows is sampled again.
+    data(&mut connection, 151, 50, 9010);
+    ack_with_window(&mut connection, 201, 5000, 9040);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 2);
+}
+
+#[test]
+fn a_window_that_opens_is_filled_from_the_byte_on_that_probed_it() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    ack_with_window(&mut connection, 150, 0, 20);
+    data(&mut connection, 150, 1, 200);
+    ack_with_window(&mut connection, 150, 0, 220);
+    ack_with_window(&mut connection, 150, 5000, 9000);
+    data(&mut connection, 150, 50, 9001);
+    ack_with_window(&mut connection, 200, 5000, 9021);
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.retransmitted_packets, fwd.unique_payload_bytes), (0, 100));
+    // Its first byte was repeated, the others were not.
+    assert_eq!((fwd.rtt.samples(), fwd.rtt.max_us()), (2, Some(20_000)));
+    // Sent once more, it is a retransmission.
+    data(&mut connection, 150, 50, 9300);
+    assert_eq!(connection.directions.fwd.retransmitted_packets, 1);
+}
+
+#[test]
+fn keep_alives_that_are_repeated_until_they_are_answered_give_no_sample() {
+    for length in [0, 1] {
+        let mut connection = TcpConnection::default();
+        data(&mut connection, 100, 50, 0);
+        // The acknowledgement of the data is missing in the capture; keep-alives ask again every 75 s.
+        for n in 1..4 {
+            data(&mut connection, 149, length, n * 75_000);
+        }
+        ack(&mut connection, 150, 3 * 75_000 + 20);
+        let fwd = &connection.directions.fwd;
+        assert_eq!((fwd.rtt.samples(), fwd.retransmitted_packets), (0, 0), "{length}");
+        data(&mut connection, 150, 50, 300_000);
+        ack(&mut connection, 200, 300_030);
+        assert_eq!(connection.directions.fwd.rtt.max_us(), Some(30_000));
+    }
+    // Where nothing but keep-alives passed, the first that passed is repeated by the others.
+    let mut idle = TcpConnection::default();
+    for n in 0..3 {
+        data(&mut idle, 149, 1, n * 75_000);
+    }
+    ack(&mut idle, 150, 2 * 75_000 + 20);
+    assert_eq!(idle.directions.fwd.rtt.samples(), 0);
+}
+
+#[test]
+fn samples_go_on_after_the_clock_was_set_back() {
+    // Two round trips of 20 ms before the clock loses an hour, and two after it; the third one is under way meanwhile.
+    let mut connection = TcpConnection::default();
+    let hour_ms = 3_600_000;
+    for (sequence, sent_ms, acknowledged_ms) in [
+        (100, hour_ms, hour_ms + 20),
+        (150, hour_ms + 30, hour_ms + 50),
+        (200, hour_ms + 60, 10),
+        (250, 20, 40),
+        (300, 50, 70),
+    ] {
+        data(&mut connection, sequence, 50, sent_ms);
+        ack(&mut connection, sequence + 50, acknowledged_ms);
+    }
+    let rtt = &connection.directions.fwd.rtt;
+    assert_eq!(
+        (rtt.samples(), rtt.min_us(), rtt.max_us()),
+        (4, Some(20_000), Some(20_000))
+    );
+}
+
+#[test]
+fn what_waited_for_a_repeated_segment_is_told_by_the_order_of_the_capture() {
+    // The repeated segment has an earlier time than what waited for it: the clock was set back between them.
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 1000);
+    data(&mut connection, 150, 50, 1001);
+    data(&mut connection, 100, 50, 400);
+    ack(&mut connection, 200, 1020);
+    assert_eq!(connection.directions.fwd.rtt.samples(), 0);
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_no_reordering_of_a_retransmission_and_no_negative_handshake() {
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 1000);
+    data(&mut connection, 200, 50, 1001);
+    data(&mut connection, 150, 50, 400);
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.out_of_order_packets, fwd.retransmitted_packets), (0, 1));
+    let mut handshake = TcpConnection::default();
+    pass(&mut handshake, Fwd, &segment(7, 0, TcpSegment::SYN), 0, 1000 * MS);
+    let syn_ack = segment(99, 8, TcpSegment::SYN | TcpSegment::ACK);
+    pass(&mut handshake, Rev, &syn_ack, 0, 1010 * MS);
+    pass(&mut handshake, Fwd, &segment(8, 100, TcpSegment::ACK), 0, 20 * MS);
+    assert_eq!(handshake.handshake_rtt_ns(), None);
 }
