@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from results import Tables, read
 
+from sojourn_ingest.formats.interface import InputError
+
 SS = "data/cases/ss"
 
 
@@ -76,3 +78,12 @@ def test_a_value_that_cannot_be_read_costs_that_value(tmp_path: Path) -> None:
     _, tables, reading = read(path)
     assert reading.refused == {"value_of_a_socket": 2}
     assert polls(tables, "local_port", "pacing_rate_bps", "srtt_us", "cwnd_packets") == [(None, None, 20_500, 10)]
+
+
+def test_a_file_of_which_every_socket_is_refused_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "ss.txt"
+    # Names of hosts, as -r prints them, are no addresses.
+    path.write_text(f"1700000000.1\n{SOCKET.format(local='here:22', peer='there:4000', before='', rate='1Gbps')}\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert (caught.value.reason, "malformed_socket" in caught.value.message) == ("no_measurement", True)
