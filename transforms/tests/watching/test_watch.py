@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import struct
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from sojourn_ingest import disk_space, named_points
 from sojourn_ingest.addresses import Pseudonymiser
@@ -18,6 +20,7 @@ from sojourn_ingest.paths import Paths
 from sojourn_transforms.build import BuildError, BuildReport
 from sojourn_transforms.watching import arrivals, watch
 from sojourn_transforms.watching.arrivals import WatchedFolders
+from sojourn_transforms.watching.command import spoken
 from sojourn_transforms.watching.watch import Reading, Watch
 
 HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
@@ -278,3 +281,10 @@ def test_a_description_that_comes_later_has_its_table_read(watched: Watched) -> 
     with pytest.raises(Ended):
         watched.run(once=False)
     assert watched.outcomes()["rtt.csv"] == ("ok", None)
+
+
+def test_a_name_moves_no_cursor_and_is_no_markup() -> None:
+    out = io.StringIO()
+    with spoken(Console(file=out, width=40)) as (say, _):
+        say("rejected /in/[red]a\x1b[2J\nb.pcap: text that no reader knows")
+    assert out.getvalue() == "rejected /in/[red]a\\x1b[2J\\nb.pcap: text that no reader knows\n"

@@ -46,7 +46,7 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
     try:
         pseudonymiser_of(options, paths)
         reading = Reading(lambda: pseudonymiser_of(options, paths), enrichment_of(options), names, options.workers)
-        with _stopped_by_signals() as is_stopped, _spoken(console) as (say, show):
+        with _stopped_by_signals() as is_stopped, spoken(console) as (say, show):
             # What Sojourn itself generated is not input, even where it is in one of the folders.
             folders = WatchedFolders(options.sources, quiet_s, left_out=[paths.var])
 
@@ -86,7 +86,7 @@ def _stopped_by_signals() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _spoken(console: Console) -> Iterator[tuple[Callable[[str], None], Callable[[str], None]]]:
+def spoken(console: Console) -> Iterator[tuple[Callable[[str], None], Callable[[str], None]]]:
     """Yield what prints a line, and what shows the state: on a terminal in its last line, elsewhere not at all."""
 
     def say(text: str) -> None:
