@@ -11,6 +11,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.host_names import HostNames
 from sojourn_ingest.hosts_in_text import naming
+from sojourn_ingest.input_error import InputError
 
 KEY = b"key"
 V4, V6 = "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"
@@ -145,3 +146,12 @@ def test_forms_that_follow_one_another_are_all_replaced(hosts: HostNames) -> Non
         replaced = hosts.replaced(f"{first} {second}")
         assert second not in replaced
         assert first not in replaced
+
+
+def test_a_message_keeps_private_addresses_and_versions_alone() -> None:
+    for kept in ("write prefixes as 192.0.2.0/24", "peer 10.0.0.1", "line 3: a::b", "2001:db8::1"):
+        assert InputError("reason", kept).message == kept
+    for form in FORMS_OF_V4 + FORMS_OF_V6:
+        error = InputError("reason", f"unit 's {form}' is not one of ms")
+        assert str(error) == error.message
+        assert "‹address›" in error.message, form

@@ -94,14 +94,23 @@ def hosts_in(text: str) -> list[NamedHost]:
     return _in_text(meant, [*_addresses(meant.text), *_names(meant.text)])
 
 
-def without_addresses(text: str) -> str:
-    """Return a text with a word in the place of every address and hardware address, private ones too."""
+def without_addresses(text: str, *, private: bool = True) -> str:
+    """Return a text with a word in the place of every address and hardware address.
+
+    Without ``private``, addresses stand that name no public host.
+    """
     parts: list[str] = []
     place = 0
     for host in addresses_in(text):
+        if not private and not host.is_name and all(map(_is_private, host.addresses)):
+            continue
         parts += [text[place : host.start], HIDDEN]
         place = host.end
     return "".join((*parts, text[place:]))
+
+
+def _is_private(address: str) -> bool:
+    return ipaddress.ip_address(address).is_private or not may_be_public(address)
 
 
 def naming(hosts: Collection[str]) -> Callable[[str], bool]:

@@ -1,8 +1,10 @@
-"""Regular expressions that read the text of tools take time in proportion to it, whatever it is."""
+"""Regular expressions that read texts and names of inputs take time in proportion to them, whatever they are."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 import time
 from collections.abc import Iterator
@@ -11,23 +13,30 @@ from typing import Any
 
 import pytest
 
-from sojourn_ingest.formats.connection import pping, ss_text
-from sojourn_ingest.formats.quality import frame_lines, page_loads, wget_log
-from sojourn_ingest.formats.series import iperf2, iperf3, irtt, ping, speed_test, streaming
+import sojourn_ingest
+from sojourn_ingest.formats.quality import wget_log
 
-MODULES = (frame_lines, iperf2, iperf3, irtt, page_loads, ping, pping, speed_test, ss_text, streaming, wget_log)
+#: What is imported by a command that runs it, and does something then.
+PROGRAMS = ("sojourn_ingest.cli.__main__",)
 CHARACTERS = 20_000
 #: A line that is read once takes a fraction of this for so many characters; one that is read again for each takes more.
 LEAST_S = 0.02
 
 
 def _expressions() -> Iterator[Any]:
-    for module in MODULES:
+    for found in pkgutil.walk_packages(sojourn_ingest.__path__, "sojourn_ingest."):
+        if found.name in PROGRAMS:
+            continue
+        module = importlib.import_module(found.name)
+        if not (module.__file__ or "").endswith(".py"):
+            continue
         source = inspect.getsource(module)
         for name, value in vars(module).items():
-            if isinstance(value, re.Pattern) and f"\n{name} = " in source:
-                for use in sorted(set(re.findall(rf"\b{name}\.(match|fullmatch|search|finditer)\(", source))):
-                    yield pytest.param(value, use, id=f"{module.__name__.rpartition('.')[2]}-{name}-{use}")
+            if isinstance(value, re.Pattern) and re.search(rf"^{name}(?:: Final)? = ", source, re.MULTILINE):
+                uses = set(re.findall(rf"\b{name}\.(match|fullmatch|search|finditer|findall|split|sub)\(", source))
+                # One that is used by another name, as of a list, is held against a whole text.
+                for use in sorted(uses or {"fullmatch"}):
+                    yield pytest.param(value, use, id=f"{found.name.removeprefix('sojourn_ingest.')}-{name}-{use}")
 
 
 def _literals(parsed: Any) -> Iterator[str]:
@@ -50,7 +59,8 @@ def _literals(parsed: Any) -> Iterator[str]:
 def _seconds(pattern: re.Pattern[Any], use: str, text: str) -> float:
     subject = text if isinstance(pattern.pattern, str) else text.encode("latin-1")
     started = time.thread_time()
-    found = getattr(pattern, use)(subject)
+    replacement = (subject[:0],) if use == "sub" else ()
+    found = getattr(pattern, use)(*replacement, subject)
     if use == "finditer":
         list(found)
     return time.thread_time() - started

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from sojourn_ingest.formats.interface import Context, Format, Reading, Source
 from sojourn_ingest.formats.registry import Registry
-from sojourn_ingest.hosts_in_text import without_addresses
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan
@@ -17,11 +15,6 @@ from sojourn_ingest.session.sources import KnownHashes
 from sojourn_ingest.session.versions import Versions
 
 Decode = Callable[[Draft, Source, Format, Reading], tuple[DataFile, ...]]
-
-
-def _without_addresses(outcome: Outcome) -> Outcome:
-    # A message may quote the input; nothing of it is searched when a host is forgotten.
-    return outcome if outcome.message is None else replace(outcome, message=without_addresses(outcome.message))
 
 
 class IngestState:
@@ -57,8 +50,6 @@ class IngestState:
         superseded: dict[str, Commit] | None = None,
     ) -> Commit:
         """Commit an attempt in place of what it supersedes, and note the paths that lose their facts to it."""
-        outcome = _without_addresses(outcome)
-        part_outcomes = [_without_addresses(part) for part in part_outcomes]
         before = {commit.name: commit for commit in self.lake.holding_facts(outcome.content_hash)} | (superseded or {})
         commit = self.lake.commit(outcome, files, subject, tuple(part_outcomes), superseded or ())
         here = {outcome.source_path, *(part.source_path for part in part_outcomes)}
