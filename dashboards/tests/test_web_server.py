@@ -95,8 +95,26 @@ def test_a_request_beyond_all_forms_is_refused(server: subprocess.Popen[bytes], 
     connection.putrequest("POST", "/")
     connection.putheader("Content-Length", str(LARGEST_REQUEST_BYTES + 1))
     connection.endheaders()
-    assert connection.getresponse().status == 413
+    refused = connection.getresponse()
+    assert refused.status == 413
+    assert refused.headers.get_all("X-Content-Type-Options") == ["nosniff"]
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [(b"GET / HTTP/1.0\r\n\r\n", b"200"), (b"GET / HTTP/1.0\r\nno header\r\n\r\n", b"400")],
+    ids=["answer", "no request"],
+)
+def test_every_answer_is_taken_for_what_it_says(
+    server: subprocess.Popen[bytes], port: int, request_: bytes, status: bytes
+) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(request_)
+        content = b"".join(iter(lambda: connection.recv(65536), b""))
+    head = content.partition(b"\r\n\r\n")[0]
+    assert head.split(b" ")[1] == status
+    assert head.lower().count(b"x-content-type-options: nosniff") == 1
 
 
 def test_an_address_in_use_ends_in_an_error(server: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ def serve(
         log_config=None,
         access_log=access_log,
         server_header=False,
+        headers=[("x-content-type-options", "nosniff")],
         ssl_certfile=tls_certificate,
         ssl_keyfile=tls_key,
         timeout_graceful_shutdown=seconds,

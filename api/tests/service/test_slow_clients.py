@@ -111,8 +111,29 @@ def test_a_head_that_is_too_large_is_refused_in_words(
     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
     head, _, body = read_until_closed(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 431 ")
+    assert b"x-content-type-options: nosniff" in head
     problem = json.loads(body)
     assert (problem["type"], problem["detail"]) == ("urn:sojourn:problem:too-many-headers", detail)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"200"),
+        (b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", b"404"),
+        (b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
+        (b"no request at all\r\n\r\n", b"400"),
+    ],
+    ids=["answer", "unknown address", "unknown host", "no request"],
+)
+def test_every_answer_is_taken_for_what_it_says(
+    server: Server, connections: contextlib.ExitStack, request_: bytes, status: bytes
+) -> None:
+    connection = connections.enter_context(server.connect())
+    connection.sendall(request_.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    head = read_until_closed(connection).partition(b"\r\n\r\n")[0]
+    assert head.startswith(b"HTTP/1.1 " + status)
+    assert head.lower().count(b"x-content-type-options: nosniff") == 1
 
 
 def test_heads_at_the_bounds_are_answered_one_after_the_other(server: Server) -> None:

@@ -15,7 +15,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from waitress.server import create_server
+from waitress.channel import HTTPChannel
+from waitress.server import TcpWSGIServer, create_server
+from waitress.task import ErrorTask
 
 CONNECTIONS = 1_000
 """Most connections at a time; a further one waits to be accepted. Each takes a file handle."""
@@ -23,10 +25,37 @@ IDLE_S = 60
 """A connection on which nothing has come or gone for so long is closed."""
 LARGEST_REQUEST_BYTES = 16 * 2**20
 """A larger request is refused: forms, filters and imported assets are smaller."""
+NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
+"""Browsers take an answer for what its header says, and not for what its beginning looks like."""
 ACCESS = logging.getLogger("sojourn_superset.access")
 
 Start = Callable[..., Any]
 Application = Callable[[dict[str, Any], Start], Iterable[bytes]]
+
+
+class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
+    """What the server itself answers, such as to a request that is none."""
+
+    def execute(self) -> None:
+        self.response_headers.append(NO_SNIFFING)
+        super().execute()
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc] # the same
+    error_task_class = _Refusal
+
+
+def without_sniffing(application: Application) -> Application:
+    """Return the application with `NO_SNIFFING` in each answer."""
+
+    def answered(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
+            others = [header for header in headers if header[0].lower() != NO_SNIFFING[0].lower()]
+            return start_response(status, [*others, NO_SNIFFING], *rest)
+
+        return application(environ, start)
+
+    return answered
 
 
 def with_access_log(application: Application) -> Application:
@@ -72,8 +101,9 @@ def listen(application: Application, host: str, port: int, threads: int) -> Any:
     ValueError
         If it is none.
     """
+    TcpWSGIServer.channel_class = _Channel
     return create_server(
-        with_access_log(application),
+        without_sniffing(with_access_log(application)),
         host=host,
         port=port,
         threads=threads,

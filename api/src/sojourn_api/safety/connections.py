@@ -75,6 +75,7 @@ def _refusal(kind: str, status: str, detail: str, *headers: str) -> bytes:
         "content-type: application/problem+json",
         f"content-length: {len(body)}",
         "connection: close",
+        "x-content-type-options: nosniff",
         *headers,
     ]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
