@@ -266,6 +266,25 @@ def test_small_files_of_the_lake_are_put_together(watched: Watched, monkeypatch:
     assert len(lake.objects("ingest_outcome")) == 1
 
 
+def test_what_was_ingested_is_published_although_its_files_could_not_be_put_together(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "LOOSE_COMMITS", 1)
+    (watched.folder / "a.pcap").write_bytes(capture(1))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def enough() -> None:
+        raise Ended
+
+    monkeypatch.setattr(watch, "compact", full)
+    watched.on_sleep = [lambda: None, lambda: None, enough]
+    with pytest.raises(Ended):
+        watched.run(once=False)
+    assert [line.partition(" ")[0] for line in watched.said] == ["paused:", "build"]
+
+
 def test_a_description_that_comes_later_has_its_table_read(watched: Watched) -> None:
     (watched.folder / "rtt.csv").write_text("time,client,rtt\n2026-11-01T12:00:00Z,192.0.2.17,24.5\n")
     watched.run()

@@ -17,6 +17,7 @@ from sojourn_ingest.forgotten import ForgottenListError
 from sojourn_ingest.formats.capture.server_names import server_names_of
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.lake import LakeBusyError
+from sojourn_ingest.lake.compaction import CompactionError
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.printable import markup, printable
 from sojourn_transforms.build import BuildError, BuildReport, build
@@ -57,7 +58,7 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
 
             watch = Watch(paths, folders, reading, publish, is_stopped, say, show, ignore_disk=options.ignore_disk)
             watch.run(once=once)
-    except (InputError, ForgottenListError, BuildError, LakeBusyError, duckdb.Error) as error:
+    except (InputError, ForgottenListError, BuildError, CompactionError, LakeBusyError, duckdb.Error) as error:
         console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.registry import is_description
 from sojourn_ingest.lake import Lake, LakeBusyError
-from sojourn_ingest.lake.compaction import compact, plan_compaction
+from sojourn_ingest.lake.compaction import CompactionError, compact, plan_compaction
 from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
@@ -44,7 +44,7 @@ RETRY_S = 30.0
 MESSAGES_SHOWN = 5
 
 #: What ends a step and not the watch: a full or failing disk, a store, another writer, a model or test that failed.
-Failure = (OSError, OperatorError, LakeBusyError, BuildError, duckdb.Error)
+Failure = (OSError, OperatorError, LakeBusyError, CompactionError, BuildError, duckdb.Error)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Watch:
         ------
         KeyboardInterrupt
             If a signal ends it.
-        OSError, OperatorError, LakeBusyError, BuildError, duckdb.Error
+        OSError, OperatorError, LakeBusyError, CompactionError, BuildError, duckdb.Error
             With ``once``, if a step failed. Otherwise that is said, and tried again.
         """
         started = time.monotonic()
@@ -138,8 +138,9 @@ class Watch:
         if batch:
             behind = f"behind by {len(batch) + left:,} files"
             self._show(f"ingesting {len(batch):,} files; {behind}; last build {self._last_build}")
-            ingested = self._ingest(batch)
+            # Whatever ends the step, some of it may have been committed.
             self._is_build_due = True
+            ingested = self._ingest(batch)
             self._say(f"{ingested}; behind by {left:,} files, {others}")
         if self._is_build_due and self._opened().live():
             self._show(f"building; behind by {left:,} files; last build {self._last_build}")
@@ -199,7 +200,8 @@ class Watch:
                 # A table that nobody knew how to read has its description now.
                 self._folders.try_again(path for path in self._folders.taken() if _was_rejected(lake, path))
             self._put_together(lake)
-        of_batch = [attempt for attempt in attempts if attempt.path in set(batch)]
+        given = set(batch)
+        of_batch = [attempt for attempt in attempts if attempt.path in given]
         self._say_messages(of_batch)
         counts = Counter(attempt.commit.status for attempt in of_batch)
         faults = ", ".join(f"{counts[status]:,} {status}" for status in ("partial", "rejected") if counts[status])
