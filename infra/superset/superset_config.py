@@ -69,7 +69,8 @@ RATELIMIT_STORAGE_URI = "memory://"
 # a dashboard asks for dozens of chart answers and static files at once
 RATELIMIT_APPLICATION = "500 per second"
 AUTH_RATE_LIMITED = True
-AUTH_RATE_LIMIT = "5 per second"
+# of one address; a person mistypes a password a few times
+AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 
 # Nothing is fetched from or reported to other hosts: no fonts, no maps, and no telemetry pixel, which the page
 # would ask for and the browser now refuses to.
