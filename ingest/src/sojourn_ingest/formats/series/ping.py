@@ -41,6 +41,8 @@ LARGEST_GAP = 2**15
 LINES_BEFORE = 5
 NOT_UNDERSTOOD = "line_not_understood"
 WITHOUT_TIME = "reply without its time"
+#: Numbers that are remembered as answered: a second answer comes within so many.
+MOST_ANSWERED = 1024
 #: Lost probes and targets that are remembered at once.
 MOST_WAITING = 2**16
 
@@ -236,7 +238,7 @@ class _Series:
         yield from self._note_gap(probe, sequence, time_s)
         probe.waiting.pop(sequence, None)
         probe.answered[sequence] = None
-        if len(probe.answered) > LARGEST_GAP:
+        if len(probe.answered) > MOST_ANSWERED:
             del probe.answered[next(iter(probe.answered))]
         probe.replies += 1
         rtt_ms = number(reply.rtt_ms)
