@@ -39,7 +39,13 @@ fuzz_target!(|content: &[u8]| {
             .all(|time_us| time_us < LARGEST_EXACT_US)
         {
             let printed = print(&socket);
-            assert_eq!(SsSocket::parse(&printed).as_ref(), Some(&socket), "{printed}");
+            // What could not be read is counted, and is not printed; nor is a variation without its time.
+            let read = SsSocket {
+                rttvar_us: socket.srtt_us.and(socket.rttvar_us),
+                unread_values: 0,
+                ..socket
+            };
+            assert_eq!(SsSocket::parse(&printed).as_ref(), Some(&read), "{printed}");
         }
     }
 });
