@@ -83,6 +83,6 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
 def findings(request: Request, parameters: Annotated[RowsParameters, Query()]) -> Response:
     """Return rows of the dataset `finding`: the verdict on a question for each setting, its sentence and first number.
 
-    `question` is `queue` or `marks`; every other column filters too. The other numbers are in `finding_number`.
+    `question` is `queue`, `marks` or `study`; every other column filters too. The other numbers are in `finding_number`.
     """
     return rows.rows(request, "finding", parameters)
