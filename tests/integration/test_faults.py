@@ -232,6 +232,12 @@ def small_disk(folder: Path, size_kib: int) -> Iterator[Path]:
             pytest.fail(f"something still uses {folder}")
 
 
+def fill(disk: Path) -> None:
+    """Leave no byte free on a small disk."""
+    with pytest.raises(OSError, match="No space left on device"):
+        (disk / "rest").write_bytes(b"x" * 2**20)
+
+
 @pytest.mark.integration
 @pytest.mark.privileged
 @pytest.mark.parametrize("size_kib", range(80, 320, 24))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from api.tests.conftest import Build, point_to, write_build
 from api.tests.service.real_server import serving
+from tests.integration.test_faults import fill, small_disk
 
 pytestmark = pytest.mark.integration
 
@@ -72,3 +73,15 @@ def test_a_clock_that_is_set(by: str, tmp_path: Path, build: Build, another_buil
         # The log is what shows that the clock of the process was another one.
         years = {line[:4] for line in server.log.read_text().splitlines() if line[:2] == "20"}
         assert len(years) == 2
+
+
+@pytest.mark.privileged
+def test_workers_serve_while_the_disk_of_temporary_files_is_full(tmp_path: Path, build: Build) -> None:
+    snapshots = write_build(tmp_path / "snapshots", build, "b1")
+    with small_disk(tmp_path / "disk", 64) as disk:
+        fill(disk)
+        with serving(snapshots, tmp_path / "log", arguments=["--workers", "2"], TMPDIR=str(disk)) as server:
+            for _ in range(4):
+                assert server.is_serving() == "b1"
+            status, _, text = server.get("/metrics")
+            assert (status, b"sojourn_http_requests_total{" in text) == (200, True)

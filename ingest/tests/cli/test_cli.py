@@ -1,6 +1,8 @@
 """The command line says what it does, what it did, and what to correct."""
 
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from captures import udp_frame, write_pcap
 from typer.testing import CliRunner, Result
 
-from sojourn_ingest.cli import application
+from sojourn_ingest.cli import application, text_of
 from sojourn_ingest.lake import Lake
 
 
@@ -130,3 +132,9 @@ def test_a_damaged_lake_and_a_wrong_secrets_file_are_one_line(tmp_path: Path) ->
         assert done.returncode == 1
         assert message in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_copy_for_which_the_disk_is_full_names_what_was_written() -> None:
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/from/a.parquet", None, "/to/a.parquet")
+    assert text_of(error).startswith("/to/a.parquet: No space left on device; ")
+    assert text_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))).startswith("No space left on device; ")

@@ -72,9 +72,12 @@ def application() -> typer.Typer:
     return app
 
 
-def _text_of(error: Exception) -> str:
+def text_of(error: Exception) -> str:
+    """Return what went wrong; of a full disk, where, and what to do."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        where = f"{error.filename}: " if error.filename else ""
+        # Of a copy, the second name is what was written.
+        where = error.filename2 or error.filename
+        where = f"{where}: " if where else ""
         return f"{where}No space left on device; make room and run the same command again, what was committed stays"
     return str(error)
 
@@ -84,7 +87,7 @@ def main() -> None:
     try:
         application()()
     except (OperatorError, OSError) as error:
-        print(f"error: {printable(_text_of(error))}", file=sys.stderr)
+        print(f"error: {printable(text_of(error))}", file=sys.stderr)
         sys.exit(1)
     except MemoryError:
         text = "not enough memory; what was committed stays: run the same command with fewer --workers, or more memory"

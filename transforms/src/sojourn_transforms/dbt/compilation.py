@@ -104,8 +104,10 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def _invoke(project: Path, folder: Path, command: list[str], manifest: Any = None) -> dbtRunnerResult:
+    # Without a log: on a full disk each line of it would be a traceback of its handler. What fails is in the result.
     arguments = [
-        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-path", str(folder / "logs"),
+        "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-level", "none", "--log-level-file",
+        "none",
         *(["--no-write-json"] if "--write-json" not in command else []),
         *(part for part in command if part != "--write-json"),
         "--vars", json.dumps({"minimum_hosts": MINIMUM_HOSTS}),
@@ -132,7 +134,7 @@ def _compiled(project: Path, folder: Path, manifest: Any, *selection: str) -> di
     command = ["compile", "--no-populate-cache", "--no-introspect", "--threads", "1", *selection]
     result = _invoke(project, folder, command, manifest).result
     if not isinstance(result, RunExecutionResult):
-        raise ModelError(f"dbt compiled nothing of {project}; its log is in {folder / 'logs'}")
+        raise ModelError(f"dbt compiled nothing of {project}: {one_line(str(result))}")
     nodes: list[Any] = [each.node for each in result.results]
     # Results have inlined models where a selection names them. No statement writes these.
     return {
