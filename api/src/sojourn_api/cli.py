@@ -207,7 +207,9 @@ def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Sett
     if settings.api_answer_bytes is None:
         os.environ["SOJOURN_API_ANSWER_BYTES"] = str(answer_bytes_that_fit(duckdbs_bound(), config.workers))
     os.environ["SOJOURN_API_HOSTS"] = ",".join(settings.api_hosts)
-    with tempfile.TemporaryDirectory(prefix="sojourn-metrics-") as folder:
+    # Workers count in mapped files: on a full disk the kernel would end them. In memory there is room for these.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a name of its own is made there
+    with tempfile.TemporaryDirectory(prefix="sojourn-metrics-", dir=memory) as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         Multiprocess(config, sockets=[listener]).run()
 
