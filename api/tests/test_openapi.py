@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 from api.tests.wild_connections import add_connections, drawn
 from fastapi.testclient import TestClient
@@ -26,6 +27,7 @@ from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS
 from sojourn_client import Answers, parameters
 from sojourn_statistics.comparison.metrics import FACTORS
 from sojourn_statistics.comparison.metrics import METRICS as COMPARED
+from sojourn_statistics.findings.finding import COLUMNS
 from sojourn_statistics.significance.multiplicity import CORRECTIONS
 
 DOCUMENT: dict[str, Any] = create_app(Settings()).openapi()
@@ -58,13 +60,24 @@ def examples() -> Iterator[tuple[str, str]]:
 
 
 EXAMPLES = list(examples())
+FINDING = {
+    "finding_id": "queue/sojourn-sample",
+    "question": "queue",
+    "study_id": "sojourn-sample",
+    "bandwidth_bps": 1_000_000,
+    "verdict": "best",
+    "sentence": "Run FQ-CoDel.",
+    "value": 20.8,
+}
 
 
 @pytest.fixture(scope="module")
 def everything(build: Any, write: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A client of a build of runs and of connections in the wild."""
+    """A client of a build of runs, of connections in the wild, and of a finding."""
     made = type(build)(dict(build.tables), dict(build.keys))
     add_connections(made, drawn())
+    schema = pa.schema([(column.name, column.type) for column in COLUMNS])
+    made.add("finding", ["finding_id"], schema, [FINDING])
     folder = write(tmp_path_factory.mktemp("everything"), made, "b1")
     with TestClient(create_app(Settings(snapshots=folder)), raise_server_exceptions=False) as client:
         yield client

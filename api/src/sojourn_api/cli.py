@@ -30,8 +30,8 @@ _HELP = "\n\n".join(
         "on are answered from it, and those under way end on the old one: no restart.",
         "Try, while it runs:",
         "curl http://127.0.0.1:8000/v1/studies",
-        "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?group=aqm&aggregate=median:harm_ratio'",
-        "curl 'http://127.0.0.1:8000/v1/distributions/queuing_delay?group=role,aqm&format=csv'",
+        "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?group=study_id,aqm&aggregate=median:harm_ratio'",
+        "curl 'http://127.0.0.1:8000/v1/distributions/queuing_delay?group=study_id,role,aqm&format=csv'",
         "Every address is documented at http://127.0.0.1:8000/docs and in docs/api.md. Limits and API keys are set by "
         "environment variables: SOJOURN_API_MAX_ROWS, SOJOURN_API_QUERY_SECONDS, SOJOURN_API_MEMORY, SOJOURN_API_KEYS.",
     ]

@@ -112,7 +112,8 @@ DEVIATIONS = (
     Deviation(
         11,
         "IMC'21's table of shares was quoted as published",
-        "its reference says that the table is commented out in the draft, and its reading that the text repeats its values, except where an application competes with itself",
+        "its reference says that the table is commented out in the draft, and its reading that the text repeats its "
+        "values, except where an application competes with itself",
         ("test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text",),
     ),
     Deviation(

@@ -21,7 +21,17 @@ _REQUESTS: Examples = {
         "question": "queue",
         "study_id": "sojourn-sample",
         "bandwidth_bps": "1000000",
-        "select": "verdict,sentence,context,value,value_lower,value_upper,metric_unit,n",
+        "select": "verdict,sentence,value,value_lower,value_upper,metric_unit,n",
+        "order": "-value",
+        "limit": "10",
+    },
+    "how often each verdict occurs": {
+        "question": "queue",
+        "group": "verdict",
+        "aggregate": "median:value",
+        "excluded": "include",
+        "unknown_values": "refuse",
+        "format": "json",
     },
 }
 _ANSWER = {
@@ -83,6 +93,6 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
 def findings(request: Request, parameters: Annotated[RowsParameters, Query()]) -> Response:
     """Return rows of the dataset `finding`: the verdict on a question for each setting, its sentence and first number.
 
-    `question` is `queue`, `marks` or `study`; every other column filters too. The other numbers are in `finding_number`.
+    `question` is `queue`, `marks` or `study`; every other column filters too. `finding_number` has the other numbers.
     """
     return rows.rows(request, "finding", parameters)
