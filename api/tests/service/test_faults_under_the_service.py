@@ -78,20 +78,14 @@ def test_a_clock_that_is_set(by: str, tmp_path: Path, build: Build, another_buil
 @pytest.mark.privileged
 def test_workers_serve_while_the_disk_of_temporary_files_is_full(tmp_path: Path, build: Build) -> None:
     snapshots = write_build(tmp_path / "snapshots", build, "b1")
-    with small_disk(tmp_path / "disk", 64) as disk:
-        with serving(snapshots, tmp_path / "log", arguments=["--workers", "2"], TMPDIR=str(disk)) as server:
-            fill(disk)
-            # Each address is counted by itself, so that the counts need more room.
-            for _ in range(4):
-                for target in (
-                    HARM,
-                    "/",
-                    "/v1/datasets",
-                    "/v1/studies",
-                    "/healthz",
-                    "/metrics",
-                    "/v1/datasets/run_harm",
-                ):
-                    assert server.get(target)[0] == 200, target
-            assert b"sojourn_http_requests_total{" in server.get("/metrics")[2]
-            (disk / "rest").unlink()
+    targets = (HARM, "/", "/v1/datasets", "/v1/studies", "/healthz", "/metrics", "/v1/datasets/run_harm")
+    with (
+        small_disk(tmp_path / "disk", 64) as disk,
+        serving(snapshots, tmp_path / "log", arguments=["--workers", "2"], TMPDIR=str(disk)) as server,
+    ):
+        fill(disk)
+        # Each address is counted by itself, so that the counts need more room.
+        for target in targets * 4:
+            assert server.get(target)[0] == 200, target
+        assert b"sojourn_http_requests_total{" in server.get("/metrics")[2]
+        (disk / "rest").unlink()
