@@ -72,7 +72,7 @@ pub(crate) fn udp_fragments(id: u16, count: u16, version: u8) -> Vec<Vec<u8>> {
         let mut frame = vec![0; 12];
         if version == 4 {
             frame.extend([8, 0, 0x45, 0]);
-            for field in [1500, id, more << 13 | number * 185, 0x4011, 0] {
+            for field in [1500, id, (more << 13) | (number * 185), 0x4011, 0] {
                 frame.extend(field.to_be_bytes());
             }
             frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
@@ -82,7 +82,7 @@ pub(crate) fn udp_fragments(id: u16, count: u16, version: u8) -> Vec<Vec<u8>> {
             frame.extend([44, 64]);
             frame.extend([[1; 16], [2; 16]].concat());
             frame.extend([17, 0]);
-            frame.extend((number * 185 << 3 | more).to_be_bytes());
+            frame.extend((((number * 185) << 3) | more).to_be_bytes());
             frame.extend(u32::from(id).to_be_bytes());
         }
         frame.extend(payload);

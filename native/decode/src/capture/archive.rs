@@ -106,7 +106,7 @@ impl Archive {
                 Ok(Some(reader)) => return Some(reader),
                 Ok(None) => self.other_members += 1,
                 Err(fault) => {
-                    let fault = self.of_member(fault);
+                    let fault = self.of_member(&fault);
                     self.fault.get_or_insert(fault);
                 }
             }
@@ -115,7 +115,7 @@ impl Archive {
     }
 
     /// The fault of the current member, with its number: its name may say whose it is.
-    pub(crate) fn of_member(&self, fault: Fault) -> Fault {
+    pub(crate) fn of_member(&self, fault: &Fault) -> Fault {
         // What ended the archive ended its member.
         let content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         match content.source.fault() {
@@ -123,7 +123,7 @@ impl Archive {
             None => Fault {
                 message: format!("member {} of the archive: {}", self.members, fault.message),
                 offset: None,
-                ..fault
+                ..fault.clone()
             },
         }
     }
@@ -252,7 +252,7 @@ pub(crate) mod tests {
                     Ok(Some(_)) => packets += 1,
                     Ok(None) => break,
                     Err(fault) => {
-                        let fault = archive.of_member(fault);
+                        let fault = archive.of_member(&fault);
                         archive.fault.get_or_insert(fault);
                         break;
                     }

@@ -96,7 +96,7 @@ impl RecordingReader {
         if let Some(summary) = self.summaries.last_mut() {
             if let Some(fault) = fault {
                 summary.fail(match &self.archive {
-                    Some(archive) => archive.of_member(fault),
+                    Some(archive) => archive.of_member(&fault),
                     None => fault,
                 });
             }

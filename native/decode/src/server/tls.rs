@@ -122,7 +122,7 @@ pub(crate) mod tests {
             let short = records(&message[..60], 5000);
             let stream = [&short[..], &header, tail].concat();
             with_hello(&stream, |progress| {
-                assert!(!matches!(progress, Progress::Found(_)))
+                assert!(!matches!(progress, Progress::Found(_)));
             });
         }
     }
