@@ -69,6 +69,7 @@ FINDING = {
     "sentence": "Run FQ-CoDel.",
     "value": 20.8,
 }
+OF_STUDY = {"finding_id": "study/tma23-imvca", "question": "study", "study_id": "tma23-imvca", "verdict": "agrees"}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def everything(build: Any, write: Any, tmp_path_factory: pytest.TempPathFactory)
     made = type(build)(dict(build.tables), dict(build.keys))
     add_connections(made, drawn())
     schema = pa.schema([(column.name, column.type) for column in COLUMNS])
-    made.add("finding", ["finding_id"], schema, [FINDING])
+    made.add("finding", ["finding_id"], schema, [FINDING, OF_STUDY])
     folder = write(tmp_path_factory.mktemp("everything"), made, "b1")
     with TestClient(create_app(Settings(snapshots=folder)), raise_server_exceptions=False) as client:
         yield client

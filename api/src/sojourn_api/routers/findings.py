@@ -25,6 +25,11 @@ _REQUESTS: Examples = {
         "order": "-value",
         "limit": "10",
     },
+    "a sample of the findings": {
+        "question": "study",
+        "sample": "0.9",
+        "seed": "1",
+    },
     "how often each verdict occurs": {
         "question": "queue",
         "group": "verdict",
