@@ -1,5 +1,5 @@
--- What waited in the queue of the direction that is not the bottleneck's: packets of the application where it has some there, such as requests
--- and acknowledgements, because a queue for each flow treats others otherwise; else all packets.
+-- What waited in the queue of the direction that is not the bottleneck's: packets of the application where it has some there, such as
+-- requests and acknowledgements, because a queue for each flow treats others otherwise; else all packets.
 with
 
 link_queues as (

@@ -39,8 +39,8 @@ drops as (
 
 {{ run_jitters('streams') }},
 
--- The measurements of each role by the metrics for which less is better. A user has the delay of the path too: a queue of 15 ms where there was
--- none harms less than one of 400 ms. Without the path's round-trip time, one way of it is unknown, not 0.
+-- The measurements of each role by the metrics for which less is better. A user has the delay of the path too: a queue of 15 ms where there
+-- was none harms less than one of 400 ms. Without the path's round-trip time, one way of it is unknown, not 0.
 quantities as (
     select
         delays.study_id,

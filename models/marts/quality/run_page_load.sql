@@ -1,5 +1,5 @@
--- What a page load consists of: the share of its round trips, by the round-trip time of its run under load, or of its own handshakes. A request
--- waits in the queue of one direction and its answer in that of the other, so both are in a round trip.
+-- What a page load consists of: the share of its round trips, by the round-trip time of its run under load, or of its own handshakes. A
+-- request waits in the queue of one direction and its answer in that of the other, so both are in a round trip.
 with
 
 page_loads as (

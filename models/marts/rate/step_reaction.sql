@@ -260,7 +260,8 @@ final as (
             when judged.reaction_null_reason is null then cast(judged.reaction_second - judged.step_second as double) * 1000
         end as reaction_ms,
         case
-            when judged.reaction_null_reason is null or (judged.reaction = 'back' and judged.is_touched) then highest.highest_bps / judged.to_bps
+            when judged.reaction_null_reason is null or (judged.reaction = 'back' and judged.is_touched)
+                then highest.highest_bps / judged.to_bps
         end as overshoot_ratio,
         judged.reaction_null_reason,
         judged.demand_bps,

@@ -1,5 +1,5 @@
--- Delay before and under load. Hosts at different distances have nothing in common but what load adds: the increase is that of each series, and
--- the delays themselves are those of all series only if their hosts are at one distance.
+-- Delay before and under load. Hosts at different distances have nothing in common but what load adds: the increase is that of each series,
+-- and the delays themselves are those of all series only if their hosts are at one distance.
 with
 
 runs as (

@@ -119,7 +119,9 @@ met as (
         and case
             when mappings.congested_direction is not null then mappings.congested_direction = own_metrics.congested_direction
             when own_metrics.congested_direction is null or own_metrics.congested_direction = 'both' then true
-            else own_metrics.congested_direction = case own_metrics.direction when 'uplink' then 'upstream' when 'downlink' then 'downstream' end
+            else
+                own_metrics.congested_direction
+                = case own_metrics.direction when 'uplink' then 'upstream' when 'downlink' then 'downstream' end
         end
 ),
 
