@@ -7,17 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.table import ComparisonColumn
 from sojourn_statistics.findings import Finding, mark_findings, queue_findings, study_findings
 from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, finding_table, number_table
 from sojourn_statistics.findings.queue import METRICS
+from sojourn_statistics.table_column import TableColumn
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 
 Query = Callable[[str], pa.Table]
 Rows = Sequence[Mapping[str, Any]]
 
 
-def _columns(columns: Sequence[ComparisonColumn]) -> tuple[MartColumn, ...]:
+def _columns(columns: Sequence[TableColumn]) -> tuple[MartColumn, ...]:
     return tuple(MartColumn(column.name, column.unit, column.description, column.nullable) for column in columns)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from sojourn_statistics.comparison.table import ComparisonColumn
 from sojourn_statistics.quality.rating_tables import (
     ANSWER_COLUMNS,
     CONTRAST_COLUMNS,
     SUMMARY_COLUMNS,
 )
+from sojourn_statistics.table_column import TableColumn
 from sojourn_transforms.catalogue import Mart, MartColumn
 
 
-def _columns(columns: tuple[ComparisonColumn, ...]) -> tuple[MartColumn, ...]:
+def _columns(columns: tuple[TableColumn, ...]) -> tuple[MartColumn, ...]:
     return tuple(MartColumn(column.name, column.unit, column.description, column.nullable) for column in columns)
 
 

@@ -16,13 +16,14 @@ from typing import Any
 import duckdb
 import pytest
 
+from sojourn_ingest.hosts_in_text import HIDDEN
 from sojourn_transforms.look.command import LookOptions, run_look
 from sojourn_transforms.look.content import LOOK, Figure, Page, Table
 from sojourn_transforms.look.html import html_of, is_ours
 from sojourn_transforms.look.looking import LookError, look
 from sojourn_transforms.look.numbers import json_of
 from sojourn_transforms.look.page_file import PageInTheWayError
-from sojourn_transforms.look.texts import HIDDEN, plain
+from sojourn_transforms.look.texts import plain
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 #: A page that is sent by mail or opened on a phone.

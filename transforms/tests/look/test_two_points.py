@@ -57,9 +57,12 @@ def records(path: Path) -> tuple[bytes, list[Record]]:
 
 
 def write(path: Path, found: list[Record]) -> Path:
-    """Write a pcap file with times in ns."""
+    """Write a pcap file with times in ns; a cut packet was as long on the wire as its IPv4 header says."""
     header = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
-    parts = [struct.pack("<IIII", *divmod(ns, 10**9), len(frame), len(frame)) + frame for ns, frame in found]
+    parts = [
+        struct.pack("<IIII", *divmod(ns, 10**9), len(frame), max(len(frame), 14 + int.from_bytes(frame[16:18]))) + frame
+        for ns, frame in found
+    ]
     path.write_bytes(header + b"".join(parts))
     return path
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from sojourn_statistics.comparison.metrics import ComparisonMetric, Factor
 from sojourn_statistics.comparison.table import (
     COLUMNS,
-    ComparisonColumn,
     ConfigurationRuns,
     Row,
     configurations_of,
@@ -34,6 +33,7 @@ from sojourn_statistics.significance.two_samples import (
     kolmogorov_smirnov,
     quantile_shift_curve,
 )
+from sojourn_statistics.table_column import TableColumn
 
 UNIT = "run"
 FEWEST_FOR_MODES = 30
@@ -51,46 +51,46 @@ _OF_PAIRS = ("study_id", "metric", "factor", "treatment", "baseline", *_SETTING,
 _COUNTS = ("replication_unit", "treatment_n", "baseline_n", "effect_unit")
 
 
-def _columns(*names: str) -> tuple[ComparisonColumn, ...]:
+def _columns(*names: str) -> tuple[TableColumn, ...]:
     return tuple(_DECLARED[name] for name in names)
 
 
 QUANTILE_COLUMNS = (
     *_columns(*_OF_PAIRS, *_COUNTS),
-    ComparisonColumn("quantile_ratio", _REAL, "ratio", "Which quantile, by the inverted CDF.", nullable=False),
+    TableColumn("quantile_ratio", _REAL, "ratio", "Which quantile, by the inverted CDF.", nullable=False),
     *_columns("estimator", "effect", "effect_lower", "effect_upper"),
-    ComparisonColumn(
+    TableColumn(
         "interval_level_ratio", _REAL, "ratio", "Confidence of the interval, by Bonferroni for the whole curve."
     ),
     *_columns("interval_null_reason"),
 )
 DISTRIBUTION_COLUMNS = (
     *_columns(*_OF_PAIRS, *_COUNTS, "test"),
-    ComparisonColumn("hypothesis", _TEXT, None, "What the test tries to reject.", nullable=False),
-    ComparisonColumn("statistic", _REAL, None, "Statistic of the test; null if it was not made."),
+    TableColumn("hypothesis", _TEXT, None, "What the test tries to reject.", nullable=False),
+    TableColumn("statistic", _REAL, None, "Statistic of the test; null if it was not made."),
     *_columns("p_value", "p_null_reason", "correction", "family_tests", "p_corrected", "notes"),
 )
 GROUP_COLUMNS = (
     *_columns("study_id", "metric", "factor", "treatment", "baseline", *_SETTING, *_COUNTS, "test"),
-    ComparisonColumn("groups", _WHOLE, None, "Configurations that the test is over.", nullable=False),
-    ComparisonColumn("statistic", _REAL, None, "H of Kruskal-Wallis, z of Dunn; null if the test was not made."),
+    TableColumn("groups", _WHOLE, None, "Configurations that the test is over.", nullable=False),
+    TableColumn("statistic", _REAL, None, "H of Kruskal-Wallis, z of Dunn; null if the test was not made."),
     *_columns("p_value", "p_null_reason", "correction", "family_tests", "p_corrected", "notes"),
 )
 MODE_COLUMNS = (
     *_columns("study_id", "metric", *_SETTING, "replication_unit"),
-    ComparisonColumn("n", _WHOLE, None, "Runs of the configuration.", nullable=False),
-    ComparisonColumn("value_unit", _TEXT, None, "Unit of the means and deviations; null if they have none."),
-    ComparisonColumn("dip", _REAL, None, "Hartigan's dip, 1 / (2 n) to 1/4; null if the test was not made."),
+    TableColumn("n", _WHOLE, None, "Runs of the configuration.", nullable=False),
+    TableColumn("value_unit", _TEXT, None, "Unit of the means and deviations; null if they have none."),
+    TableColumn("dip", _REAL, None, "Hartigan's dip, 1 / (2 n) to 1/4; null if the test was not made."),
     *_columns("p_value", "p_null_reason"),
-    ComparisonColumn("first_weight_ratio", _REAL, "ratio", "Share of the component with the lower mean."),
-    ComparisonColumn("first_mean", _REAL, None, "Its mean, in value_unit."),
-    ComparisonColumn("first_standard_deviation", _REAL, None, "Its standard deviation, in value_unit."),
-    ComparisonColumn("second_mean", _REAL, None, "Mean of the other component, in value_unit."),
-    ComparisonColumn("second_standard_deviation", _REAL, None, "Its standard deviation, in value_unit."),
-    ComparisonColumn("bic_gain", _REAL, None, "BIC of one component minus BIC of two; above 10 favours two strongly."),
-    ComparisonColumn("separation", _REAL, None, "Ashman's D of the two; below 2 they do not make two modes."),
-    ComparisonColumn("is_bimodal", _BOOLEAN, None, "bic_gain is above 10 and separation above 2; null without a fit."),
-    ComparisonColumn("mixture_null_reason", _TEXT, None, "Why there is no fit; null when there is one."),
+    TableColumn("first_weight_ratio", _REAL, "ratio", "Share of the component with the lower mean."),
+    TableColumn("first_mean", _REAL, None, "Its mean, in value_unit."),
+    TableColumn("first_standard_deviation", _REAL, None, "Its standard deviation, in value_unit."),
+    TableColumn("second_mean", _REAL, None, "Mean of the other component, in value_unit."),
+    TableColumn("second_standard_deviation", _REAL, None, "Its standard deviation, in value_unit."),
+    TableColumn("bic_gain", _REAL, None, "BIC of one component minus BIC of two; above 10 favours two strongly."),
+    TableColumn("separation", _REAL, None, "Ashman's D of the two; below 2 they do not make two modes."),
+    TableColumn("is_bimodal", _BOOLEAN, None, "bic_gain is above 10 and separation above 2; null without a fit."),
+    TableColumn("mixture_null_reason", _TEXT, None, "Why there is no fit; null when there is one."),
     *_columns("notes"),
 )
 
@@ -304,7 +304,7 @@ class Analysis:
     """One analysis of configurations, and what a request for it needs."""
 
     name: str
-    columns: tuple[ComparisonColumn, ...]
+    columns: tuple[TableColumn, ...]
     table: Callable[[Iterable[Row], AnalysisRequest], pa.Table]
     needs_factor: bool = True
     needs_baseline: bool = True

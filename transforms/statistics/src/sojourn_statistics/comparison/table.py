@@ -12,24 +12,14 @@ from sojourn_statistics.comparison.configurations import Comparison, compare, ve
 from sojourn_statistics.comparison.metrics import CONFIGURATION, OPTIONAL_PARTS, ComparisonMetric, Factor
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.significance.multiplicity import Correction, corrected
+from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class ComparisonColumn:
-    """A column of the table of comparisons, declared once for the mart and the API."""
-
-    name: str
-    type: pa.DataType
-    unit: str | None
-    description: str
-    nullable: bool = True
-
-
-def _required(name: str, type_: pa.DataType, unit: str | None, description: str) -> ComparisonColumn:
-    return ComparisonColumn(name, type_, unit, description, nullable=False)
+def _required(name: str, type_: pa.DataType, unit: str | None, description: str) -> TableColumn:
+    return TableColumn(name, type_, unit, description, nullable=False)
 
 
 _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -41,66 +31,64 @@ COLUMNS = (
     _required("factor", _TEXT, None, "What the two configurations differ in."),
     _required("treatment", _TEXT, None, "Value of the factor."),
     _required("baseline", _TEXT, None, "Value of the factor that it is compared with."),
-    ComparisonColumn("role", _TEXT, None, "Role of the flows; null if the metric is of the whole run."),
-    ComparisonColumn("basis", _TEXT, None, "What the metric is, or where it comes from; never pooled."),
-    ComparisonColumn("workload", _TEXT, None, "What ran, in the treatment."),
-    ComparisonColumn("direction", _TEXT, None, "Direction of the data through the bottleneck, in the treatment."),
-    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate, in the treatment."),
-    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time without queuing, in the treatment."),
-    ComparisonColumn("aqm", _TEXT, None, "Queue discipline, in the treatment."),
-    ComparisonColumn("queue_size_bdp", _REAL, "BDP", "Queue size of the treatment; null if the default applies."),
-    ComparisonColumn(
-        "queue_limit_packets", _WHOLE, None, "Packet limit of the treatment's queue; null if it has none."
-    ),
-    ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size of the treatment, as people name it."),
-    ComparisonColumn("baseline_queue_label", _TEXT, None, "Queue discipline and size of the baseline."),
-    ComparisonColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
-    ComparisonColumn("application", _TEXT, None, "Application, in the treatment."),
-    ComparisonColumn("rival_application", _TEXT, None, "Application that competes with it, in the treatment."),
-    ComparisonColumn("start_order", _TEXT, None, "Which flow started first, in the treatment."),
-    ComparisonColumn("testbed", _TEXT, None, "Set-up, in the treatment."),
-    ComparisonColumn("queue_scheme", _TEXT, None, "What the study calls the queue's size, in the treatment."),
-    ComparisonColumn("congested_direction", _TEXT, None, "Direction that is filled, in the treatment."),
-    ComparisonColumn("opposite_link", _TEXT, None, "Link of the other direction, in the treatment."),
-    ComparisonColumn("participants", _WHOLE, None, "Participants of the call, in the treatment."),
-    ComparisonColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
-    ComparisonColumn("ecn", _TEXT, None, "What the hosts ask for when TCP connects, in the treatment."),
-    ComparisonColumn("l4s", _TEXT, None, "Which of the roles send as L4S, in the treatment."),
-    ComparisonColumn("aqm_parameters", _TEXT, None, "Parameters of the queue discipline, in the treatment."),
-    ComparisonColumn("bandwidth_programme", _TEXT, None, "Programme of the changing rate, in the treatment."),
+    TableColumn("role", _TEXT, None, "Role of the flows; null if the metric is of the whole run."),
+    TableColumn("basis", _TEXT, None, "What the metric is, or where it comes from; never pooled."),
+    TableColumn("workload", _TEXT, None, "What ran, in the treatment."),
+    TableColumn("direction", _TEXT, None, "Direction of the data through the bottleneck, in the treatment."),
+    TableColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate, in the treatment."),
+    TableColumn("rtt_ms", _REAL, "ms", "Round-trip time without queuing, in the treatment."),
+    TableColumn("aqm", _TEXT, None, "Queue discipline, in the treatment."),
+    TableColumn("queue_size_bdp", _REAL, "BDP", "Queue size of the treatment; null if the default applies."),
+    TableColumn("queue_limit_packets", _WHOLE, None, "Packet limit of the treatment's queue; null if it has none."),
+    TableColumn("queue_label", _TEXT, None, "Queue discipline and size of the treatment, as people name it."),
+    TableColumn("baseline_queue_label", _TEXT, None, "Queue discipline and size of the baseline."),
+    TableColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow, in the treatment."),
+    TableColumn("application", _TEXT, None, "Application, in the treatment."),
+    TableColumn("rival_application", _TEXT, None, "Application that competes with it, in the treatment."),
+    TableColumn("start_order", _TEXT, None, "Which flow started first, in the treatment."),
+    TableColumn("testbed", _TEXT, None, "Set-up, in the treatment."),
+    TableColumn("queue_scheme", _TEXT, None, "What the study calls the queue's size, in the treatment."),
+    TableColumn("congested_direction", _TEXT, None, "Direction that is filled, in the treatment."),
+    TableColumn("opposite_link", _TEXT, None, "Link of the other direction, in the treatment."),
+    TableColumn("participants", _WHOLE, None, "Participants of the call, in the treatment."),
+    TableColumn("call_view", _TEXT, None, "How the call shows its participants, in the treatment."),
+    TableColumn("ecn", _TEXT, None, "What the hosts ask for when TCP connects, in the treatment."),
+    TableColumn("l4s", _TEXT, None, "Which of the roles send as L4S, in the treatment."),
+    TableColumn("aqm_parameters", _TEXT, None, "Parameters of the queue discipline, in the treatment."),
+    TableColumn("bandwidth_programme", _TEXT, None, "Programme of the changing rate, in the treatment."),
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
-    ComparisonColumn("effect_unit", _TEXT, None, "Unit of the medians and of the effect; null if they have none."),
+    TableColumn("effect_unit", _TEXT, None, "Unit of the medians and of the effect; null if they have none."),
     _required("treatment_median", _REAL, None, "Median of the runs of the treatment, in effect_unit."),
     _required("baseline_median", _REAL, None, "Median of the runs of the baseline, in effect_unit."),
     _required("estimator", _TEXT, None, "Estimator of the effect."),
     _required("effect", _REAL, None, "Treatment minus baseline, in effect_unit; negative: the treatment is lower."),
-    ComparisonColumn("effect_lower", _REAL, None, "Lower end of the effect's interval, in effect_unit."),
-    ComparisonColumn("effect_upper", _REAL, None, "Upper end of the effect's interval, in effect_unit."),
+    TableColumn("effect_lower", _REAL, None, "Lower end of the effect's interval, in effect_unit."),
+    TableColumn("effect_upper", _REAL, None, "Upper end of the effect's interval, in effect_unit."),
     _required("interval_level_ratio", _REAL, "ratio", "Confidence of the intervals."),
-    ComparisonColumn("interval_method", _TEXT, None, "How the effect's interval was found."),
-    ComparisonColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null when there is one."),
+    TableColumn("interval_method", _TEXT, None, "How the effect's interval was found."),
+    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null when there is one."),
     _required("cliffs_delta", _REAL, None, "P(treatment > baseline) - P(treatment < baseline) of two runs; -1 to 1."),
-    ComparisonColumn("cliffs_delta_lower", _REAL, None, "Lower end of its interval."),
-    ComparisonColumn("cliffs_delta_upper", _REAL, None, "Upper end of its interval."),
+    TableColumn("cliffs_delta_lower", _REAL, None, "Lower end of its interval."),
+    TableColumn("cliffs_delta_upper", _REAL, None, "Upper end of its interval."),
     _required("test", _TEXT, None, "Test of no effect."),
-    ComparisonColumn("p_value", _REAL, None, "Two-sided p-value of the test, of itself."),
-    ComparisonColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null when there is one."),
+    TableColumn("p_value", _REAL, None, "Two-sided p-value of the test, of itself."),
+    TableColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null when there is one."),
     _required("correction", _TEXT, None, "Correction for many tests: holm or benjamini_hochberg."),
     _required("family_tests", _WHOLE, None, "Tests that the correction is over."),
-    ComparisonColumn("p_corrected", _REAL, None, "p-value corrected over the family."),
-    ComparisonColumn("notes", _TEXT, None, "Cautions, such as ties."),
+    TableColumn("p_corrected", _REAL, None, "p-value corrected over the family."),
+    TableColumn("notes", _TEXT, None, "Cautions, such as ties."),
     _required("verdict", _TEXT, None, "The finding in plain words."),
 )
 EQUIVALENCE_COLUMNS = (
     _required("margin", _REAL, None, "Smallest difference that matters, as asked for, in effect_unit."),
-    ComparisonColumn("equivalence_p_value", _REAL, None, "p-value of two one-sided tests that the shift is smaller."),
-    ComparisonColumn("equivalence_p_corrected", _REAL, None, "That p-value corrected over the family."),
+    TableColumn("equivalence_p_value", _REAL, None, "p-value of two one-sided tests that the shift is smaller."),
+    TableColumn("equivalence_p_corrected", _REAL, None, "That p-value corrected over the family."),
 )
 
 
-def schema(columns: Sequence[ComparisonColumn] = COLUMNS) -> pa.Schema:
+def schema(columns: Sequence[TableColumn] = COLUMNS) -> pa.Schema:
     """Return the Arrow schema of columns."""
     return pa.schema([pa.field(column.name, column.type) for column in columns])
 

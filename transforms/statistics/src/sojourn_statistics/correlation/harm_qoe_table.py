@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.table import ComparisonColumn
 from sojourn_statistics.correlation.coefficients import pearson, spearman
 from sojourn_statistics.samples.estimate import LEVEL, Estimate
+from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
 
@@ -19,40 +19,40 @@ FEWEST_RUNS = 3
 _TEXT, _REAL, _WHOLE = pa.string(), pa.float64(), pa.int64()
 
 
-def _estimate_columns(name: str, title: str) -> tuple[ComparisonColumn, ...]:
+def _estimate_columns(name: str, title: str) -> tuple[TableColumn, ...]:
     return (
-        ComparisonColumn(name, _REAL, None, f"{title} of harm and score, -1 to 1; null with the reason."),
-        ComparisonColumn(f"{name}_lower", _REAL, None, "Lower end of its interval."),
-        ComparisonColumn(f"{name}_upper", _REAL, None, "Upper end of its interval."),
-        ComparisonColumn(f"{name}_method", _TEXT, None, "How the interval was found."),
-        ComparisonColumn(f"{name}_null_reason", _TEXT, None, "Why there is no interval, or no value at all."),
+        TableColumn(name, _REAL, None, f"{title} of harm and score, -1 to 1; null with the reason."),
+        TableColumn(f"{name}_lower", _REAL, None, "Lower end of its interval."),
+        TableColumn(f"{name}_upper", _REAL, None, "Upper end of its interval."),
+        TableColumn(f"{name}_method", _TEXT, None, "How the interval was found."),
+        TableColumn(f"{name}_null_reason", _TEXT, None, "Why there is no interval, or no value at all."),
     )
 
 
 COLUMNS = (
-    ComparisonColumn("harm_qoe_correlation_id", _TEXT, None, "All that identifies the row, as one text.", False),
-    ComparisonColumn("study_id", _TEXT, None, "Study.", False),
-    ComparisonColumn("qoe_metric", _TEXT, None, "Quality metric.", False),
-    ComparisonColumn("harm_metric", _TEXT, None, "What harm is judged by: throughput, delay, jitter or loss.", False),
-    ComparisonColumn("application", _TEXT, None, "Application.", False),
-    ComparisonColumn("workload", _TEXT, None, "What ran.", False),
-    ComparisonColumn("aqm", _TEXT, None, "Queue discipline.", False),
-    ComparisonColumn("queue_label", _TEXT, None, "Queue discipline and size, as people name it.", False),
-    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if runs of all rates are pooled."),
-    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time; null if runs of all rates and times are pooled."),
-    ComparisonColumn(
+    TableColumn("harm_qoe_correlation_id", _TEXT, None, "All that identifies the row, as one text.", False),
+    TableColumn("study_id", _TEXT, None, "Study.", False),
+    TableColumn("qoe_metric", _TEXT, None, "Quality metric.", False),
+    TableColumn("harm_metric", _TEXT, None, "What harm is judged by: throughput, delay, jitter or loss.", False),
+    TableColumn("application", _TEXT, None, "Application.", False),
+    TableColumn("workload", _TEXT, None, "What ran.", False),
+    TableColumn("aqm", _TEXT, None, "Queue discipline.", False),
+    TableColumn("queue_label", _TEXT, None, "Queue discipline and size, as people name it.", False),
+    TableColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if runs of all rates are pooled."),
+    TableColumn("rtt_ms", _REAL, "ms", "Round-trip time; null if runs of all rates and times are pooled."),
+    TableColumn(
         "pooled", _TEXT, None, "What differs between the runs: flows (congestion control, start order) or links too.",
         False,
     ),
-    ComparisonColumn("runs", _WHOLE, None, "Runs with both harm and score: what the correlations are over.", False),
-    ComparisonColumn("excluded_runs", _WHOLE, None, "Excluded runs; run has the reason of each.", False),
-    ComparisonColumn("runs_without_score", _WHOLE, None, "Runs of the group with harm that no score was found for.",
+    TableColumn("runs", _WHOLE, None, "Runs with both harm and score: what the correlations are over.", False),
+    TableColumn("excluded_runs", _WHOLE, None, "Excluded runs; run has the reason of each.", False),
+    TableColumn("runs_without_score", _WHOLE, None, "Runs of the group with harm that no score was found for.",
                      False),
-    ComparisonColumn("runs_without_harm", _WHOLE, None, "Runs of the group with a score whose harm is null.", False),
+    TableColumn("runs_without_harm", _WHOLE, None, "Runs of the group with a score whose harm is null.", False),
     *_estimate_columns("pearson", "Pearson's correlation"),
     *_estimate_columns("spearman", "Spearman's rank correlation"),
-    ComparisonColumn("interval_level_ratio", _REAL, "ratio", "Confidence of the intervals.", False),
-    ComparisonColumn("replication_unit", _TEXT, None, "What runs counts.", False),
+    TableColumn("interval_level_ratio", _REAL, "ratio", "Confidence of the intervals.", False),
+    TableColumn("replication_unit", _TEXT, None, "What runs counts.", False),
 )  # fmt: skip
 """Columns of the table, for the mart and the documentation."""
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.table import ComparisonColumn
+from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
 Verdict = Literal["best", "tied", "agrees", "mixed", "contradicts", "cannot tell", "none"]
@@ -16,58 +16,58 @@ Verdict = Literal["best", "tied", "agrees", "mixed", "contradicts", "cannot tell
 _TEXT, _REAL, _WHOLE = pa.string(), pa.float64(), pa.int64()
 
 SETTING = (
-    ComparisonColumn("study_id", _TEXT, None, "Study."),
-    ComparisonColumn("synthetic", pa.bool_(), None, "Whether the runs were generated, not measured."),
-    ComparisonColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if it changes."),
-    ComparisonColumn("rtt_ms", _REAL, "ms", "Round-trip time of the path without queuing; null if not stated."),
-    ComparisonColumn("application", _TEXT, None, "Application."),
-    ComparisonColumn("rival_application", _TEXT, None, "Application that competes; null if TCP competes or nothing."),
-    ComparisonColumn("direction", _TEXT, None, "Direction of the data."),
-    ComparisonColumn("congested_direction", _TEXT, None, "Direction that the workload congests."),
-    ComparisonColumn("workload", _TEXT, None, "What ran."),
-    ComparisonColumn("testbed", _TEXT, None, "Testbed."),
-    ComparisonColumn("participants", pa.int32(), None, "Participants of the call."),
-    ComparisonColumn("call_view", _TEXT, None, "View of the call."),
-    ComparisonColumn("opposite_link", _TEXT, None, "Link of the other direction."),
-    ComparisonColumn("ecn", _TEXT, None, "Which flows use ECN."),
-    ComparisonColumn("l4s", _TEXT, None, "Which flows use L4S."),
-    ComparisonColumn("start_order", _TEXT, None, "Which flow starts first."),
+    TableColumn("study_id", _TEXT, None, "Study."),
+    TableColumn("synthetic", pa.bool_(), None, "Whether the runs were generated, not measured."),
+    TableColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if it changes."),
+    TableColumn("rtt_ms", _REAL, "ms", "Round-trip time of the path without queuing; null if not stated."),
+    TableColumn("application", _TEXT, None, "Application."),
+    TableColumn("rival_application", _TEXT, None, "Application that competes; null if TCP competes or nothing."),
+    TableColumn("direction", _TEXT, None, "Direction of the data."),
+    TableColumn("congested_direction", _TEXT, None, "Direction that the workload congests."),
+    TableColumn("workload", _TEXT, None, "What ran."),
+    TableColumn("testbed", _TEXT, None, "Testbed."),
+    TableColumn("participants", pa.int32(), None, "Participants of the call."),
+    TableColumn("call_view", _TEXT, None, "View of the call."),
+    TableColumn("opposite_link", _TEXT, None, "Link of the other direction."),
+    TableColumn("ecn", _TEXT, None, "Which flows use ECN."),
+    TableColumn("l4s", _TEXT, None, "Which flows use L4S."),
+    TableColumn("start_order", _TEXT, None, "Which flow starts first."),
 )
 """What a finding holds for; null where it does not apply."""
 
 _NUMBER = (
-    ComparisonColumn("metric", _TEXT, None, "Metric of the number; null without one."),
-    ComparisonColumn("role", _TEXT, None, "Whose packets it is of."),
-    ComparisonColumn("value", _REAL, None, "The number, in the unit of its row."),
-    ComparisonColumn("value_lower", _REAL, None, "Lower end of its 95 % interval; null without one."),
-    ComparisonColumn("value_upper", _REAL, None, "Upper end of its 95 % interval; null without one."),
-    ComparisonColumn("metric_unit", _TEXT, None, "Unit of the number."),
-    ComparisonColumn("n", _WHOLE, None, "What the number is over."),
-    ComparisonColumn("n_unit", _TEXT, None, "What n counts."),
+    TableColumn("metric", _TEXT, None, "Metric of the number; null without one."),
+    TableColumn("role", _TEXT, None, "Whose packets it is of."),
+    TableColumn("value", _REAL, None, "The number, in the unit of its row."),
+    TableColumn("value_lower", _REAL, None, "Lower end of its 95 % interval; null without one."),
+    TableColumn("value_upper", _REAL, None, "Upper end of its 95 % interval; null without one."),
+    TableColumn("metric_unit", _TEXT, None, "Unit of the number."),
+    TableColumn("n", _WHOLE, None, "What the number is over."),
+    TableColumn("n_unit", _TEXT, None, "What n counts."),
 )
 
 COLUMNS = (
-    ComparisonColumn("finding_id", _TEXT, None, "Question and setting, as one text.", False),
-    ComparisonColumn("question", _TEXT, None, "Which question is answered: queue, marks or study.", False),
+    TableColumn("finding_id", _TEXT, None, "Question and setting, as one text.", False),
+    TableColumn("question", _TEXT, None, "Which question is answered: queue, marks or study.", False),
     *SETTING,
-    ComparisonColumn(
+    TableColumn(
         "verdict", _TEXT, None, "best: one subject is. tied: the intervals of the first two overlap. agrees, mixed, "
         "contradicts: what was measured beside what was stated. cannot tell: no measurement or no interval. none: "
         "there is nothing to choose from, or nothing occurred.", False,
     ),
-    ComparisonColumn("subject", _TEXT, None, "What the verdict names, such as the queue; null without one."),
+    TableColumn("subject", _TEXT, None, "What the verdict names, such as the queue; null without one."),
     *_NUMBER,
-    ComparisonColumn("headline", _TEXT, None, "The sentence's beginning, which answers the question.", False),
-    ComparisonColumn("sentence", _TEXT, None, "The answer with its numbers.", False),
-    ComparisonColumn("context", _TEXT, None, "What the sentence holds for, and how it was found.", False),
-    ComparisonColumn("sources", _TEXT, None, "Marts that the numbers come from, separated by commas.", False),
+    TableColumn("headline", _TEXT, None, "The sentence's beginning, which answers the question.", False),
+    TableColumn("sentence", _TEXT, None, "The answer with its numbers.", False),
+    TableColumn("context", _TEXT, None, "What the sentence holds for, and how it was found.", False),
+    TableColumn("sources", _TEXT, None, "Marts that the numbers come from, separated by commas.", False),
 )  # fmt: skip
 """Columns of the table of findings, for the mart and the documentation."""
 
 NUMBER_COLUMNS = (
-    ComparisonColumn("finding_id", _TEXT, None, "The finding.", False),
-    ComparisonColumn("place", _WHOLE, None, "Order of the number in the finding, from 1.", False),
-    ComparisonColumn("subject", _TEXT, None, "What it is measured of, such as the queue."),
+    TableColumn("finding_id", _TEXT, None, "The finding.", False),
+    TableColumn("place", _WHOLE, None, "Order of the number in the finding, from 1.", False),
+    TableColumn("subject", _TEXT, None, "What it is measured of, such as the queue."),
     *_NUMBER,
 )
 """Columns of the table of the numbers in findings."""
@@ -121,7 +121,7 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _schema(columns: Iterable[ComparisonColumn]) -> pa.Schema:
+def _schema(columns: Iterable[TableColumn]) -> pa.Schema:
     return pa.schema([pa.field(column.name, column.type) for column in columns])
 
 

@@ -8,94 +8,92 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.table import ComparisonColumn
 from sojourn_statistics.intervals.proportions import proportion
 from sojourn_statistics.quality.ratings import RatingSummary, are_apart, paired_difference, summary
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.significance.multiplicity import corrected
+from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
 
 _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 
 _GROUP: Final = (
-    ComparisonColumn("study_id", _TEXT, None, "Study.", False),
-    ComparisonColumn("item", _TEXT, None, "What was rated, such as overall, audio, video or interactivity.", False),
-    ComparisonColumn("scale_lowest", _REAL, None, "Lowest value of the scale.", False),
-    ComparisonColumn("scale_highest", _REAL, None, "Highest value of the scale.", False),
+    TableColumn("study_id", _TEXT, None, "Study.", False),
+    TableColumn("item", _TEXT, None, "What was rated, such as overall, audio, video or interactivity.", False),
+    TableColumn("scale_lowest", _REAL, None, "Lowest value of the scale.", False),
+    TableColumn("scale_highest", _REAL, None, "Highest value of the scale.", False),
 )
-_SYNTHETIC = ComparisonColumn("synthetic", _BOOLEAN, None, "The data are generated, not measured.", False)
-_LEVEL = ComparisonColumn("level_ratio", _REAL, "ratio", "Confidence of the interval.", False)
-_UNIT = ComparisonColumn("replication_unit", _TEXT, None, "What subjects counts.", False)
+_SYNTHETIC = TableColumn("synthetic", _BOOLEAN, None, "The data are generated, not measured.", False)
+_LEVEL = TableColumn("level_ratio", _REAL, "ratio", "Confidence of the interval.", False)
+_UNIT = TableColumn("replication_unit", _TEXT, None, "What subjects counts.", False)
 
 SUMMARY_COLUMNS: Final = (
     *_GROUP,
-    ComparisonColumn("condition", _TEXT, None, "What people were shown, as the study names it.", False),
+    TableColumn("condition", _TEXT, None, "What people were shown, as the study names it.", False),
     _SYNTHETIC,
-    ComparisonColumn("subjects", _WHOLE, None, "People with a rating that counts.", False),
-    ComparisonColumn("ratings", _WHOLE, None, "Their ratings.", False),
-    ComparisonColumn("training_ratings", _WHOLE, None, "Ratings given to learn the scale, which do not count.", False),
-    ComparisonColumn("duplicate_ratings", _WHOLE, None, "Copies of the same rating, which do not count.", False),
-    ComparisonColumn("rating_mean", _REAL, None, "Mean over people; null if no rating counts."),
-    ComparisonColumn("rating_deviation", _REAL, None, "Standard deviation over people, with n - 1."),
-    ComparisonColumn("rating_lower", _REAL, None, "Lower end of the mean's t interval; it may leave the scale."),
-    ComparisonColumn("rating_upper", _REAL, None, "Upper end of the mean's t interval; it may leave the scale."),
+    TableColumn("subjects", _WHOLE, None, "People with a rating that counts.", False),
+    TableColumn("ratings", _WHOLE, None, "Their ratings.", False),
+    TableColumn("training_ratings", _WHOLE, None, "Ratings given to learn the scale, which do not count.", False),
+    TableColumn("duplicate_ratings", _WHOLE, None, "Copies of the same rating, which do not count.", False),
+    TableColumn("rating_mean", _REAL, None, "Mean over people; null if no rating counts."),
+    TableColumn("rating_deviation", _REAL, None, "Standard deviation over people, with n - 1."),
+    TableColumn("rating_lower", _REAL, None, "Lower end of the mean's t interval; it may leave the scale."),
+    TableColumn("rating_upper", _REAL, None, "Upper end of the mean's t interval; it may leave the scale."),
     _LEVEL,
-    ComparisonColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
-    ComparisonColumn("shapiro_wilk_w", _REAL, None, "Statistic W of the Shapiro-Wilk test of a normal distribution."),
-    ComparisonColumn("shapiro_wilk_p_value", _REAL, None, "p-value of that test."),
-    ComparisonColumn("normality_null_reason", _TEXT, None, "Why there is no such test; null where there is."),
+    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
+    TableColumn("shapiro_wilk_w", _REAL, None, "Statistic W of the Shapiro-Wilk test of a normal distribution."),
+    TableColumn("shapiro_wilk_p_value", _REAL, None, "p-value of that test."),
+    TableColumn("normality_null_reason", _TEXT, None, "Why there is no such test; null where there is."),
     _UNIT,
 )
 
 CONTRAST_COLUMNS: Final = (
     *_GROUP,
-    ComparisonColumn("baseline_condition", _TEXT, None, "Condition that is compared with.", False),
-    ComparisonColumn("condition", _TEXT, None, "What people were shown, as the study names it.", False),
+    TableColumn("baseline_condition", _TEXT, None, "Condition that is compared with.", False),
+    TableColumn("condition", _TEXT, None, "What people were shown, as the study names it.", False),
     _SYNTHETIC,
-    ComparisonColumn("baseline_mean", _REAL, None, "Mean over people under the baseline."),
-    ComparisonColumn("rating_mean", _REAL, None, "Mean over people under the condition."),
-    ComparisonColumn(
+    TableColumn("baseline_mean", _REAL, None, "Mean over people under the baseline."),
+    TableColumn("rating_mean", _REAL, None, "Mean over people under the condition."),
+    TableColumn(
         "is_apart", _BOOLEAN, None, "The intervals of the two means do not overlap; null without both intervals."
     ),
-    ComparisonColumn("subjects", _WHOLE, None, "People who rated both: what the paired figures are over.", False),
-    ComparisonColumn("difference_mean", _REAL, None, "Mean over people of condition minus baseline."),
-    ComparisonColumn("difference_lower", _REAL, None, "Lower end of its t interval."),
-    ComparisonColumn("difference_upper", _REAL, None, "Upper end of its t interval."),
+    TableColumn("subjects", _WHOLE, None, "People who rated both: what the paired figures are over.", False),
+    TableColumn("difference_mean", _REAL, None, "Mean over people of condition minus baseline."),
+    TableColumn("difference_lower", _REAL, None, "Lower end of its t interval."),
+    TableColumn("difference_upper", _REAL, None, "Upper end of its t interval."),
     _LEVEL,
-    ComparisonColumn("p_value", _REAL, None, "Two-sided p-value of the paired t test, of itself."),
-    ComparisonColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null when there is one."),
-    ComparisonColumn(
-        "family_tests", _WHOLE, None, "Tests that the correction is over: all pairs of a study's item.", False
-    ),
-    ComparisonColumn("p_corrected", _REAL, None, "p-value corrected by Holm over the family."),
-    ComparisonColumn("verdict", _TEXT, None, "The finding of the paired test in plain words.", False),
+    TableColumn("p_value", _REAL, None, "Two-sided p-value of the paired t test, of itself."),
+    TableColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null when there is one."),
+    TableColumn("family_tests", _WHOLE, None, "Tests that the correction is over: all pairs of a study's item.", False),
+    TableColumn("p_corrected", _REAL, None, "p-value corrected by Holm over the family."),
+    TableColumn("verdict", _TEXT, None, "The finding of the paired test in plain words.", False),
     _UNIT,
 )
 
 ANSWER_COLUMNS: Final = (
-    ComparisonColumn("study_id", _TEXT, None, "Study.", False),
-    ComparisonColumn("question", _TEXT, None, "What was asked.", False),
-    ComparisonColumn("condition", _TEXT, None, "What people were shown, as the study names it.", False),
+    TableColumn("study_id", _TEXT, None, "Study.", False),
+    TableColumn("question", _TEXT, None, "What was asked.", False),
+    TableColumn("condition", _TEXT, None, "What people were shown, as the study names it.", False),
     _SYNTHETIC,
-    ComparisonColumn("subjects", _WHOLE, None, "People with an answer that counts.", False),
-    ComparisonColumn("yes_subjects", _WHOLE, None, "People who said yes.", False),
-    ComparisonColumn("no_subjects", _WHOLE, None, "People who said no.", False),
-    ComparisonColumn(
+    TableColumn("subjects", _WHOLE, None, "People with an answer that counts.", False),
+    TableColumn("yes_subjects", _WHOLE, None, "People who said yes.", False),
+    TableColumn("no_subjects", _WHOLE, None, "People who said no.", False),
+    TableColumn(
         "undecided_subjects", _WHOLE, None, "People whose answers differ, or were training alone; not counted.", False
     ),
-    ComparisonColumn("yes_ratio", _REAL, "ratio", "Share of yes; null without an answer that counts."),
-    ComparisonColumn("yes_lower_ratio", _REAL, "ratio", "Lower end of its Wilson interval."),
-    ComparisonColumn("yes_upper_ratio", _REAL, "ratio", "Upper end of its Wilson interval."),
+    TableColumn("yes_ratio", _REAL, "ratio", "Share of yes; null without an answer that counts."),
+    TableColumn("yes_lower_ratio", _REAL, "ratio", "Lower end of its Wilson interval."),
+    TableColumn("yes_upper_ratio", _REAL, "ratio", "Upper end of its Wilson interval."),
     _LEVEL,
-    ComparisonColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
+    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
     _UNIT,
 )
 
 Group = tuple[str, str, float, float]
 
 
-def _table(rows: list[dict[str, Any]], columns: tuple[ComparisonColumn, ...]) -> pa.Table:
+def _table(rows: list[dict[str, Any]], columns: tuple[TableColumn, ...]) -> pa.Table:
     return pa.Table.from_pylist(rows, pa.schema([pa.field(column.name, column.type) for column in columns]))
 
 
