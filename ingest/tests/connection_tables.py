@@ -43,6 +43,8 @@ tables:
       start_ns: { from: start, unit: s }
       client_host: { from: host }
 """
+#: Connections of hosts start this many seconds after 1970, and a few more: a date that a set clock shows.
+_HOSTS_BEGIN_S = 1_700_000_000
 HEADER = ("when", "ip", "least", "most", "n")
 
 
@@ -81,5 +83,14 @@ def write_tables(folder: Path, count: int) -> list[Path]:
 def write_hosts(folder: Path, *hosts: str) -> None:
     """Write made-up.yaml and t.csv, where each host has a connection: the first at second 1, the next at second 2."""
     (folder / "made-up.yaml").write_text(HOSTS_DESCRIPTION)
-    lines = [f"{start_s},{host}" for start_s, host in enumerate(hosts, start=1)]
-    (folder / "t.csv").write_text("\n".join(["start,host", *lines, ""]))
+    (folder / "t.csv").write_text("start,host\n" + host_lines(1, *hosts))
+
+
+def host_lines(second: int, *hosts: str) -> str:
+    """Return lines of t.csv, where each host has a connection: the first at ``second``, the next a second later."""
+    return "".join(f"{_HOSTS_BEGIN_S + place},{host}\n" for place, host in enumerate(hosts, start=second))
+
+
+def host_start_ns(second: int) -> int:
+    """Return when the connection starts that :func:`host_lines` has at ``second``, in ns since 1970."""
+    return (_HOSTS_BEGIN_S + second) * 10**9

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from captures import udp_frame, write_pcap
-from connection_tables import write_hosts
+from connection_tables import host_lines, host_start_ns, write_hosts
 from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -89,7 +89,7 @@ def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Pa
     forget_host(lake)
     assert key_of(HOST) not in named_hosts(lake)
     assert key_of(OTHER) in named_hosts(lake)
-    assert [row["start_ns"] for row in rows(lake, "connection")] == [2 * 10**9, 4 * 10**9]
+    assert [row["start_ns"] for row in rows(lake, "connection")] == [host_start_ns(2), host_start_ns(4)]
     assert not flows & {row["flow_id"] for row in rows(lake, "flow_interval")}
     assert len(rows(lake, "flow_interval")) == 2
     assert lake.fingerprint() != fingerprint
@@ -116,7 +116,7 @@ def test_a_forgotten_host_does_not_come_back(tmp_path: Path, data: Path) -> None
     ingest(lake, data, forgotten)
     assert lake.fingerprint() == state
     # Neither from a new file, nor under another address key, nor where addresses are kept.
-    (data / "t.csv").write_text((data / "t.csv").read_text() + f"5,{HOST}\n6,::ffff:{HOST}\n7,{OTHER}\n")
+    (data / "t.csv").write_text((data / "t.csv").read_text() + host_lines(5, HOST, f"::ffff:{HOST}", OTHER))
     (data / "c.pcap").write_bytes((data / "c.pcap").read_bytes()[:-62])
     for pseudonymiser in (
         Pseudonymiser(KEY, forgotten=forgotten),
@@ -136,13 +136,13 @@ def test_a_host_forgotten_by_its_key_stays_out_under_that_key(tmp_path: Path, da
     lake = Lake(tmp_path / "lake")
     ingest(lake, data, ForgottenHosts(b"forget", host_keys=frozenset({key_of(HOST)})))
     assert key_of(HOST) not in named_hosts(lake)
-    assert [row["start_ns"] for row in rows(lake, "connection")] == [2 * 10**9, 4 * 10**9]
+    assert [row["start_ns"] for row in rows(lake, "connection")] == [host_start_ns(2), host_start_ns(4)]
     assert len(rows(lake, "flow_interval")) == 2
 
 
 def test_rows_in_a_file_shared_by_many_commits_go(tmp_path: Path, data: Path) -> None:
     """A pack with every file of a table in one: what compaction leaves."""
-    (data / "u.csv").write_text(f"start,host\n11,{HOST}\n12,{OTHER}\n")
+    (data / "u.csv").write_text("start,host\n" + host_lines(11, HOST, OTHER))
     lake = Lake(tmp_path / "lake")
     ingest(lake, data)
     shared = []
@@ -190,7 +190,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     assert [entry["rows"] for entry in entries] == [
         {"connection": 1}, {"flow": 1, "flow_interval": 2, "connection": 2},
     ]  # fmt: skip
-    (data / "again.csv").write_text(f"start,host\n1,{HOST}\n2,customer 7\n3,{OTHER}\n")
+    (data / "again.csv").write_text("start,host\n" + host_lines(1, HOST, "customer 7", OTHER))
     assert run(app, ["ingest", str(data), *var]).exit_code == 0
     lake.refresh()
     assert len(rows(lake, "connection")) == 2

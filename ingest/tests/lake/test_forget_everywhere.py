@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from captures import udp_frame, write_pcap
-from connection_tables import write_hosts
+from connection_tables import host_lines, host_start_ns, write_hosts
 from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -76,7 +76,7 @@ def test_a_list_of_hosts_goes_from_tables_and_recordings(storage: Storage, data:
     (flow,) = after["flow"]
     assert {row["flow_id"] for table in ("packet", "flow_interval") for row in after[table]} == {flow["flow_id"]}
     assert len(after["packet"]) == flow["fwd_packets"] == 4
-    assert [row["start_ns"] for row in after["connection"]] == [3 * 10**9]
+    assert [row["start_ns"] for row in after["connection"]] == [host_start_ns(3)]
     # Both files of the recording, the description and the table keep their outcomes.
     assert {Path(row["source_path"]).name for row in after["ingest_outcome"]} == {
         "c.pcap", "c.pcap1", "c.pcap+continued", "made-up.yaml", "t.csv",
@@ -104,9 +104,9 @@ def test_the_command_on_a_lake_in_an_object_store(
     assert len(hosts_in(left)) == 2
     # Copies that this machine had fetched are gone too.
     assert not list((var / "lake-cache").rglob("*.parquet"))
-    (data / "t.csv").write_text(f"start,host\n5,{FIRST}\n6,{SECOND}\n7,{OTHER}\n")
+    (data / "t.csv").write_text("start,host\n" + host_lines(5, FIRST, SECOND, OTHER))
     assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
     left = everything(open_storage(uri, tmp_path / "later"))
     # The object of the table's former content may still lie there, until the next writer removes it.
-    assert {row["start_ns"] for row in left["connection"]} <= {3 * 10**9, 7 * 10**9}
-    assert 7 * 10**9 in {row["start_ns"] for row in left["connection"]}
+    assert {row["start_ns"] for row in left["connection"]} <= {host_start_ns(3), host_start_ns(7)}
+    assert host_start_ns(7) in {row["start_ns"] for row in left["connection"]}
