@@ -12,6 +12,7 @@ from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, LakeBusyErro
 from sojourn_ingest.lake.commit import RecordingPart
 from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.schema import table
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 
 def score_batch(*scores: float) -> pa.RecordBatch:
@@ -61,15 +62,16 @@ def test_files_have_the_declared_schema_and_provenance(tmp_path: Path) -> None:
 
 def test_wide_rows_do_not_wait_in_memory_for_a_full_row_group(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    columns = score_batch(*[1.0] * 1000).to_pydict()
-    batch = pa.RecordBatch.from_pydict({**columns, "study_id": ["s" * 12_000] * 1000})
+    rows = 12_000
+    wide = dict.fromkeys(("study_id", "scored", "run_id", "session_id"), ["s" * LONGEST_LABEL] * rows)
+    batch = pa.RecordBatch.from_pydict(score_batch(*[1.0] * rows).to_pydict() | wide)
     with FactWriter(lake.root, "c1", "v1") as writer:
         for _ in range(9):
             writer.write("qoe_score", batch)
         (file,) = writer.finish()
     groups = pq.ParquetFile(lake.root / file.path).metadata
-    # 12 MB a batch, 32 MiB a group.
-    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [3000, 3000, 3000]
+    # 12 MB a batch, 32 MiB a group; all nine have fewer rows than a full group.
+    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [3 * rows] * 3
 
 
 def test_texts_as_dictionaries_are_written_as_texts(tmp_path: Path) -> None:
