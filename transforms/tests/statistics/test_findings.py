@@ -43,7 +43,8 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             [TAIL_DROP, FQ_CODEL],
             "best",
             "FQ-CoDel",
-            "Run FQ-CoDel. 95 % of the application's packets wait at most 21 ms, against 91 ms with tail-drop 2 BDP.",
+            "Run FQ-CoDel. With CUBIC competing, 95 % of the application's packets wait at most 21 ms, against 91 ms "
+            "with tail-drop 2 BDP.",
         ),
         (
             [TAIL_DROP, metric("FQ-CoDel", 20.6, (19.0, 88.0))],
@@ -56,8 +57,8 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             [TAIL_DROP, metric("FQ-CoDel", 6.56)],
             "cannot tell",
             None,
-            "Cannot tell; FQ-CoDel has the shortest wait (95th percentile 6.6 ms, tail-drop 2 BDP 91 ms), but there "
-            "are too few runs for an interval: this may be chance.",
+            "Cannot tell; FQ-CoDel has the shortest wait (95th percentile 6.6 ms, tail-drop 2 BDP 91 ms), but "
+            "FQ-CoDel has too few runs for an interval: this may be chance.",
         ),
         (
             [
@@ -66,14 +67,15 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             ],
             "best",
             "FQ-CoDel",
-            "Run FQ-CoDel. The application's packets wait 0.55 ms on average, against 14 ms with CoDel.",
+            "Run FQ-CoDel. With CUBIC competing, the application's packets wait 0.55 ms on average, against 14 ms with "
+            "CoDel.",
         ),
         ([FQ_CODEL], "none", None, "Nothing to choose from: only FQ-CoDel was measured."),
         (
             [metric("FQ-CoDel", 0.99, metric="utilisation_ratio", role="all")],
             "cannot tell",
             None,
-            "Cannot tell: nothing measured how long the application's packets waited.",
+            "Cannot tell: no wait of the application's packets was measured alike for all queues.",
         ),
     ],
 )
@@ -94,25 +96,45 @@ def test_the_worst_congestion_control_counts() -> None:
             metric("FQ-CoDel", value, (value, value), congestion_control=name)
             for name, value in (("bbr", 9), ("cubic", 12))
         ),
-        metric("CoDel", 58, role="tcp"),
-        metric("FQ-CoDel", 81, role="tcp"),
+        metric("CoDel", 58, (57, 59), role="tcp"),
+        metric("FQ-CoDel", 81, (80, 82), role="tcp"),
         metric("FQ-CoDel", 0.25, metric="harm_throughput_ratio"),
         metric("FQ-CoDel", 0.98, metric="utilisation_ratio", role="all"),
     ]
     [finding] = queue_findings(rows)
     assert finding.sentence == (
-        "Run FQ-CoDel. Whichever TCP competes, 95 % of the application's packets wait at most 12 ms, against 54 ms "
-        "with CoDel. The application keeps 75 % of its demand. The price: 95 % of TCP's packets wait at most 81 ms, "
-        "against 58 ms with CoDel."
+        "Run FQ-CoDel. Whichever of BBRv1 and CUBIC competes, 95 % of the application's packets wait at most 12 ms, "
+        "against 54 ms with CoDel. The application keeps 75 % of its demand. The price: 95 % of TCP's packets wait "
+        "at most 81 ms, against 58 ms with CoDel."
     )
     assert finding.context.startswith(
-        "video against one TCP flow · 3.99 Mbit/s · 50 ms RTT · application starts first · 4 configurations, 7 runs "
+        "video against TCP · 3.99 Mbit/s · 50 ms RTT · application starts first · 4 configurations, 7 runs "
         "each · the link is 98 % used in every one. "
     )
     assert [(number.subject, number.value, number.n) for number in finding.numbers] == [
         ("FQ-CoDel", 12, 7),
         ("CoDel", 54, 7),
     ]
+
+
+def test_the_first_must_be_below_all_others() -> None:
+    """A third queue whose interval reaches down is named; one without an interval leaves the question open."""
+    rows = [metric("A", 10, (9, 11)), metric("B", 20, (19, 21))]
+    [finding] = queue_findings([*rows, metric("C", 25, (5, 60))])
+    assert (finding.verdict, finding.headline) == ("tied", "A or C:")
+    [finding] = queue_findings([*rows, metric("C", 25)])
+    assert finding.verdict == "cannot tell"
+    assert "C has too few runs" in finding.sentence
+
+
+def test_queues_are_compared_against_the_same_congestion_controls() -> None:
+    """What one queue alone was measured against does not count; with nothing in common nothing can be told."""
+    rows = [metric("A", 10, (9, 11)), metric("B", 5, (4, 6)), metric("B", 30, (29, 31), congestion_control="bbr")]
+    [finding] = queue_findings(rows)
+    assert finding.headline == "Run B."
+    assert "With CUBIC competing" in finding.sentence
+    [finding] = queue_findings([rows[0], rows[2]])
+    assert finding.verdict == "cannot tell"
 
 
 def test_settings_are_not_pooled() -> None:
@@ -167,6 +189,28 @@ def test_marks_of_the_median_run() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("rows", "verdict", "headline"),
+    [
+        (
+            [mark("CoDel", 12), mark("FQ-CoDel", 12)],
+            "tied",
+            "CoDel and FQ-CoDel mark alike: 12 packets in the median run against CUBIC, with classic ECN.",
+        ),
+        (
+            [mark("CoDel", 0), mark("CoDel", 1)],
+            "none",
+            "Only CoDel was measured: 0.5 packets marked in the median run against CUBIC, with classic ECN.",
+        ),
+        ([mark("CoDel", 0), mark("FQ-CoDel", 0)], "none", "No packet is marked in the median run."),
+    ],
+)
+def test_a_tie_and_a_single_queue_mark_most_of_nothing(rows: list[dict[str, Any]], verdict: str, headline: str) -> None:
+    """Equal counts are a tie, and one queue leaves nothing to choose from."""
+    [finding] = mark_findings(rows)
+    assert (finding.verdict, finding.headline) == (verdict, headline)
+
+
 def test_tables_have_a_row_for_each_finding_and_number() -> None:
     """The first number stands beside the verdict; a finding without numbers has none."""
     findings = [
@@ -189,6 +233,7 @@ def published(finding: str, *inside: bool | None, reason: str | None = None) -> 
             "study_id": "tma23-imvca",
             "finding_id": finding,
             "is_inside_tolerance": each,
+            "own_value": 1.0 if each is not None or reason is None else None,
             "not_answered_reason": reason,
         }
         for each in inside
@@ -210,13 +255,25 @@ def published(finding: str, *inside: bool | None, reason: str | None = None) -> 
                 *published("c", None, reason="a count of people, not a measurement"),
             ],
             "mixed",
-            "1 of 2 statements of TMA'23 comes out again. 1 statement differs. 1 more cannot be answered: a count of "
+            "1 of 2 statements of TMA'23 comes out again. 1 statement differs. 1 statement is not answered: a count of "
             "people, not a measurement.",
         ),
         (
             [*published("a", None, reason="the build has no run of the study")],
             "cannot tell",
-            "No statement of TMA'23 is answered: the build has no run of the study.",
+            "No statement of TMA'23 can be judged. 1 statement is not answered: the build has no run of the study.",
+        ),
+        (
+            [
+                *published("a", True),
+                *published("b", None),
+                *published("c", None, reason="x"),
+                *published("d", None, reason="x"),
+                *published("e", None, reason="y"),
+            ],
+            "agrees",
+            "1 of 1 statement of TMA'23 comes out again. 1 more statement has no tolerance to judge by. 3 statements "
+            "are not answered, most because: x.",
         ),
     ],
 )

@@ -51,9 +51,9 @@ COLUMNS = (
     TableColumn("question", _TEXT, None, "Which question is answered: queue, marks or study.", False),
     *SETTING,
     TableColumn(
-        "verdict", _TEXT, None, "best: one subject is. tied: the intervals of the first two overlap. agrees, mixed, "
-        "contradicts: what was measured beside what was stated. cannot tell: no measurement or no interval. none: "
-        "there is nothing to choose from, or nothing occurred.", False,
+        "verdict", _TEXT, None, "best: one subject is; of marks by the median count, else by its interval. tied: "
+        "subjects cannot be told apart. agrees, mixed, contradicts: what was measured beside what was stated. cannot "
+        "tell: no measurement or no interval. none: there is nothing to choose from, or nothing occurred.", False,
     ),
     TableColumn("subject", _TEXT, None, "What the verdict names, such as the queue; null without one."),
     *_NUMBER,
@@ -66,6 +66,8 @@ COLUMNS = (
 
 NUMBER_COLUMNS = (
     TableColumn("finding_id", _TEXT, None, "The finding.", False),
+    TableColumn("question", _TEXT, None, "Its question.", False),
+    TableColumn("study_id", _TEXT, None, "Its study."),
     TableColumn("place", _WHOLE, None, "Order of the number in the finding, from 1.", False),
     TableColumn("subject", _TEXT, None, "What it is measured of, such as the queue."),
     *_NUMBER,
@@ -118,7 +120,7 @@ class Finding:
 
 
 def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _schema(columns: Iterable[TableColumn]) -> pa.Schema:
@@ -166,6 +168,8 @@ def number_table(findings: Iterable[Finding]) -> pa.Table:
         {
             **_numbered(number),
             "finding_id": finding.finding_id,
+            "question": finding.question,
+            "study_id": finding.setting["study_id"],
             "place": place,
             "subject": number.subject,
         }

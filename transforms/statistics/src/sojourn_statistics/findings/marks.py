@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from sojourn_statistics.findings.finding import SETTING, Finding, FindingNumber, Row, Verdict
-from sojourn_statistics.findings.wording import congestion_control, counted, link, synthetic_note
+from sojourn_statistics.findings.wording import congestion_control, counted, link, listed, rounded, synthetic_note
 
 _CELL = (*(column.name for column in SETTING), "queue_label", "congestion_control")
 _COUNTS = ("queue_log_marked_packets_max", "queue_counters_marked_packets_max", "wire_marked_packets_max")
@@ -44,17 +44,24 @@ def _finding(cells: list[list[Row]]) -> Finding:
     counts = [(packets, cell) for cell in cells if (packets := _median_packets(cell)) is not None]
     in_order = sorted(counts, key=lambda each: (-each[0], _name(each[1][0])))
     verdict: Verdict
-    most = in_order[0][1] if in_order else cells[0]
     subject = None
     if not in_order:
         verdict, headline = "cannot tell", "No source counts the marks."
     elif in_order[0][0] == 0:
         verdict, headline = "none", "No packet is marked in the median run."
     else:
-        verdict, subject = "best", most[0]["queue_label"]
-        headline = f"{subject} marks most: {counted(round(in_order[0][0]), 'packet')} in the median run"
-        control = most[0]["congestion_control"]
-        headline += ("" if control is None else f" against {congestion_control(control)}") + f"{_ecn(setting)}."
+        packets, most = in_order[0]
+        queue, control = most[0]["queue_label"], most[0]["congestion_control"]
+        numbers = "1 packet" if packets == 1 else f"{rounded(packets)} packets"
+        where = "in the median run" + ("" if control is None else f" against {congestion_control(control)}")
+        if len({cell[0]["queue_label"] for cell in cells}) == 1:
+            verdict, headline = "none", f"Only {queue} was measured: {numbers} marked {where}{_ecn(setting)}."
+        elif any(count == packets and cell[0]["queue_label"] != queue for count, cell in in_order):
+            tied = sorted({cell[0]["queue_label"] for count, cell in in_order if count == packets})
+            verdict, headline = "tied", f"{listed(tied)} mark alike: {numbers} {where}{_ecn(setting)}."
+        else:
+            verdict, subject = "best", queue
+            headline = f"{queue} marks most: {numbers} {where}{_ecn(setting)}."
     runs = [row for cell in cells for row in cell]
     return Finding(
         question="marks",

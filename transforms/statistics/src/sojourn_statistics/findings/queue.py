@@ -9,6 +9,7 @@ from typing import Any
 from sojourn_statistics.findings.finding import SETTING, Finding, FindingNumber, Row, Verdict
 from sojourn_statistics.findings.wording import (
     competitors,
+    congestion_control,
     counted,
     link,
     listed,
@@ -32,20 +33,26 @@ MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
-class _Queue:
-    """The worst case of a queue over the configurations with it.
+class _Wait:
+    """The longest wait over configurations, in ms, with the widest bounds; ``runs`` are those of the longest."""
 
-    Waits are in ms, with bounds over all configurations; ``runs`` are those of the worst. ``kept`` is the share of its
-    demand that the application keeps.
-    """
-
-    label: str
-    wait: float
+    value: float
     lower: float | None
     upper: float | None
     runs: int
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """The worst case of a queue over the congestion controls that all queues were measured against.
+
+    ``kept`` is the share of its demand that the application keeps, ``other`` the wait of what competes.
+    """
+
+    label: str
+    wait: _Wait
     kept: float | None
-    other_wait: float | None
+    other: _Wait | None
 
 
 def queue_findings(rows: Iterable[Row]) -> list[Finding]:
@@ -53,8 +60,9 @@ def queue_findings(rows: Iterable[Row]) -> list[Finding]:
 
     Rows are those of ``configuration_metric`` with one of :data:`METRICS`. A setting is what runs against what on
     which link; solo configurations have none. Each queue counts with its worst case over the congestion controls of
-    the TCP flow: the longest 95th percentile of the wait, or the longest mean where there are no percentiles, with the
-    widest bounds of the intervals over runs. A queue is named alone only if its interval ends below that of the next.
+    the TCP flow that all queues were measured against: the longest 95th percentile of the wait, or the longest mean
+    where there are no percentiles, with the widest bounds of the intervals over runs. A queue is named alone only if
+    its interval ends below those of all others.
     """
     settings: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -66,10 +74,10 @@ def queue_findings(rows: Iterable[Row]) -> list[Finding]:
 def _finding(rows: list[Row]) -> Finding:
     setting = {column.name: rows[0][column.name] for column in SETTING}
     of_application = {row["metric"] for row in rows if row["role"] == "app" and row["value_median"] is not None}
-    wait = next((metric for metric in WAITS if metric in of_application), WAITS[0])
-    queues = sorted(_queues(rows, wait), key=lambda queue: (queue.wait, queue.label))
-    controls = {row["congestion_control"] for row in rows} - {None}
-    verdict, headline, detail = _verdict(setting, queues, wait, len(controls) > 1)
+    metric = next((each for each in WAITS if each in of_application), WAITS[0])
+    controls = _controls_of_all(rows, metric)
+    queues = sorted(_queues(rows, metric, controls), key=lambda queue: (queue.wait.value, queue.label))
+    verdict, headline, detail = _verdict(setting, queues, metric, controls)
     return Finding(
         question="queue",
         setting=setting,
@@ -80,79 +88,111 @@ def _finding(rows: list[Row]) -> Finding:
         context=_context(setting, rows),
         sources=("configuration_metric",),
         numbers=tuple(
-            FindingNumber(queue.label, wait, "app", queue.wait, queue.lower, queue.upper, "ms", queue.runs)
+            FindingNumber(
+                queue.label, metric, "app", queue.wait.value, queue.wait.lower, queue.wait.upper, "ms", queue.wait.runs
+            )
             for queue in queues
         ),
     )
 
 
-def _queues(rows: list[Row], wait: str) -> Iterable[_Queue]:
+def _controls_of_all(rows: list[Row], metric: str) -> set[str | None]:
+    """Return the congestion controls against which every queue with a wait of the application was measured."""
+    by_queue: dict[str, set[str | None]] = {}
+    for row in rows:
+        if row["metric"] == metric and row["role"] == "app" and row["value_median"] is not None:
+            by_queue.setdefault(row["queue_label"], set()).add(row["congestion_control"])
+    return set.intersection(*by_queue.values()) if by_queue else set()
+
+
+def _longest(rows: list[Row]) -> _Wait | None:
+    if not rows:
+        return None
+    worst = max(rows, key=lambda row: (row["value_median"], row["configuration_id"]))
+    # A configuration without an interval leaves the worst case without one.
+    has_intervals = all(row["value_lower"] is not None and row["value_upper"] is not None for row in rows)
+    return _Wait(
+        value=worst["value_median"],
+        lower=min(row["value_lower"] for row in rows) if has_intervals else None,
+        upper=max(row["value_upper"] for row in rows) if has_intervals else None,
+        runs=worst["runs"],
+    )
+
+
+def _queues(rows: list[Row], metric: str, controls: set[str | None]) -> Iterable[_Queue]:
     by_label: dict[str, list[Row]] = {}
     for row in rows:
-        if row["value_median"] is not None:
+        if row["value_median"] is not None and row["congestion_control"] in controls:
             by_label.setdefault(row["queue_label"], []).append(row)
     for label, members in by_label.items():
-        waits = [row for row in members if row["metric"] == wait and row["role"] == "app"]
-        if not waits:
+        waits = [row for row in members if row["metric"] == metric]
+        wait = _longest([row for row in waits if row["role"] == "app"])
+        if wait is None:
             continue
-        others = [row["value_median"] for row in members if row["metric"] == wait and row["role"] in ("tcp", "rival")]
         harms = [row["value_median"] for row in members if row["metric"] == HARM and row["role"] == "app"]
-        worst = max(waits, key=lambda row: (row["value_median"], row["configuration_id"]))
-        # A cell without an interval leaves the worst case without one.
-        has_intervals = all(row["value_lower"] is not None and row["value_upper"] is not None for row in waits)
         yield _Queue(
             label=label,
-            wait=worst["value_median"],
-            lower=min(row["value_lower"] for row in waits) if has_intervals else None,
-            upper=max(row["value_upper"] for row in waits) if has_intervals else None,
-            runs=worst["runs"],
+            wait=wait,
             kept=1 - max(harms) if harms else None,
-            other_wait=max(others, default=None),
+            other=_longest([row for row in waits if row["role"] in ("tcp", "rival")]),
         )
 
 
-def _verdict(setting: Row, queues: list[_Queue], wait: str, several_controls: bool) -> tuple[Verdict, str, str]:
+def _verdict(setting: Row, queues: list[_Queue], metric: str, controls: set[str | None]) -> tuple[Verdict, str, str]:
     if not queues:
-        return "cannot tell", "Cannot tell:", "nothing measured how long the application's packets waited."
-    first = queues[0]
-    if len(queues) == 1:
+        return "cannot tell", "Cannot tell:", "no wait of the application's packets was measured alike for all queues."
+    first, others = queues[0], queues[1:]
+    if not others:
         return "none", "Nothing to choose from:", f"only {first.label} was measured."
-    second = queues[1]
-    if first.upper is None or second.lower is None:
-        waits = f"{milliseconds(first.wait)}, {second.label} {milliseconds(second.wait)}"
+    without = [queue.label for queue in queues if queue.wait.lower is None or queue.wait.upper is None]
+    if without:
+        waits = f"{milliseconds(first.wait.value)}, {others[0].label} {milliseconds(others[0].wait.value)}"
+        have = "has" if len(without) == 1 else "have"
         return (
             "cannot tell",
             f"Cannot tell; {first.label} has the shortest wait",
-            f"({_STATISTIC[wait]} {waits}), but there are too few runs for an interval: this may be chance.",
+            f"({_STATISTIC[metric]} {waits}), but {listed(without)} {have} too few runs for an interval: this may be "
+            "chance.",
         )
-    if first.upper >= second.lower:
-        waits = f"{milliseconds(first.wait)} and {milliseconds(second.wait)}"
+    overlapping = [queue for queue in others if not _is_below(first.wait, queue.wait)]
+    if overlapping:
+        names = [queue.label for queue in (first, *overlapping)]
+        waits = listed([milliseconds(queue.wait.value) for queue in (first, *overlapping)])
         return (
             "tied",
-            f"{first.label} or {second.label}:",
-            f"their waits cannot be told apart ({_STATISTIC[wait]} {waits}; the intervals overlap).",
+            f"{', '.join(names[:-1])} or {names[-1]}:",
+            f"their waits cannot be told apart ({_STATISTIC[metric]} {waits}; the intervals overlap).",
         )
-    return "best", f"Run {first.label}.", _reasons(setting, queues, wait, several_controls)
+    return "best", f"Run {first.label}.", _reasons(setting, queues, metric, controls)
 
 
-def _reasons(setting: Row, queues: list[_Queue], wait: str, several_controls: bool) -> str:
+def _is_below(one: _Wait, other: _Wait) -> bool:
+    """Return whether an interval ends before another begins."""
+    return one.upper is not None and other.lower is not None and one.upper < other.lower
+
+
+def _reasons(setting: Row, queues: list[_Queue], metric: str, controls: set[str | None]) -> str:
     first = queues[0]
     named = queues[1:] if len(queues) <= MOST_NAMED else [queues[1], queues[-1]]
-    against = listed([f"{milliseconds(queue.wait)} with {queue.label}" for queue in named])
-    waits = _waits("the application's", wait, first.wait)
-    waits = f"Whichever TCP competes, {waits}" if several_controls else waits[0].upper() + waits[1:]
+    against = listed([f"{milliseconds(queue.wait.value)} with {queue.label}" for queue in named])
+    waits = _waits("the application's", metric, first.wait.value)
+    names = sorted(congestion_control(name) for name in controls if name is not None)
+    if len(names) > 1:
+        waits = f"Whichever of {listed(names)} competes, {waits}"
+    else:
+        waits = f"With {names[0]} competing, {waits}" if names else waits[0].upper() + waits[1:]
     text = f"{waits}, against {against}."
     if first.kept is not None:
         text += f" The application keeps {percent(first.kept)} of its demand."
-    others = [queue for queue in queues if queue.other_wait is not None]
-    if first.other_wait is not None:
-        least = min(others, key=lambda queue: (queue.other_wait, queue.label))
-        assert least.other_wait is not None
-        if round(first.other_wait) <= round(least.other_wait):
-            text += " What competes waits least with it, too."
-        else:
-            price = _waits(f"{setting['rival_application'] or 'TCP'}'s", wait, first.other_wait)
-            text += f" The price: {price}, against {milliseconds(least.other_wait)} with {least.label}."
+    others = [(queue.other, queue.label) for queue in queues[1:] if queue.other is not None]
+    if first.other is None or not others:
+        return text
+    if all(_is_below(first.other, other) for other, _ in others):
+        return f"{text} What competes waits least with it, too."
+    least, label = min(others, key=lambda each: (each[0].value, each[1]))
+    if _is_below(least, first.other):
+        price = _waits(f"{setting['rival_application'] or 'TCP'}'s", metric, first.other.value)
+        text += f" The price: {price}, against {milliseconds(least.value)} with {label}."
     return text
 
 

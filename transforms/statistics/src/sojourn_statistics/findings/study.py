@@ -24,44 +24,53 @@ def study_findings(rows: Iterable[Row]) -> list[Finding]:
 
 def _finding(study: str, statements: dict[str, list[Row]]) -> Finding:
     name = _NAMES.get(study, study)
-    judged = [[row["is_inside_tolerance"] for row in rows] for rows in statements.values()]
-    answered = [[inside for inside in groups if inside is not None] for groups in judged]
-    answered = [groups for groups in answered if groups]
-    agree = sum(all(groups) for groups in answered)
-    differ = len(answered) - agree
-    verdict: Verdict = (
-        "cannot tell" if not answered else "agrees" if not differ else "mixed" if agree else "contradicts"
-    )
-    rest = len(statements) - len(answered)
-    if not answered:
-        headline, detail = f"No statement of {name} is answered:", f"{_reason(statements)}."
-    else:
-        of = f"of {counted(len(answered), 'statement')} of {name}"
+    answers = {
+        statement: [row["is_inside_tolerance"] for row in rows if row["is_inside_tolerance"] is not None]
+        for statement, rows in statements.items()
+    }
+    judged = {statement: inside for statement, inside in answers.items() if inside}
+    unjudged = [rows for statement, rows in statements.items() if statement not in judged]
+    recomputed = sum(any(row["own_value"] is not None for row in rows) for rows in unjudged)
+    agree = sum(all(inside) for inside in judged.values())
+    differ = len(judged) - agree
+    verdict: Verdict = "cannot tell"
+    headline = f"No statement of {name} can be judged."
+    if judged:
+        verdict = "agrees" if not differ else "mixed" if agree else "contradicts"
         comes = "comes" if agree == 1 else "come"
-        headline = f"{agree} {of} {comes} out again."
-        detail = f"{counted(differ, 'statement')} {'differs' if differ == 1 else 'differ'}." if differ else ""
-        if rest:
-            detail += f" {rest} more cannot be answered: {_reason(statements)}."
+        headline = f"{agree} of {counted(len(judged), 'statement')} of {name} {comes} out again."
+    details = []
+    if differ:
+        details.append(f"{counted(differ, 'statement')} {'differs' if differ == 1 else 'differ'}.")
+    if recomputed:
+        more = counted(recomputed, "more statement" if judged else "statement")
+        details.append(f"{more} {'has' if recomputed == 1 else 'have'} no tolerance to judge by.")
+    if len(unjudged) > recomputed:
+        details.append(_unanswered(unjudged, len(unjudged) - recomputed))
     return Finding(
         question="study",
         setting={"study_id": study},
         verdict=verdict,
         subject=None,
         headline=headline,
-        detail=detail.strip(),
+        detail=" ".join(details),
         context=(
-            f"{counted(len(statements), 'statement')} in all. A statement comes out again if what the runs give is "
+            f"{counted(len(statements), 'statement')} in all. A statement comes out again if the median over runs is "
             "within the tolerance with which it can be read from the text or figure."
         ),
         sources=("published_comparison",),
         numbers=(
-            FindingNumber(None, "agreeing_statements", "all", float(agree), None, None, "statements", len(answered),
+            FindingNumber(None, "agreeing_statements", "all", float(agree), None, None, "statements", len(judged),
                           "statements"),
-        ) if answered else (),
+        ) if judged else (),
     )  # fmt: skip
 
 
-def _reason(statements: dict[str, list[Row]]) -> str:
-    """Return the reason of most of the statements without an answer."""
-    reasons = [row["not_answered_reason"] for rows in statements.values() for row in rows if row["not_answered_reason"]]
-    return max(sorted(set(reasons)), key=reasons.count) if reasons else "it has no tolerance"
+def _unanswered(unjudged: list[list[Row]], count: int) -> str:
+    """Return how many statements the build does not answer, with the reason that most of them have."""
+    reasons = [row["not_answered_reason"] for rows in unjudged for row in rows if row["not_answered_reason"]]
+    text = f"{counted(count, 'statement')} {'is' if count == 1 else 'are'} not answered"
+    if not reasons:
+        return f"{text}."
+    usual = max(sorted(set(reasons)), key=reasons.count)
+    return f"{text}{': ' if len(set(reasons)) == 1 else ', most because: '}{usual}."

@@ -73,7 +73,7 @@ def link(row: Mapping[str, Any]) -> str:
 
 def competitors(row: Mapping[str, Any]) -> str:
     """Return what runs against what in a setting, with all that describes it beside the link."""
-    parts = [f"{row['application'] or 'TCP only'} against {row['rival_application'] or 'one TCP flow'}"]
+    parts = [f"{row['application'] or 'TCP only'} against {row['rival_application'] or 'TCP'}"]
     for name, words in (
         ("direction", "{}"),
         ("congested_direction", "congested: {}"),
