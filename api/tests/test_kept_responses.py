@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from sojourn_api.app import create_app
-from sojourn_api.kept_responses import KeptResponse, KeptResponses
+from sojourn_api.http.kept_responses import KeptResponse, KeptResponses
 from sojourn_api.problems import ProblemError
 from sojourn_api.queries.result_cache import ResultCache
 from sojourn_api.settings import Settings

@@ -12,8 +12,8 @@ from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from sojourn_api import __version__, problems
-from sojourn_api.compression import MINIMUM_BYTES, ZstdMiddleware
-from sojourn_api.kept_responses import KeptResponses, KeptResponsesMiddleware
+from sojourn_api.http.compression import MINIMUM_BYTES, ZstdMiddleware
+from sojourn_api.http.kept_responses import KeptResponses, KeptResponsesMiddleware
 from sojourn_api.metrics import Metrics, MetricsMiddleware
 from sojourn_api.openapi import DocumentedApp, operation_id
 from sojourn_api.problems import ProblemError, problem_response

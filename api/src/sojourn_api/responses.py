@@ -12,9 +12,9 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn_api.compression import accepted_coding
-from sojourn_api.conditional import etag, has_already
 from sojourn_api.formats import MEDIA_TYPES, FewRows, OutputColumn, encode, needed_bytes
+from sojourn_api.http.compression import accepted_coding
+from sojourn_api.http.conditional import etag, has_already
 from sojourn_api.json_rows import json_bytes
 from sojourn_api.safety.answer_memory import AnswerMemory, HeldResponse
 from sojourn_api.safety.authentication import reading_key

@@ -23,7 +23,7 @@ from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.queries.held_columns import HeldColumns
-from sojourn_api.queries.known_values import KnownValues, Studies
+from sojourn_api.queries.known_values import KnownValues, Query, Studies
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import BUILD, read_build
@@ -35,7 +35,6 @@ from sojourn_snapshot.verification import REBUILD, damages, refuse_damage
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column
-    from sojourn_api.queries.execution import QueryRunner
 
 logger = logging.getLogger(__name__)
 
@@ -148,11 +147,9 @@ class Snapshot:
             raise
         return cls(folder.name, catalogue, build, connection, cells, settings.api_threads, in_memory)
 
-    def values_of(
-        self, runner: QueryRunner, dataset: Dataset, column: Column, studies: Studies
-    ) -> Collection[Any] | None:
+    def values_of(self, query: Query, dataset: Dataset, column: Column, studies: Studies) -> Collection[Any] | None:
         """Return the distinct values of a column, as `KnownValues.of` does."""
-        return self._known_values.of(runner, self, dataset, column, studies)
+        return self._known_values.of(query, self.cells.get(dataset.name), dataset, column, studies)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own to the database, for one query in one thread."""

@@ -17,8 +17,8 @@ from sojourn_ingest.cli import application
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_snapshot.documents import write_document
 from sojourn_snapshot.pointer import Pointer, write_pointer
-from sojourn_transforms.sql.cli import Form
 from sojourn_transforms.sql.command import run_sql
+from sojourn_transforms.sql.forms import Form
 from sojourn_transforms.sql.local import connect_local
 
 

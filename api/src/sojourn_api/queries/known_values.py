@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS
 from sojourn_api.requests.filters import IN, Condition, Filters
@@ -12,10 +14,11 @@ from sojourn_api.requests.value_words import MOST_VALUES
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
-    from sojourn_api.queries.execution import QueryRunner
-    from sojourn_api.snapshot import Snapshot
+    from sojourn_api.cells import Cells
 
 Studies = tuple[str, ...] | None
+Query = Callable[[str, list[Any]], pa.Table]
+"""Returns the result of a query of the build with its parameters, within the limits of the service."""
 
 
 class KnownValues:
@@ -26,14 +29,15 @@ class KnownValues:
         self._values: dict[tuple[str, str, Studies], Collection[Any] | None] = {}
 
     def of(
-        self, runner: QueryRunner, snapshot: Snapshot, dataset: Dataset, column: Column, studies: Studies
+        self, query: Query, cells: Cells | None, dataset: Dataset, column: Column, studies: Studies
     ) -> Collection[Any] | None:
         """Return the distinct values of a column in ascending order, without null; None if they are too many.
 
         Parameters
         ----------
-        runner : QueryRunner
-        snapshot : Snapshot
+        query : callable
+        cells : Cells, optional
+            Those of the dataset, if it has histograms.
         dataset : Dataset
         column : Column
         studies : tuple of str, optional
@@ -42,27 +46,26 @@ class KnownValues:
         Raises
         ------
         ProblemError
-            As `QueryRunner.run`.
+            As `query` does.
         """
         key = dataset.name, column.name, studies
         with self._lock:
             if key in self._values:
                 return self._values[key]
-        values = _read(runner, snapshot, dataset, column, studies)
+        values = _read(query, cells, dataset, column, studies)
         with self._lock:
             self._values[key] = values
         return values
 
 
 def _read(
-    runner: QueryRunner, snapshot: Snapshot, dataset: Dataset, column: Column, studies: Studies
+    query: Query, cells: Cells | None, dataset: Dataset, column: Column, studies: Studies
 ) -> Collection[Any] | None:
-    cells = snapshot.cells.get(dataset.name)
     # There are far fewer cells than rows.
     source = cells.sql if cells is not None and column.name not in HISTOGRAM_COLUMNS else dataset.sql
     conditions = () if studies is None else (Condition(dataset.by_name["study_id"], IN, studies),)
     filters = Filters(conditions, frozenset())
     sql = f"select distinct cast({column.sql} as {column.type}) as value from {source} {filters.where}"
     sql = f"select value from ({sql}) where value is not null limit {MOST_VALUES + 1}"
-    found = runner.run(snapshot, sql, filters.parameters).column("value").to_pylist()
+    found = query(sql, filters.parameters).column("value").to_pylist()
     return None if len(found) > MOST_VALUES else dict.fromkeys(sorted(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fastapi import Request
@@ -27,7 +28,7 @@ ValuesOf = Callable[["Dataset", "Column"], Collection[Any] | None]
 class WithValues(Protocol):
     """A snapshot, of which requests know only that columns have values."""
 
-    def values_of(self, runner: Any, dataset: Dataset, column: Column, studies: Any) -> Collection[Any] | None:
+    def values_of(self, query: Any, dataset: Dataset, column: Column, studies: Any) -> Collection[Any] | None:
         """Return the distinct values of a column in rows of some studies, or None where they are too many."""
 
 
@@ -53,7 +54,7 @@ class Asked:
             tuple(request.query_params.multi_items()),
             request.headers.get("accept"),
             key,
-            lambda dataset, column: snapshot.values_of(runner, dataset, column, key.studies),
+            lambda dataset, column: snapshot.values_of(partial(runner.run, snapshot), dataset, column, key.studies),
         )
 
     @property

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Form(StrEnum):
-    """How rows are written."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
+from sojourn_transforms.sql.forms import Form
 
 
 def register(app: typer.Typer) -> None:

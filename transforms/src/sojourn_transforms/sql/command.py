@@ -16,7 +16,7 @@ import typer
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
-from sojourn_transforms.sql.cli import Form
+from sojourn_transforms.sql.forms import Form
 from sojourn_transforms.sql.local import connect_local
 
 #: Views, tables and macros are in memory, and live as long as the connection.

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sojourn_api.compression import accepted_coding
-from sojourn_api.conditional import has_already
+from sojourn_api.http.compression import accepted_coding
+from sojourn_api.http.conditional import has_already
 from sojourn_api.safety.authentication import known_key
 from sojourn_api.safety.keys import Key as ApiKey
 from sojourn_api.snapshot import ServedBuild, SnapshotStore
