@@ -210,7 +210,7 @@ REFUSED = [
     ("run_harm", "group=nope", "invalid-parameter", "group"),
     ("run_harm", "group=aqm&select=aqm", "invalid-parameter", "select"),
     ("run_harm", "aggregate=median", "invalid-parameter", "aggregate"),
-    ("run_harm", "aggregate=stddev:harm_ratio", "invalid-parameter", "aggregate"),
+    ("run_harm", "aggregate=mode:harm_ratio", "invalid-parameter", "aggregate"),
     ("run_harm", "aggregate=mean:nope", "invalid-parameter", "aggregate"),
     ("run_harm", "aggregate=mean:aqm", "invalid-parameter", "aggregate"),
     ("run_harm", "aggregate=mean:harm_ratio&order=harm_ratio", "invalid-parameter", "order"),
