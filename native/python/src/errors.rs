@@ -66,7 +66,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
     match fault.kind {
         FaultKind::UnrecognisedFormat => UnrecognisedFormatError::new_err(arguments),
         FaultKind::Truncated => TruncatedError::new_err(arguments),
-        FaultKind::CorruptRecord => CorruptRecordError::new_err(arguments),
+        FaultKind::CorruptRecord | FaultKind::OverlappingCaptures => CorruptRecordError::new_err(arguments),
         FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
         FaultKind::NothingUsable => NothingUsableError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),

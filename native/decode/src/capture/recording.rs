@@ -8,8 +8,12 @@ use crate::capture::reader::CaptureReader;
 use crate::input::source::PlainReader;
 use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
+use crate::packet::captured::CapturedPacket;
 use crate::packet::link_type::LinkType;
 use crate::packet::refusal::PacketRefusal;
+
+/// The queues of a network card are written in turn, so two captures of one recording may overlap by a little.
+const OVERLAP_NS: i64 = 1_000_000_000;
 
 /// One capture, compressed or not.
 #[derive(Debug, Clone)]
@@ -21,19 +25,19 @@ pub enum CaptureInput {
 }
 
 impl CaptureInput {
-    /// Its reader; of an archive, that of the first capture in it, and the archive.
-    fn open(&self) -> Result<(CaptureReader, Option<Archive>), Fault> {
+    /// Its reader, at the first capture of it.
+    fn open(&self) -> Result<FileReader, Fault> {
         let mut source = match self {
             Self::File(path) => PlainReader::open(path)?,
             Self::Memory(content) => PlainReader::in_memory(content.clone()),
         };
         // A packet may hold what would be the magic of an archive.
         if CaptureReader::begins(&mut source) || !Archive::begins(&mut source) {
-            return CaptureReader::new(source).map(|reader| (reader, None));
+            return CaptureReader::new(source).map(|capture| FileReader::new(capture, None));
         }
         let mut archive = Archive::new(source);
         match archive.next_capture() {
-            Some(reader) => Ok((reader, Some(archive))),
+            Some(capture) => Ok(FileReader::new(capture, Some(archive))),
             None => Err(archive.fault.unwrap_or_else(|| {
                 Fault::new(
                     FaultKind::UnrecognisedFormat,
@@ -55,16 +59,67 @@ pub fn holds_capture(head: &[u8]) -> bool {
     Archive::begins(&mut source) && Archive::new(source).next_capture().is_some()
 }
 
+/// Reader of one file: a capture, or an archive of captures that follow one another in time.
+pub(crate) struct FileReader {
+    capture: CaptureReader,
+    archive: Option<Archive>,
+    /// Earliest and latest packet of the capture before this one in the archive, until the first packet of this one.
+    before_ns: Option<(i64, i64)>,
+    /// Earliest and latest packet of this capture so far.
+    span_ns: Option<(i64, i64)>,
+}
+
+impl FileReader {
+    fn new(capture: CaptureReader, archive: Option<Archive>) -> Self {
+        Self {
+            capture,
+            archive,
+            before_ns: None,
+            span_ns: None,
+        }
+    }
+
+    /// The next packet of the current capture, `None` at its end.
+    pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
+        let packet = self.capture.next_packet()?;
+        if let Some(CapturedPacket { time_ns, .. }) = packet.filter(|packet| packet.implausible().is_none()) {
+            if let Some((first_ns, last_ns)) = self.before_ns.take() {
+                // A second capture of the same seconds begins about when the first one does, however short both are.
+                let overlap_ns = OVERLAP_NS.min((last_ns - first_ns) / 2);
+                if time_ns < last_ns - overlap_ns {
+                    return Err(Fault::new(
+                        FaultKind::OverlappingCaptures,
+                        "captures of overlapping times in one archive; give each as a file of its own",
+                        None,
+                    ));
+                }
+            }
+            let (first_ns, last_ns) = self.span_ns.unwrap_or((time_ns, time_ns));
+            self.span_ns = Some((first_ns.min(time_ns), last_ns.max(time_ns)));
+        }
+        Ok(packet)
+    }
+
+    /// Go to the next capture; whether there is one.
+    fn next_capture(&mut self) -> bool {
+        let next = self.archive.as_mut().and_then(Archive::next_capture);
+        let is_there = next.is_some();
+        if let Some(capture) = next {
+            self.capture = capture;
+            self.before_ns = self.span_ns.take().or(self.before_ns);
+        }
+        is_there
+    }
+}
+
 /// Reader of a recording's files, one after the other; each has a summary of its own.
 pub(crate) struct RecordingReader {
     /// The file being read, `None` after the last.
-    pub(crate) file: Option<CaptureReader>,
+    pub(crate) file: Option<FileReader>,
     /// Files that were begun, that which is being read last.
     pub(crate) summaries: Vec<Summary>,
     /// Packets by number of their link type, of the files that have ended.
     pub(crate) link_records: BTreeMap<u32, u64>,
-    /// The archive that holds the file, if it is in one.
-    archive: Option<Archive>,
     /// Files to come, the next one last.
     coming: Vec<CaptureInput>,
 }
@@ -79,57 +134,52 @@ impl RecordingReader {
                 None,
             ));
         };
-        let (file, archive) = first.open()?;
         Ok(Self {
-            file: Some(file),
-            archive,
+            file: Some(first.open()?),
             summaries: vec![Summary::default()],
             link_records: BTreeMap::new(),
             coming: later.iter().rev().cloned().collect(),
         })
     }
 
-    /// End the file being read, with the fault that ended it if there was one, and open the next.
+    /// End the capture being read, with the fault that ended it if there was one, and open the next.
     ///
     /// All captures in an archive are one file of the recording.
     pub(crate) fn end_file(&mut self, fault: Option<Fault>) {
-        if let Some(summary) = self.summaries.last_mut() {
+        if let (Some(mut file), Some(summary)) = (self.file.take(), self.summaries.last_mut()) {
+            // What stands in the archive after an overlap is another recording as well, or mixed with one.
+            let is_last = matches!(&fault, Some(fault) if fault.kind == FaultKind::OverlappingCaptures);
             if let Some(fault) = fault {
-                summary.fail(match &self.archive {
+                summary.fail(match &file.archive {
                     Some(archive) => archive.of_member(&fault),
                     None => fault,
                 });
             }
-            if let Some(reader) = &self.file {
-                if summary.records_read == 0 {
-                    if let Some(fault) = unsupported(reader) {
-                        summary.fail(fault);
-                    }
+            if summary.records_read == 0 {
+                if let Some(fault) = unsupported(&file.capture) {
+                    summary.fail(fault);
                 }
             }
-        }
-        for (number, records) in self.file.iter().flat_map(CaptureReader::link_records) {
-            *self.link_records.entry(number).or_default() += records;
-        }
-        self.file = self.archive.as_mut().and_then(Archive::next_capture);
-        if self.file.is_some() {
-            return;
-        }
-        if let (Some(archive), Some(summary)) = (self.archive.take(), self.summaries.last_mut()) {
-            for _ in 0..archive.other_members {
-                summary.refuse(PacketRefusal::MemberWithoutCapture);
+            for (number, records) in file.capture.link_records() {
+                *self.link_records.entry(number).or_default() += records;
             }
-            if let Some(fault) = archive.fault {
-                summary.fail(fault);
+            if !is_last && file.next_capture() {
+                self.file = Some(file);
+                return;
+            }
+            if let Some(archive) = file.archive {
+                for _ in 0..archive.other_members {
+                    summary.refuse(PacketRefusal::MemberWithoutCapture);
+                }
+                if let Some(fault) = archive.fault {
+                    summary.fail(fault);
+                }
             }
         }
         while let Some(input) = self.coming.pop() {
             let mut summary = Summary::default();
             match input.open() {
-                Ok((reader, archive)) => {
-                    self.file = Some(reader);
-                    self.archive = archive;
-                }
+                Ok(file) => self.file = Some(file),
                 Err(fault) => summary.fail(fault),
             }
             self.summaries.push(summary);
@@ -237,16 +287,19 @@ pub struct CaptureSpan {
 ///
 /// A fault where nothing of it can be read; of a damaged capture the span ends at the damage.
 pub fn capture_span(input: &CaptureInput) -> Result<CaptureSpan, Fault> {
-    let (mut reader, mut archive) = input.open()?;
+    let mut file = input.open()?;
     let mut span = CaptureSpan::default();
     let mut links: Vec<LinkType> = Vec::new();
     loop {
-        let Ok(Some(packet)) = reader.next_packet() else {
-            match archive.as_mut().and_then(Archive::next_capture) {
-                Some(next) => reader = next,
-                None => break,
+        let packet = match file.next_packet() {
+            Ok(Some(packet)) => packet,
+            Err(fault) if fault.kind == FaultKind::OverlappingCaptures => break,
+            Ok(None) | Err(_) => {
+                if file.next_capture() {
+                    continue;
+                }
+                break;
             }
-            continue;
         };
         if packet.implausible().is_some() {
             continue;
@@ -324,7 +377,87 @@ mod tests {
         let mut capture = TestCapture::new(1);
         capture.record(1, &[0; 500]);
         capture.content[257..262].copy_from_slice(b"ustar");
-        assert!(CaptureInput::Memory(capture.content).open().unwrap().1.is_none());
+        assert!(
+            CaptureInput::Memory(capture.content)
+                .open()
+                .unwrap()
+                .archive
+                .is_none()
+        );
+    }
+
+    /// Times of the packets that are read, and what was seen.
+    fn read(inputs: &[CaptureInput]) -> (Vec<i64>, Summary) {
+        let mut recording = RecordingReader::open(inputs).unwrap();
+        let mut times = Vec::new();
+        while let Some(reader) = recording.file.as_mut() {
+            match reader.next_packet() {
+                Ok(Some(packet)) => times.push(packet.time_ns / 1000),
+                Ok(None) => recording.end_file(None),
+                Err(fault) => recording.end_file(Some(fault)),
+            }
+        }
+        (times, recording.summary())
+    }
+
+    fn archive_of(captures: &[&[u32]]) -> CaptureInput {
+        let mut entries: Vec<_> = captures
+            .iter()
+            .map(|times_us| entry("a.pcap", b'0', &capture(times_us)))
+            .collect();
+        entries.push(vec![0; 1024]);
+        CaptureInput::Memory(entries.concat())
+    }
+
+    #[test]
+    fn captures_of_overlapping_times_in_an_archive_are_not_pooled() {
+        let seconds = 1_000_000;
+        // Both ends of one transfer, of half a second and of nine; then captures that stand in the wrong order.
+        for (captures, pooled) in [
+            (
+                [
+                    &[seconds, seconds + 500_000][..],
+                    &[seconds + 10_000, seconds + 510_000],
+                    &[9 * seconds],
+                ],
+                vec![seconds, seconds + 500_000],
+            ),
+            (
+                [
+                    &[seconds, 10 * seconds],
+                    &[],
+                    &[seconds + 10_000, 10 * seconds + 10_000],
+                ],
+                vec![seconds, 10 * seconds],
+            ),
+            (
+                [&[seconds], &[5 * seconds, 6 * seconds], &[2 * seconds]],
+                vec![seconds, 5 * seconds, 6 * seconds],
+            ),
+        ] {
+            let input = archive_of(&captures);
+            let (times, summary) = read(&[input.clone(), CaptureInput::Memory(capture(&[20 * seconds]))]);
+            let expected = pooled.iter().copied().chain([20 * seconds]);
+            assert_eq!(times, expected.map(i64::from).collect::<Vec<_>>());
+            let fault = summary.fault.unwrap();
+            assert_eq!(fault.kind, FaultKind::OverlappingCaptures);
+            let overlap = "of the archive: captures of overlapping times in one archive; give each as a file of its own";
+            assert!(fault.message.ends_with(overlap), "{fault}");
+            let last_ns = pooled.last().map(|last_us| i64::from(*last_us) * 1000);
+            assert_eq!(capture_span(&input).unwrap().last_ns, last_ns);
+        }
+    }
+
+    #[test]
+    fn captures_of_an_archive_may_overlap_by_what_queues_of_a_network_card_do() {
+        let seconds = 1_000_000;
+        let captures: [&[u32]; 3] = [
+            &[seconds, 5 * seconds],
+            &[5 * seconds - 900_000, 8 * seconds],
+            &[8 * seconds],
+        ];
+        let (times, summary) = read(&[archive_of(&captures)]);
+        assert_eq!((times.len(), summary.fault), (5, None));
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum FaultKind {
     CorruptRecord,
     /// The capture's link type has no decoder.
     UnsupportedLinkType,
+    /// The captures in an archive do not follow one another in time.
+    OverlappingCaptures,
     /// Every record was refused.
     NothingUsable,
     /// The compressed stream is damaged.
