@@ -317,8 +317,49 @@ def test_a_deleted_pack_is_named(var: Path, folder: Path) -> None:
     path.unlink()
     name = path.name.removesuffix(".json.gz")
     assert verify(Lake(var / "lake"), full=False).missing[0] == f"pack {name} is missing"
+    refused = CliRunner().invoke(maintain, ["repair", "--var", str(var)])
+    assert refused.exit_code == 1, refused.output
+    # What it held besides the sources that are named, nobody can tell.
+    assert verify(Lake(var / "lake"), full=False).missing[0] == f"pack {name} is missing"
+    done = CliRunner().invoke(maintain, ["repair", "--drop", "--var", str(var)])
+    assert done.exit_code == 0, done.output
+    ingest(var, folder)
+    assert facts(var) == whole
+
+
+def test_missing_commits_stay_missing_until_each_has_left_a_source(var: Path, folder: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        commit_of(var, folder / name).unlink()
+    file_of_orphan = next(
+        path
+        for path in (var / "lake" / "data" / "ingest_outcome").iterdir()
+        if pq.read_table(path).column("source_path").to_pylist() == [str(folder / "b.txt")]
+    )
+    content = file_of_orphan.read_bytes()
+    file_of_orphan.unlink()
+    runner = CliRunner()
+    refused = runner.invoke(maintain, ["repair", "--var", str(var)])
+    assert refused.exit_code == 1, refused.output
+    assert Lake(var / "lake").gaps() != []
+    file_of_orphan.write_bytes(content)
+    assert runner.invoke(maintain, ["repair", "--var", str(var)]).exit_code == 0
+    assert Lake(var / "lake").gaps() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"number": 3', b"\xff"])
+def test_a_damaged_head_is_named_and_repaired(var: Path, folder: Path, content: bytes) -> None:
+    whole = facts(var)
+    (head,) = (var / "lake" / "heads").iterdir()
+    head.write_bytes(content)
+    told = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert told.exit_code == 1
+    assert f"heads/{head.name} is damaged" in told.output
+    # The next writer would put a head in its place that does not know what is missing.
+    with pytest.raises(LakeDamagedError, match=f"heads/{head.name} is damaged; run sojourn maintain repair"):
+        ingest(var, folder)
     done = CliRunner().invoke(maintain, ["repair", "--var", str(var)])
     assert done.exit_code == 0, done.output
+    assert verify(Lake(var / "lake"), full=True).missing == ()
     ingest(var, folder)
     assert facts(var) == whole
 
@@ -330,6 +371,14 @@ def test_a_commit_that_was_written_anew_is_noticed(var: Path) -> None:
     assert verify(Lake(var / "lake"), full=False).missing == (
         f"commit {first.name} is not what the next one was written after",
     )
+    lake, before = Lake(var / "lake"), sorted((var / "lake").rglob("*.parquet"))
+    with pytest.raises(LakeDamagedError, match=f"commit {first.name} is not what"), lake.writing():
+        compact(lake, plan_compaction(lake))
+    assert sorted((var / "lake").rglob("*.parquet")) == before
+    # What it said before, nobody can tell.
+    assert CliRunner().invoke(maintain, ["repair", "--var", str(var)]).exit_code == 1
+    assert CliRunner().invoke(maintain, ["repair", "--drop", "--var", str(var)]).exit_code == 0
+    assert verify(Lake(var / "lake"), full=False).missing == ()
 
 
 def test_files_that_no_commit_names_are_told_before_they_are_removed(

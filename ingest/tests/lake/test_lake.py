@@ -11,6 +11,7 @@ import pytest
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, LakeBusyError, Outcome
 from sojourn_ingest.lake.commit import RecordingPart
 from sojourn_ingest.lake.pack import Pack
+from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.schema import table
 from sojourn_ingest.schema.column import LONGEST_LABEL
 
@@ -64,7 +65,8 @@ def test_wide_rows_do_not_wait_in_memory_for_a_full_row_group(tmp_path: Path) ->
     lake = Lake(tmp_path)
     rows = 12_000
     wide = dict.fromkeys(("study_id", "scored", "run_id", "session_id"), ["s" * LONGEST_LABEL] * rows)
-    batch = pa.RecordBatch.from_pydict(score_batch(*[1.0] * rows).to_pydict() | wide)
+    columns = {name: values * rows for name, values in score_batch(1.0).to_pydict().items()}
+    batch = pa.RecordBatch.from_pydict(columns | wide)
     with FactWriter(lake.root, "c1", "v1") as writer:
         for _ in range(9):
             writer.write("qoe_score", batch)
@@ -189,6 +191,33 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
         Lake(tmp_path).writing(),
     ):
         pass
+
+
+class ListingDuringAWriter(FolderStorage):
+    """A folder whose next listing of commits has what was made last, and not what was made before."""
+
+    leaves_out: str | None = None
+
+    def names(self, folder: str) -> list[str]:
+        names = list(super().names(folder))
+        if folder == "commits" and self.leaves_out in names:
+            names.remove(str(self.leaves_out))
+            self.leaves_out = None
+        return names
+
+
+def test_a_reader_does_not_miss_what_a_listing_left_out(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for number in range(4):
+        put(lake, f"/{number}", f"c{number}")
+    second = next(commit for commit in lake.live() if commit.link and commit.link.number == 2)
+    storage = ListingDuringAWriter(tmp_path)
+    storage.leaves_out = f"commits/{second.name}.json"
+    reader = Lake(storage)
+    assert storage.leaves_out is None
+    assert (reader.gaps(), len(reader.live())) == ([], 4)
+    (tmp_path / "commits" / f"{second.name}.json").unlink()
+    assert [gap.name for gap in Lake(storage).gaps()] == [second.name]
 
 
 def test_fingerprint_changes_with_the_facts_only(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def run_repair(var: Path | None, dry_run: bool, drop: bool) -> None:
         return
     if plan.lost and drop:
         _say(out, f"the facts of {len(plan.lost):,} sources were given up")
-    elif plan.lost or unreadable_objects(storage) or paths.open_lake().gaps():
+    elif plan.lost or unreadable_objects(storage) or paths.open_lake().missing():
         _say(console, "damage remains: put the named files back from a backup, or give their facts up with --drop")
         raise typer.Exit(1)
 

@@ -41,10 +41,14 @@ class Head:
 
 @dataclass(frozen=True)
 class StoredHead:
-    """The head of a lake, and the number of its object: the next one has the number after it."""
+    """The head of a lake, and the number of its object: the next one has the number after it.
+
+    ``damaged`` is the name of the object if it cannot be read: what it named cannot be missed.
+    """
 
     head: Head | None
     revision: int
+    damaged: str | None = None
 
 
 _NAME = re.compile(rf"{FOLDER}/(\d{{10}})\.json")
@@ -56,20 +60,24 @@ def _objects(storage: Storage) -> dict[int, str]:
 
 
 def read_head(storage: Storage) -> StoredHead:
-    """Return the head of a lake; a lake of an earlier version, or a new one, has none.
-
-    One that cannot be read is as one that is not there: what it named is no longer missed.
-    """
-    names = _objects(storage)
-    if not names:
-        return StoredHead(None, 0)
-    revision = max(names)
-    try:
-        told = json.loads(storage.read(names[revision]))
-        return StoredHead(Head(told["number"], told["commit"], told["checksum"], tuple(told["packs"])), revision)
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        # A writer has put the next one in its place, or the disk has lost it.
-        return StoredHead(None, revision)
+    """Return the head of a lake; a lake of an earlier version, or a new one, has none."""
+    name = None
+    while names := _objects(storage):
+        revision = max(names)
+        if names[revision] == name:
+            # It is listed and is not there: the disk has lost it.
+            return StoredHead(None, revision, name)
+        name = names[revision]
+        try:
+            stored = json.loads(storage.read(name))
+            head = Head(stored["number"], stored["commit"], stored["checksum"], tuple(stored["packs"]))
+        except FileNotFoundError:
+            # A writer has put the next one in its place.
+            continue
+        except (ValueError, KeyError, TypeError):
+            return StoredHead(None, revision, name)
+        return StoredHead(head, revision)
+    return StoredHead(None, 0)
 
 
 def write_head(storage: Storage, before: StoredHead, head: Head) -> StoredHead:
@@ -124,23 +132,29 @@ class Gap:
 
 
 def gaps(
-    commits: Mapping[str, Commit], packs: Collection[Pack], replaced: Collection[str], head: Head | None
+    commits: Mapping[str, Commit],
+    packs: Collection[Pack],
+    replaced: Collection[str],
+    head: Head | None,
+    last: int | None = None,
 ) -> list[Gap]:
     """Return what is missing of the chain.
 
     ``commits`` are all that can be read, by name, those that another one replaces too; ``packs`` those that no other
-    pack replaces, and ``replaced`` the names of those that one does.
+    pack replaces, and ``replaced`` the names of those that one does. Commits after the number ``last`` are not missed.
     """
     there = {pack.name for pack in packs} | set(replaced)
     found = [Gap(name, 1, "pack") for name in (head.packs if head else ()) if name not in there]
     start = covered(packs)
     numbers = {commit.link.number for commit in commits.values() if commit.link}
+    if last is not None:
+        numbers = {number for number in numbers if number <= last}
     names = {commit.link.number - 1: commit.link.previous for commit in commits.values() if commit.link}
     if head is not None:
         names.setdefault(head.number, head.commit)
-    last = max([start, *numbers, *([head.number] if head else [])])
+    end = max([start, *numbers, *([head.number] if head and (last is None or head.number <= last) else [])])
     before = start
-    for number in sorted({*(number for number in numbers if number > start), last + 1}):
+    for number in sorted({*(number for number in numbers if number > start), end + 1}):
         if number > before + 1:
             found.append(Gap(names.get(number - 1), number - before - 1))
         before = number

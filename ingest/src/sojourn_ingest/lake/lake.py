@@ -67,6 +67,7 @@ class Lake:
         self._moved: dict[str, str] = {}
         self._stored_head = StoredHead(None, 0)
         self._last = Head(0, None, None, ())
+        self._gaps: list[Gap] = []
         self._skips = bool(skip)
         if live is None:
             self.refresh()
@@ -92,13 +93,28 @@ class Lake:
         LakeDamagedError
             If a commit is damaged, or commits vanish faster than they can be read.
         """
+        commits = self._read()
+        self._gaps = self._gaps_of_listing()
+        if self._gaps:
+            # A listing is not atomic: it may have what a writer just made without what came before. The next one has
+            # all up to there.
+            first, last = self._gaps, self._last.number
+            commits = self._read()
+            self._gaps = [gap for gap in self._gaps_of_listing(last) if gap.kind == "commit" or gap in first]
+        self._replaced = {name for commit in commits.values() for name in commit.replaces}
+        self._moved = moved_files(self._stored.packs.values())
+        self._live = LiveCommits(commit for commit in commits.values() if commit.name not in self._replaced)
+
+    def _read(self) -> dict[str, Commit]:
         # The head is read first: a writer makes it after what it names.
         self._stored_head = read_head(self.storage)
         commits = self._stored.read()
         self._last = last_of(commits.values(), self._stored.packs.values(), self._stored_head.head)
-        self._replaced = {name for commit in commits.values() for name in commit.replaces}
-        self._moved = moved_files(self._stored.packs.values())
-        self._live = LiveCommits(commit for commit in commits.values() if commit.name not in self._replaced)
+        return commits
+
+    def _gaps_of_listing(self, last: int | None = None) -> list[Gap]:
+        packs = self._stored.packs.values()
+        return gaps(self._stored.commits, packs, self._stored.replaced_names, self._stored_head.head, last)
 
     def live(self) -> list[Commit]:
         """Return the commits that no other one replaces, by name."""
@@ -271,12 +287,13 @@ class Lake:
         LakeBusyError
             If another process holds it.
         LakeDamagedError
-            If a commit or pack is missing: what it named is not removed, so that it can be put back.
+            If a commit or pack is missing or altered, or the head is damaged: what they named is not removed, so that
+            they can be put back.
         """
         with self.storage.held():
             self.refresh()
-            if missing := self.gaps():
-                raise LakeDamagedError(f"{self.storage.uri}: {missing[0].text}; run sojourn maintain repair")
+            if missing := self.missing():
+                raise LakeDamagedError(f"{self.storage.uri}: {missing[0]}; run sojourn maintain repair")
             self._write_head()
             if unnamed := self.unnamed_files():
                 more = f", and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""
@@ -333,12 +350,25 @@ class Lake:
         return [name for table in TABLES for name in self.storage.names(f"data/{table}") if name not in named]
 
     def gaps(self) -> list[Gap]:
-        """Return the commits and packs that are missing; none if some are skipped, which may be the ones."""
-        if self._skips:
-            return []
-        packs = self._stored.packs.values()
-        return gaps(self._stored.commits, packs, self._stored.replaced_names, self._stored_head.head)
+        """Return the commits and packs that are missing, those that are skipped too."""
+        return list(self._gaps)
 
     def altered_commits(self) -> list[str]:
         """Return the names of commits that are not as the one after them says."""
         return altered(self._stored.commits)
+
+    @property
+    def damaged_head(self) -> str | None:
+        """The object of the head if it cannot be read; what only it named cannot be missed."""
+        return self._stored_head.damaged
+
+    def missing(self) -> tuple[str, ...]:
+        """Return what is missing of the chain or not as it was written, one line each.
+
+        Gaps are not among them if some commits are skipped, which may be the ones.
+        """
+        return (
+            *(gap.text for gap in ([] if self._skips else self._gaps)),
+            *(f"commit {name} is not what the next one was written after" for name in self.altered_commits()),
+            *([f"{self.damaged_head} is damaged"] if self.damaged_head else []),
+        )

@@ -50,7 +50,8 @@ class Damage:
 class Verification:
     """What a verification found: how many files and bytes it looked at, and how many have no hash on record.
 
-    ``missing`` says, one line each, which commits and packs are missing, or not as the next one says. ``unnamed`` are
+    ``missing`` says, one line each, which commits and packs are missing, or not as the next one says, and whether the
+    head is damaged. ``unnamed`` are
     files that no commit ever named.
     """
 
@@ -101,10 +102,7 @@ def verify(lake: Lake, *, full: bool, on_file: Callable[[str], None] = lambda _:
         size_bytes=sum(file.size_bytes for file, _ in stored.values()),
         without_hash=sum(file.sha256 is None for file, _ in stored.values()),
         damages=tuple(damages),
-        missing=(
-            *(gap.text for gap in lake.gaps()),
-            *(f"commit {name} is not what the next one was written after" for name in lake.altered_commits()),
-        ),
+        missing=lake.missing(),
         unnamed=tuple(lake.unnamed_files()),
     )
 

@@ -15,7 +15,7 @@ from typing import Literal
 from sojourn_ingest.formats.interface import InputError, recording_hash
 from sojourn_ingest.lake import Commit, Lake, Outcome
 from sojourn_ingest.lake.storage import Storage
-from sojourn_ingest.lake.stored_commits import unreadable_objects
+from sojourn_ingest.lake.stored_commits import pack_object, unreadable_objects
 from sojourn_ingest.lake.verification import (
     Verification,
     give_up_missing_commits,
@@ -121,19 +121,34 @@ def plan_repair(storage: Storage, *, full: bool) -> RepairPlan:
 def _without_commit(lake: Lake) -> list[DamagedSource]:
     """Return the sources of outcomes that no commit names any more, because theirs is missing or cannot be read."""
     live = {(commit.source_path, commit.content_hash) for commit in lake.live()}
-    found = {}
+    sources = {}
     for path, expected in unnamed_outcomes(lake):
         if (path, expected) not in live and "+" not in Path(path).name:
             source = as_path(path)
-            found[path] = DamagedSource(path, _state_of(source, expected), source, None)
-    return list(found.values())
+            sources[path] = DamagedSource(path, _state_of(source, expected), source, None)
+    return list(sources.values())
+
+
+def _all_can_be_ingested_again(lake: Lake, plan: RepairPlan) -> bool:
+    """Return whether as many sources are named by outcomes without a commit as commits are missing or unreadable.
+
+    What a pack that is gone held, or an altered commit, nobody can tell.
+    """
+    gaps = lake.gaps()
+    unreadable_packs = {name for name in plan.unreadable if name.startswith("packs/")}
+    packs = {pack_object(gap.name) for gap in gaps if gap.kind == "pack" and gap.name is not None}
+    if lake.altered_commits() or packs - unreadable_packs:
+        return False
+    lost = max(sum(gap.count for gap in gaps if gap.kind == "commit"), len(plan.unreadable))
+    orphaned = [source for source in plan.sources if source.commit is None]
+    return len(orphaned) >= lost and all(source.state == "same" for source in orphaned)
 
 
 def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
     """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot.
 
     Unreadable commits and packs go, as nothing can be read with them there, and missing ones are no longer missed: with
-    ``give_up`` always, otherwise if the sources that they may have held are all there with the same content.
+    ``give_up`` always, otherwise if what they left names a source for each, and all are there with the same content.
 
     Raises
     ------
@@ -141,14 +156,14 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
         If another process writes to the lake.
     """
     with storage.held():
-        orphaned = [source for source in plan.sources if source.commit is None]
-        can_go = give_up or (orphaned and all(source.state == "same" for source in orphaned))
-        if (plan.unreadable or plan.found.missing) and not can_go:
+        is_broken = bool(plan.unreadable or plan.found.missing)
+        # Another writer may have changed the lake since the plan was made.
+        if is_broken and not give_up and not _all_can_be_ingested_again(Lake(storage, skip=plan.unreadable), plan):
             return
         for name in plan.unreadable:
             storage.delete(name)
         lake = Lake(storage)
-        if lake.gaps() or lake.altered_commits():
+        if lake.missing():
             give_up_missing_commits(lake)
         # What another writer has replaced since the plan was made is not damaged any more.
         live = {commit.name for commit in lake.live()}
