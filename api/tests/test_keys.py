@@ -89,9 +89,10 @@ def test_what_is_of_the_whole_build_needs_a_whole_key(serve: Any, key: str, addr
     assert get(client, address, ALL).status_code == 200
 
 
-def test_rows_of_no_study_are_closed_to_a_key_of_studies(serve: Any) -> None:
+@pytest.mark.parametrize("query", ["", "?id=1", "?group=id&id=1"])
+def test_rows_of_no_study_are_closed_to_a_key_of_studies(serve: Any, query: str) -> None:
     client = serve(api_keys=KEYS)
-    refused = get(client, "/v1/datasets/types/rows", ONE_STUDY)
+    refused = get(client, f"/v1/datasets/types/rows{query}", ONE_STUDY)
     assert (refused.status_code, refused.json()["detail"]) == (
         403, "this key reads some studies, and rows of this dataset are of none",
     )  # fmt: skip

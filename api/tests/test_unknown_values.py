@@ -10,7 +10,8 @@ import yaml
 from fastapi.testclient import TestClient
 
 from sojourn_api.formats import MEDIA_TYPES
-from sojourn_api.requests.value_words import WORDS, plain
+from sojourn_api.requests.value_words import WORDS, labelled_value
+from sojourn_api.suggestions import plain
 
 HARM = "/v1/datasets/run_harm/rows"
 ADDRESSES = {
@@ -44,6 +45,30 @@ def test_a_label_is_read_as_its_value(client: TestClient, address: str, labels: 
     of_label, of_value = (client.get(address, params={**_query(address), **asked}) for asked in (labels, values))
     assert of_label.status_code == 200
     assert of_label.json()["rows"] == of_value.json()["rows"] != []
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [("tail-drop 1.0 BDP", "tail-drop 10 BDP"), ("-5", "5"), ("delay -5 ms", "delay 5 ms"), (".5", "5"),
+     ("1e-5", "1e5"), ("cubic-1-11", "cubic-11-1"), ("cubic-1-11", "cubic-111"), ("<5", ">5"), ("5 %", "5"),
+     ("1,5", "15")],
+)  # fmt: skip
+def test_a_value_is_not_the_label_of_another(value: str, other: str) -> None:
+    assert labelled_value(value, [other]) is None
+    assert labelled_value(other, [value]) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [("Tail drop (10 BDP)", "tail-drop 10 BDP"), ("CUBIC 1", "cubic-1"), ("BBR 3", "bbr3"), ("BBRv3", "bbr3")],
+)
+def test_case_and_separators_make_no_other_value(label: str, value: str) -> None:
+    assert labelled_value(label, ["other", value]) == value
+
+
+@pytest.mark.parametrize(("column", "label"), [("run_id", "CODEL-bbr-0"), ("study_id", "S 1")])
+def test_an_identifier_has_no_label(client: TestClient, column: str, label: str) -> None:
+    assert client.get(HARM, params={column: label}).status_code == 422
 
 
 def test_one_unknown_value_among_others_is_refused(client: TestClient) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
 _MOST_CLOSE = 5
+_NUMBER = r"[.,]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?"
+#: Numbers with their sign, which a hyphen after a letter or digit is not; words; and symbols that separate nothing.
+_TOKEN = re.compile(rf"(?<![^\W_])[-+−]{_NUMBER}|{_NUMBER}|[^\W\d_]+|[^\w\s\-.,:;/()\[\]'\"]")
 
 
 def plain(text: str) -> str:
-    """Return a text without case, spaces and punctuation: ``FQ-CoDel`` and ``fq_codel`` are one."""
-    return "".join(character for character in text.casefold() if character.isalnum())
+    """Return a text without case and separators: ``FQ-CoDel`` and ``fq_codel`` are one, ``1.0`` and ``10`` are not."""
+    return " ".join(_TOKEN.findall(text.casefold()))
 
 
 def close_to(text: str, known: Collection[str]) -> list[str]:

@@ -70,19 +70,21 @@ class Selection:
     excluded: str
 
 
-def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Filters:
-    """Return filters to which those of a key are added.
+def permit_columns(key: Key, columns: Mapping[str, Column]) -> None:
+    """Refuse rows that are of no study to a key of some studies.
 
     Raises
     ------
     ProblemError
         403, if the key reads some studies and rows are of none.
     """
-    if key.studies is None:
-        return filters
-    if STUDY not in columns:
+    if key.studies is not None and STUDY not in columns:
         raise ProblemError("forbidden", "this key reads some studies, and rows of this dataset are of none")
-    return filters.and_also(Condition(columns[STUDY], IN, key.studies))
+
+
+def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Filters:
+    """Return filters to which those of a key are added, for which `permit_columns` holds."""
+    return filters if key.studies is None else filters.and_also(Condition(columns[STUDY], IN, key.studies))
 
 
 def with_known_values(asked: Asked, dataset: Dataset, filters: Filters) -> Filters:
@@ -135,8 +137,9 @@ def select(
     ------
     ProblemError
         422 for a parameter that is unknown or given twice, for a value that its column cannot have, and for one that no
-        row has; 406 when no format of the service is accepted.
+        row has; 403 when rows are of no study and the key is of some; 406 when no format of the service is accepted.
     """
+    permit_columns(asked.key, columns)
     names = parameters.names()
     asked.refuse_repeated(names)
     filters = parse_filters(asked.items, columns, names)

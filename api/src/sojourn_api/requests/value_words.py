@@ -20,10 +20,12 @@ WORDS: Final = {
     "other application": "rival",
     "other application first": "rival_first",
 }
-"""Labels of pages and dashboards that differ from the value in more than case, spaces and punctuation."""
+"""Labels of pages and dashboards that differ from the value in more than case and separators."""
 
 MOST_VALUES: Final = 10_000
 """Columns with more values (hosts, times, measurements) are not checked: a filter on one may match nothing."""
+
+IDENTIFIERS: Final = frozenset({"run_id", "study_id"})
 
 _MOST_LISTED = 20
 _VALUES: Final = {plain(label): value for label, value in WORDS.items()}
@@ -57,7 +59,8 @@ def known_value(name: str, value: Any, column: Column, values: Collection[Any]) 
     ProblemError
         422, when no row has it.
     """
-    meant = labelled_value(value, values)
+    # An identifier has no label: one that is close to another is another.
+    meant = labelled_value(value, values) if column.name not in IDENTIFIERS else value if value in values else None
     if meant is not None:
         return meant
     texts = [_text(one) for one in values]
