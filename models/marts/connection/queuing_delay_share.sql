@@ -53,11 +53,11 @@ added_up as (
 ranked as (
     select
         *,
-        -- A host that changes its technology within the period counts once in each and once in all, which tells how many did.
         sum(case when access_technology != 'all' and hosts < {{ minimum_hosts() }} then hosts else 0 end)
-            over (partition by {{ period | join(', ') }}, threshold_number)
-        + sum(case when access_technology = 'all' then -hosts else hosts end)
-            over (partition by {{ period | join(', ') }}, threshold_number) as hosts_left_out,
+            over (partition by {{ period | join(', ') }}, threshold_number) as hosts_hidden,
+        -- A host that changes its technology within the period counts once in each and once in all, which tells how many did.
+        sum(case when access_technology = 'all' then -hosts else hosts end)
+            over (partition by {{ period | join(', ') }}, threshold_number) as hosts_changed,
         row_number()
             over (
                 partition by {{ period | join(', ') }}, threshold_number
@@ -70,15 +70,18 @@ ranked as (
 ),
 
 -- The difference of `all` and the others shows what was withheld: if it has too few hosts, the smallest of the others is withheld too.
+-- Hosts that changed do not make up for too few hidden ones: connections add up, so the difference has those of the hidden ones alone.
 served as (
     select * from ranked
     where
         hosts >= {{ minimum_hosts() }}
         and (
             access_technology = 'all'
-            or hosts_left_out = 0
-            or hosts_left_out >= {{ minimum_hosts() }}
             or large_enough_rank > 1
+            or (
+                (hosts_hidden = 0 or hosts_hidden >= {{ minimum_hosts() }})
+                and (hosts_hidden + hosts_changed = 0 or hosts_hidden + hosts_changed >= {{ minimum_hosts() }})
+            )
         )
 ),
 
