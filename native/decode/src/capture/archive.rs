@@ -12,6 +12,12 @@ const MAGIC: (usize, &[u8]) = (257, b"ustar");
 const SIZE: (usize, usize) = (124, 136);
 const CHECKSUM: (usize, usize) = (148, 156);
 const KIND: usize = 156;
+/// Beyond, no file system has a file, and sums of lengths need not be checked.
+const LARGEST_BYTES: u64 = 1 << 60;
+/// Of a sparse file of GNU tar: whether blocks with more of its map follow, in its header and in each such block.
+const SPARSE_CONTINUES: (usize, usize) = (482, 504);
+/// A longer header of pax is damage: it holds names, times and extended attributes.
+const PAX_BYTES: u64 = 1 << 20;
 
 /// The content of an archive, and how much of it belongs to the current member.
 struct Content {
@@ -22,6 +28,29 @@ struct Content {
 }
 
 impl Content {
+    /// The size that a header of pax, the current member, states for the file after it.
+    fn pax_size(&mut self) -> Option<u64> {
+        let bytes = usize::try_from(self.member_bytes.min(PAX_BYTES)).ok()?;
+        self.source.fill(bytes);
+        let available = self.source.available();
+        pax_size(available.get(..bytes.min(available.len()))?)
+    }
+
+    /// Leave out the header of a sparse file, which is available, and the rest of its map.
+    fn skip_sparse_map(&mut self) {
+        let (in_header, in_block) = SPARSE_CONTINUES;
+        let mut place = in_header;
+        loop {
+            let continues = self.source.available().get(place).is_some_and(|byte| *byte != 0);
+            self.source
+                .consume(BLOCK_BYTES.min(self.source.available().len()));
+            if !continues || self.source.fill(BLOCK_BYTES) < BLOCK_BYTES {
+                return;
+            }
+            place = in_block;
+        }
+    }
+
     /// Leave out the rest of the current member.
     fn skip(&mut self) {
         let mut bytes = self.member_bytes + self.padding_bytes;
@@ -131,6 +160,7 @@ impl Archive {
     /// Go to the next file of the archive; whether there is one.
     fn next_file(&mut self) -> bool {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pax_bytes = None;
         loop {
             content.skip();
             let offset = content.source.offset();
@@ -152,12 +182,28 @@ impl Archive {
                     return false;
                 }
                 if let Some((kind, bytes)) = read_header(header) {
-                    content.source.consume(BLOCK_BYTES);
-                    content.member_bytes = bytes;
-                    content.padding_bytes = bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes;
-                    // A file, also one that is stored in one piece; other entries are folders, links, and names.
-                    if matches!(kind, b'0' | 0 | b'7') {
-                        return true;
+                    if kind == b'S' {
+                        content.skip_sparse_map();
+                    } else {
+                        content.source.consume(BLOCK_BYTES);
+                    }
+                    // Where the field is too small for a size, pax states it before, and the field holds 0.
+                    let is_about_next = matches!(kind, b'x' | b'g' | b'L' | b'K');
+                    let stated = if is_about_next { None } else { pax_bytes.take() };
+                    content.member_bytes = stated.unwrap_or(bytes);
+                    content.padding_bytes =
+                        content.member_bytes.next_multiple_of(BLOCK_BYTES as u64) - content.member_bytes;
+                    match kind {
+                        // A file, also one that is stored in one piece.
+                        b'0' | 0 | b'7' => return true,
+                        // A file without its holes: its packets stand elsewhere than their headers say.
+                        b'S' => {
+                            self.members += 1;
+                            self.other_members += 1;
+                        }
+                        b'x' => pax_bytes = content.pax_size(),
+                        // Folders, links, and names.
+                        _ => {}
                     }
                     continue;
                 }
@@ -190,8 +236,23 @@ fn read_header(header: &[u8]) -> Option<(u8, u64)> {
         return None;
     }
     let bytes = number(header.get(SIZE.0..SIZE.1)?)?;
-    // Beyond, no file system has a file, and sums of lengths need not be checked.
-    (bytes < 1 << 60).then_some((*header.get(KIND)?, bytes))
+    (bytes < LARGEST_BYTES).then_some((*header.get(KIND)?, bytes))
+}
+
+/// The last `size` among the records of a pax header, each "length key=value\n" (POSIX.1-2001, pax, "Extended Header").
+fn pax_size(mut records: &[u8]) -> Option<u64> {
+    let mut size = None;
+    while let Some(space) = records.iter().position(|byte| *byte == b' ') {
+        let length = std::str::from_utf8(records.get(..space)?).ok()?.parse().ok()?;
+        let record = records.get(space + 1..length)?;
+        if let Some(value) = record.strip_prefix(b"size=") {
+            let digits = value.strip_suffix(b"\n")?;
+            let bytes: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+            size = (bytes < LARGEST_BYTES).then_some(bytes);
+        }
+        records = records.get(length..)?;
+    }
+    size
 }
 
 /// A number in octal digits, or, as GNU tar writes large ones, in base 256 after a set bit.
@@ -219,12 +280,16 @@ pub(crate) mod tests {
         header[SIZE.0..SIZE.1 - 1].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
         header[KIND] = kind;
         header[257..265].copy_from_slice(b"ustar\x0000");
-        header[CHECKSUM.0..CHECKSUM.1].fill(b' ');
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        header[CHECKSUM.0..CHECKSUM.1].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         header.extend(content);
         header.resize(header.len().next_multiple_of(BLOCK_BYTES), 0);
-        header
+        with_checksum(header)
+    }
+
+    fn with_checksum(mut entry: Vec<u8>) -> Vec<u8> {
+        entry[CHECKSUM.0..CHECKSUM.1].fill(b' ');
+        let sum: u32 = entry[..BLOCK_BYTES].iter().map(|byte| u32::from(*byte)).sum();
+        entry[CHECKSUM.0..CHECKSUM.1].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        entry
     }
 
     fn capture(packets: u32) -> Vec<u8> {
@@ -280,6 +345,69 @@ pub(crate) mod tests {
         for stored in [content.clone(), gzip(&content)] {
             assert_eq!(read(&stored), (vec![3, 700, 0], 2, None));
         }
+    }
+
+    /// An entry whose header states another size than it has.
+    fn with_size(mut entry: Vec<u8>, bytes: u64) -> Vec<u8> {
+        entry[SIZE.0..SIZE.1 - 1].copy_from_slice(format!("{bytes:011o}").as_bytes());
+        with_checksum(entry)
+    }
+
+    #[test]
+    fn the_size_of_a_file_is_that_of_its_pax_header() {
+        let one = capture(700);
+        let records = |records: &[&str]| {
+            let record = |text: &&str| format!("{:02} {text}\n", text.len() + 4);
+            entry(
+                "x",
+                b'x',
+                records.iter().map(record).collect::<String>().as_bytes(),
+            )
+        };
+        let size = format!("size={}", one.len());
+        let content = archive(&[
+            records(&["size=5", "comment=a\nsize=7 b", &size]),
+            with_size(entry("one.pcap", b'0', &one), 0),
+            // What it states is of one file only.
+            entry("two.pcap", b'0', &capture(4)),
+            records(&["mtime=1.5"]),
+            entry("three.pcap", b'0', &capture(2)),
+        ]);
+        assert_eq!(read(&content), (vec![700, 4, 2], 0, None));
+        assert_eq!(pax_size(b"10 size=7\n"), Some(7));
+        for damaged in [
+            "10 size=x\n",
+            "99 size=7\n",
+            "0 size=7\n",
+            "28 size=1152921504606846976\n",
+            "size=7",
+        ] {
+            assert_eq!(pax_size(damaged.as_bytes()), None, "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_sparse_file_is_counted_as_none_and_the_captures_behind_it_are_read() {
+        let stored = capture(3);
+        // One with its whole map in the header, and one with two more blocks of it.
+        let short = entry("one.pcap", b'S', &stored);
+        let mut long = short.clone();
+        long[SPARSE_CONTINUES.0] = 1;
+        let mut map = vec![b'1'; 2 * BLOCK_BYTES];
+        map[BLOCK_BYTES + SPARSE_CONTINUES.1] = 0;
+        long.splice(BLOCK_BYTES..BLOCK_BYTES, map);
+        let content = archive(&[short, with_checksum(long), entry("two.pcap", b'0', &capture(4))]);
+        assert_eq!(read(&content), (vec![4], 2, None));
+    }
+
+    #[test]
+    fn a_file_of_fewer_bytes_than_a_magic_number_is_no_capture() {
+        let content = archive(&[
+            entry("newline.txt", b'0', b"\n"),
+            entry("three", b'0', &[0xd4, 0xc3, 0xb2]),
+            entry("one.pcap", b'0', &capture(4)),
+        ]);
+        assert_eq!(read(&content), (vec![4], 2, None));
     }
 
     #[test]

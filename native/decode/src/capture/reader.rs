@@ -37,13 +37,12 @@ impl CaptureReader {
         },
     ];
 
-    /// Whether a content begins with a magic number of a capture, or is too short to tell.
+    /// Whether a content begins with a magic number of a capture.
     pub(crate) fn begins(source: &mut PlainReader) -> bool {
-        let available = source.fill(PCAPNG_MAGIC.len());
-        let head = source.available();
-        let head = head.get(..available.min(PCAPNG_MAGIC.len())).unwrap_or_default();
-        let magics = PCAP_MAGICS.iter().chain([&PCAPNG_MAGIC]);
-        !head.is_empty() && magics.into_iter().any(|magic| magic.starts_with(head))
+        source.fill(PCAPNG_MAGIC.len());
+        let head = source.available().get(..PCAPNG_MAGIC.len());
+        let mut magics = PCAP_MAGICS.iter().chain([&PCAPNG_MAGIC]);
+        magics.any(|magic| head == Some(magic))
     }
 
     /// Recognise the format by its first bytes and read the file header.
