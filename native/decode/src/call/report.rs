@@ -1,6 +1,6 @@
 //! What RTCP says of each source, beside what is counted here (RFC 3550, section 6.4).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::call::rtcp::{Form, ReportBlock, Rtcp, Statement};
 use crate::output::units::microseconds;
@@ -12,7 +12,7 @@ const SENDER_REPORTS: usize = 64;
 const PAIRS: usize = 256;
 /// Sources whose SRTCP is awaited again.
 const SECURE_SOURCES: usize = 32;
-/// What cut packets said before a whole one shows whether they are to be believed; of more, nothing is kept.
+/// What cut packets said before a whole one shows whether they are to be believed; of more, reports are counted.
 const HELD_STATEMENTS: usize = 64;
 /// A round trip longer than this is of another sender report with the same time.
 const LONGEST_ROUND_TRIP_NS: i64 = 60_000_000_000;
@@ -110,7 +110,7 @@ struct SenderReport {
 pub(crate) struct Reports {
     pub(crate) packets: i64,
     pub(crate) cut_packets: i64,
-    /// Reports of pairs beyond the bound.
+    /// Reports of pairs beyond the bound, and of cut packets beyond what is held.
     pub(crate) unplaced: i64,
     /// Reports that say what none can.
     pub(crate) refused: i64,
@@ -120,6 +120,8 @@ pub(crate) struct Reports {
     secure: Vec<(u32, i64)>,
     /// What cut packets said, while no whole packet in the clear has passed.
     held: Vec<Held>,
+    /// Reports of cut packets that did not fit there, by sender.
+    not_held: BTreeMap<u32, i64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -145,10 +147,7 @@ impl Reports {
             Form::Cut => {
                 self.cut_packets += 1;
                 if self.packets == 0 {
-                    let room = HELD_STATEMENTS - self.held.len();
-                    let mut found = Vec::new();
-                    rtcp.each(|statement| found.push(held(statement)));
-                    return self.held.extend(found.into_iter().take(room));
+                    return rtcp.each(|statement| self.hold(held(statement)));
                 }
                 if self.is_secure(rtcp.ssrc) {
                     return;
@@ -156,6 +155,11 @@ impl Reports {
             }
             Form::Plain => {
                 self.packets += 1;
+                for (sender, reports) in std::mem::take(&mut self.not_held) {
+                    if !self.is_secure(sender) {
+                        self.unplaced += reports;
+                    }
+                }
                 for earlier in std::mem::take(&mut self.held) {
                     if !self.is_secure(earlier.sender) {
                         self.state(&earlier);
@@ -164,6 +168,20 @@ impl Reports {
             }
         }
         rtcp.each(|statement| self.state(&held(statement)));
+    }
+
+    /// Keep what a cut packet says until a whole one shows whether it is to be believed; count the reports that do not fit.
+    fn hold(&mut self, said: Held) {
+        if self.held.len() < HELD_STATEMENTS {
+            return self.held.push(said);
+        }
+        if matches!(said.statement, Statement::Sent { .. }) {
+            return;
+        }
+        // More senders than that are those of noise, and count as one.
+        let is_counted = self.not_held.len() < HELD_STATEMENTS || self.not_held.contains_key(&said.sender);
+        let sender = if is_counted { said.sender } else { 0 };
+        *self.not_held.entry(sender).or_default() += 1;
     }
 
     fn state(&mut self, said: &Held) {
@@ -361,6 +379,31 @@ mod tests {
         take(&mut reports, &answer, Direction::Rev, 2_020_000_000);
         assert_eq!((reports.packets, reports.cut_packets), (2, 2));
         assert_eq!(reports.pairs[0].round_trip_us(), Some((20_000, 25_000.0, 30_000)));
+    }
+
+    #[test]
+    fn reports_of_cut_packets_beyond_those_that_are_held_are_counted() {
+        let long = [
+            receiver_report(1, 80, 0, 0),
+            rtcp::tests::packet(204, 0, &[7; 40]),
+        ]
+        .concat();
+        let cut = receiver_report(1, 80, 0, 0).len();
+        let mut reports = Reports::default();
+        for time_ns in 0..100 {
+            take_cut(&mut reports, &long, cut, time_ns);
+        }
+        assert_eq!((reports.unplaced, reports.held.len()), (0, HELD_STATEMENTS));
+        take(&mut reports, &receiver_report(1, 80, 0, 0), Direction::Fwd, 100);
+        assert_eq!((reports.pairs[0].reports, reports.unplaced), (65, 36));
+        // Of a source that turns out to be encrypted, they were none.
+        let mut reports = Reports::default();
+        for time_ns in 0..100 {
+            take_cut(&mut reports, &encrypted(14), 54, time_ns);
+        }
+        take(&mut reports, &encrypted(14), Direction::Fwd, 100);
+        take(&mut reports, &receiver_report(1, 80, 0, 0), Direction::Rev, 101);
+        assert_eq!((reports.pairs.len(), reports.unplaced), (1, 0));
     }
 
     #[test]
