@@ -10,7 +10,7 @@ import pytest
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.host_names import HostNames
-from sojourn_ingest.hosts_in_text import naming
+from sojourn_ingest.hosts_in_text import HIDDEN, naming, without_addresses
 from sojourn_ingest.input_error import InputError
 
 KEY = b"key"
@@ -22,6 +22,8 @@ FORMS_OF_V4 = (
     "93%2E184%2e216%2E34", "93%252E184%252E216%252E34", "93&#46;184&#x2E;216&period;34", "93\\u002e184.216.34",
     "９３．１８４．２１６．３４", "93。184｡216.34", "٩٣.١٨٤.٢١٦.٣٤",
     "93.184.\u200b216.34", "93\u2010184\u2010216\u201034",
+    "%93.184.216.34", "5%93.184.216.34", "%2593.184.216.34", "%252593.184.216.34", "93.184.216[.]34", "93[.]184.216.34",
+    "93.184(.)216[dot]34", "93.184-216.34", "93_184.216.34", "93·184·216·34", "93•184.216·34",
 )  # fmt: skip
 FORMS_OF_V6 = (
     V6, V6.upper(), "2606:2800:0220:0001:0248:1893:25c8:1946", f"[{V6}]", f"{V6}%eth0", V6.replace(":", "%3A"),
@@ -33,7 +35,7 @@ NAMES = (
     "0200.5eff.feaa.bb01", "host.xn--p1ai", "пример.рф", "host.example.org", "HOST.EXAMPLE.ORG", "भारत.भारत",
     "ｈｏｓｔ．ｅｘａｍｐｌｅ．ｏｒｇ", "host%2Eexample%2Eorg", "anna.schmidt@example.org",
     "ec2-93-184-216-34.compute.amazonaws.com", "10.4.8.8.in-addr.arpa", "6.4.9.1.8.c.5.2.ip6.arpa",
-    "fe80::200:5eff:feaa:bb01",
+    "fe80::200:5eff:feaa:bb01", "evil[.]com", "example(.)com", "www.example[dot]org", "a[.]b(DOT)org",
 )  # fmt: skip
 #: What stands next to a form, without being a part of it.
 AROUND = (
@@ -49,7 +51,9 @@ STANDS = (
     "550e8400-e29b-41d4-a716-446655440000", "abcdef12-abcd-4abc-8abc-abcdefabcdef", "10.0.0.1", "192.168.1.1",
     "203.0.113.9", "2001:db8::1", "fe80::1", "::1", "a::b", "8001:", "1:10", "qdisc_stats_eth0::dropped",
     "results.json", "run1.flent.gz", "bbr@100ms", "50%", "100%25", "clip/0", "e.g. this", "测试。结果",
-    "hk-0123456789abcdef0123456789abcdef::x", "tcp 8 down - fq_codel", "line: run.bandwidth_bps", "opus/48000/2",
+    "hk-0123456789abcdef0123456789abcdef::x", "tcp 8 down - fq_codel", "rates-10-20-30-40", "10_20_30_40 Mbit",
+    "10.5-20.5", "0.125-0.25 s", "2026-11-20_10.30.15", "5%", "%25", "2·3·4", "CUBIC·BBR", "f(x)[0]",
+    "line: run.bandwidth_bps", "opus/48000/2",
 )  # fmt: skip
 
 
@@ -97,6 +101,13 @@ def test_four_digits_by_colons_are_a_hardware_address_unless_others_follow(hosts
 def test_versions_dates_and_rates_stand(hosts: HostNames, text: str) -> None:
     for before, behind in (("", ""), ("run ", " of 3"), ("x=", ";")):
         assert hosts.replaced(f"{before}{text}{behind}") == f"{before}{text}{behind}"
+
+
+def test_settings_in_a_message_are_no_addresses() -> None:
+    for text in ("rates-10-20-30-40", "10_20_30_40 Mbit"):
+        assert without_addresses(text) == text
+    assert without_addresses("host 10.20.30.40") == f"host {HIDDEN}"
+    assert without_addresses("host-93-184-216-34") == f"host-{HIDDEN}"
 
 
 def test_a_citation_keeps_its_web_site_and_no_address(hosts: HostNames) -> None:

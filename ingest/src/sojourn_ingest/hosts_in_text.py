@@ -14,11 +14,11 @@ import ipaddress
 import re
 import socket
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from sojourn_ingest.text_as_meant import TextAsMeant, text_as_meant
+from sojourn_ingest.text_as_meant import TextAsMeant, text_as_meant, texts_as_written
 
 #: What stands in a text in the place of a forgotten host. The bare word may be part of anybody's title.
 FORGOTTEN_IN_TEXT = "hk-forgotten"
@@ -27,9 +27,7 @@ HIDDEN = "‹address›"
 HOST_KEY = re.compile(r"hk-(?:[0-9a-f]{32}|forgotten)")
 
 _OCTET = r"(?:0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,8})"
-#: The last two are how people keep an address from becoming a link.
-_DOT = r"(?:[.\-_]|\[(?:\.|dot)\]|\((?:\.|dot)\))"
-_IPV4 = re.compile(rf"(?<![0-9]){_OCTET}({_DOT}){_OCTET}(?:\1{_OCTET}){{2,}}(?![0-9])", re.IGNORECASE)
+_IPV4 = re.compile(rf"(?<![0-9]){_OCTET}(?:[.\-_]{_OCTET}){{3,}}(?![0-9])")
 _ONE_OCTET = re.compile(_OCTET)
 #: The host of a URL may be one number, or an address whose last numbers are one (inet_aton(3)).
 _HOST_OF_URL = re.compile(r"://(?:[^\s/@]{0,255}@)?([0-9A-Fa-fxX.]{1,48})(?![0-9A-Za-z.])")
@@ -84,14 +82,13 @@ class NamedHost:
 
 def addresses_in(text: str) -> list[NamedHost]:
     """Return the addresses and hardware addresses that a text has, in order; none overlaps another."""
-    meant = text_as_meant(text)
-    return _in_text(meant, _addresses(meant.text))
+    return _joined(_addresses_in(text))
 
 
 def hosts_in(text: str) -> list[NamedHost]:
     """Return the addresses, hardware addresses and domain names that a text has, in order; none overlaps another."""
     meant = text_as_meant(text)
-    return _in_text(meant, [*_addresses(meant.text), *_names(meant.text)])
+    return _joined([*_addresses_in(text), *_in_text(meant, _names(meant.text))])
 
 
 def without_addresses(text: str, *, private: bool = True) -> str:
@@ -151,8 +148,21 @@ def may_be_public(address: str) -> bool:
     return len(packed) == 4 or packed[0] >> 5 == 1 or packed[:4] == b"\x00\x64\xff\x9b"
 
 
-def _in_text(meant: TextAsMeant, hosts: list[NamedHost]) -> list[NamedHost]:
-    """Return hosts by their places in the text as it is written; those that overlap as one, the longest first."""
+def _addresses_in(text: str) -> list[NamedHost]:
+    """Return the addresses of a text as it is meant, and of the text as it is written."""
+    meant = text_as_meant(text)
+    # What looks like an escape may be none, and would hide the address behind it.
+    readings = [meant] if meant.places is None else [meant, *texts_as_written(text)]
+    return [host for reading in readings for host in _in_text(reading, _addresses(reading.text))]
+
+
+def _in_text(meant: TextAsMeant, hosts: Iterable[NamedHost]) -> list[NamedHost]:
+    """Return hosts by their places in the text as it is written."""
+    return [replace(host, start=meant.start_of(host.start), end=meant.end_of(host.end)) for host in hosts]
+
+
+def _joined(hosts: list[NamedHost]) -> list[NamedHost]:
+    """Return hosts in order; those that overlap as one, the longest first."""
     overlapping: list[list[NamedHost]] = []
     end = 0
     for host in sorted(hosts, key=lambda host: (host.start, -host.end)):
@@ -163,8 +173,8 @@ def _in_text(meant: TextAsMeant, hosts: list[NamedHost]) -> list[NamedHost]:
         end = max(end, host.end)
     return [
         NamedHost(
-            meant.start_of(joined[0].start),
-            meant.end_of(max(host.end for host in joined)),
+            joined[0].start,
+            max(host.end for host in joined),
             tuple(dict.fromkeys(address for host in joined for address in host.addresses)),
             is_name=any(host.is_name for host in joined),
         )
@@ -194,17 +204,28 @@ def _ipv4(text: str) -> Iterator[NamedHost]:
     for found in _IPV4.finditer(text):
         octets = list(_ONE_OCTET.finditer(text, *found.span()))
         values = [_octet(octet[0]) for octet in octets]
-        four_alone = len(octets) == 4 or found[1] not in ("-", "_")
-        spans: list[tuple[int, int]] = []
-        addresses = []
+        separators = "".join(text[octet.end()] for octet in octets[:-1])
         for place in range(len(octets) - 3):
             window = [value for value in values[place : place + 4] if value is not None]
-            # Four of more numbers are the parts of a date or of a setting's name, unless two have three digits.
-            if len(window) == 4 and (four_alone or sum(value >= 100 for value in window) >= 2):
-                spans.append((octets[place].start(), octets[place + 3].end()))
-                addresses.append(".".join(map(str, window)))
-        if spans:
-            yield NamedHost(spans[0][0], spans[-1][1], tuple(addresses))
+            if len(window) == 4 and _may_be_address(window, separators, place):
+                yield NamedHost(octets[place].start(), octets[place + 3].end(), (".".join(map(str, window)),))
+
+
+def _may_be_address(numbers: list[int], separators: str, place: int) -> bool:
+    """Return whether four numbers of a longer run, from ``place`` on, may be an address, as what parts them says."""
+    between = separators[place : place + 3]
+    if between == "...":
+        return True
+    large = [number >= 100 for number in numbers]
+    if len(set(between)) > 1:
+        # Parts of a version, a date or a range of rates; in a range, the fractions are no whole octets.
+        return sum(large) >= 2 and (between[1] == "." or between[0] != between[2] or (large[1] and large[2]))
+    if _is_private(".".join(map(str, numbers))):
+        # So are settings written, such as rates.
+        return False
+    # Four of more numbers are the parts of a date or of a setting's name, unless two have three digits.
+    is_alone = between[0] not in (separators[place - 1 : place], separators[place + 3 : place + 4])
+    return is_alone or sum(large) >= 2
 
 
 def _octet(text: str) -> int | None:

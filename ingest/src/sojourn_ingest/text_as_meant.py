@@ -7,19 +7,24 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Of URLs (RFC 3986, escaped again or not), HTML and JSON.
+#: Of URLs (RFC 3986, escaped again or not), HTML and JSON, and how people keep a name from becoming a link.
 _ESCAPES = re.compile(
     r"(?P<url>(?:%(?:25)*[0-9A-Fa-f]{2})+)"
     r"|&\#(?:[xX](?P<hex>0*[0-9A-Fa-f]{1,5})|(?P<decimal>0*[0-9]{1,6}));"
     r"|&(?P<name>period|colon|commat|lowbar|hyphen);"
-    r"|\\u(?P<json>[0-9A-Fa-f]{4})",
+    r"|\\u(?P<json>[0-9A-Fa-f]{4})"
+    r"|(?P<dot>\[(?:\.|[dD][oO][tT])\]|\((?:\.|[dD][oO][tT])\))",
 )
+#: What may be an escape of a percent sign, or stand before a number as it is.
+_ESCAPED_PERCENT = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _ONE_OF_URL = re.compile(r"%(?:25)*([0-9A-Fa-f]{2})")
 _NAMED = {"period": ".", "colon": ":", "commat": "@", "lowbar": "_", "hyphen": "-"}
 #: Full stops that part labels of a name as a dot does (RFC 3490); others become one by their normal form.
 _FULL_STOP = "\u3002"
 _COLONS = "\u2236\ua789"
 _MINUS = "\u2212"
+#: Between numbers, as in an address of dots.
+_MIDDLE_DOTS = "\u00b7\u2022\u2027\u2219\u22c5\u30fb"
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class TextAsMeant:
 
 def text_as_meant(text: str) -> TextAsMeant:
     """Return a text with escapes and compatible characters replaced (Unicode's NFKC), and without invisible ones."""
-    if text.isascii() and not any(mark in text for mark in "%&\\"):
+    if text.isascii() and not _ESCAPES.search(text):
         return TextAsMeant(text)
     meant: list[str] = []
     places: list[tuple[int, int]] = []
@@ -54,6 +59,23 @@ def text_as_meant(text: str) -> TextAsMeant:
     return TextAsMeant("".join(meant), tuple(places))
 
 
+def texts_as_written(text: str) -> list[TextAsMeant]:
+    """Return what a text is where its percent signs are no escapes: one may stand right before an address."""
+    texts = [TextAsMeant(text)]
+    if _ESCAPED_PERCENT.search(text):
+        parts: list[str] = []
+        places: list[tuple[int, int]] = []
+        end = 0
+        for escape in _ESCAPED_PERCENT.finditer(text):
+            parts += [text[end : escape.start()], "%"]
+            places += [*((at, at + 1) for at in range(end, escape.start())), escape.span()]
+            end = escape.end()
+        parts.append(text[end:])
+        places += [(at, at + 1) for at in range(end, len(text))]
+        texts.append(TextAsMeant("".join(parts), tuple(places)))
+    return texts
+
+
 def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
     place = 0
     for found in _ESCAPES.finditer(text):
@@ -62,8 +84,8 @@ def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
         if found["url"]:
             yield from _unescaped_url(found)
             continue
-        if found["name"]:
-            number = ord(_NAMED[found["name"]])
+        if found["name"] or found["dot"]:
+            number = ord(_NAMED[found["name"] or "period"])
         else:
             number = int(found["decimal"]) if found["decimal"] else int(found["hex"] or found["json"], 16)
         yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *found.span()
@@ -87,6 +109,8 @@ def _plain(character: str, neighbours: str) -> str:
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         return str(digit)
+    if character in _MIDDLE_DOTS and len(neighbours) == 2 and all(one.isdecimal() for one in neighbours):
+        return "."
     category = unicodedata.category(character)
     if category == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
         return ""
