@@ -16,12 +16,13 @@ import pyarrow.csv as pa_csv
 import pytest
 from decoded_inputs import write_inputs
 from results import source_of
-from tool_results import FORMS, IPUTILS, iperf3, irtt
+from tool_results import FORMS, IPUTILS, SPEED_TESTS, iperf3, irtt
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection.connection_table import ConnectionTable
 from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.delimiters import delimiter_of
+from sojourn_ingest.formats.content.json_document import parse_object
 from sojourn_ingest.formats.content.json_outline import UnfoldedLines
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.queue.queue_log_table import QueueLogTable
@@ -186,6 +187,48 @@ def test_lines_after_a_document_are_skipped_and_counted(tmp_path: Path) -> None:
     source, reading = source_of(path), Reading()
     list(Registry().recognise(source).facts(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading))
     assert (reading.records_read, reading.refused) == (2, {"line_after_the_document": 2})
+
+
+@pytest.mark.parametrize("prompt", [b"[root@host ~]$ ", b"{host} $ exit", b"[1]+  Done  iperf3"])
+def test_a_prompt_in_brackets_after_a_document_is_text(prompt: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_bytes(_lines([iperf3()], indent=1) + prompt)
+    source, reading = source_of(path), Reading()
+    list(Registry().recognise(source).facts(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading))
+    assert (reading.records_read, reading.refused) == (2, {"line_after_the_document": 1})
+
+
+def test_a_list_of_results_may_have_text_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_bytes(json.dumps(SPEED_TESTS["librespeed-cli"], indent=1).encode() + b"\n[root@host ~]$ exit\nlogout\n")
+    source, reading = source_of(path), Reading()
+    tables = [
+        name
+        for name, _ in Registry().recognise(source).facts(source, Context(Pseudonymiser(b"key"), lambda _: ""), reading)
+    ]
+    assert (reading.refused, "series" in tables) == ({"line_after_the_document": 2}, True)
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (b"[1, 2]", "corrupt_record"),
+        (b"}", "corrupt_record"),
+        (b", 1", "corrupt_record"),
+        (b'{"a": 1', "several_results"),
+    ],
+)
+def test_what_is_json_behind_a_document_is_no_text(rest: bytes, reason: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_object(b'{"a": 1}\n' + rest, "result", Reading())
+    assert error.value.reason == reason
+
+
+def test_first_bytes_are_no_hardware_address(tmp_path: Path) -> None:
+    path = tmp_path / "content.bin"
+    path.write_bytes(bytes.fromhex("c3d4a1b2e5f60718") + b"\0" * 40)
+    with pytest.raises(InputError, match=r"begins with bytes c3d4a1b2e5f60718$"):
+        Registry().recognise(source_of(path))
 
 
 def test_what_text_before_json_tells_comes_first(tmp_path: Path) -> None:

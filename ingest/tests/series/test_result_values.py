@@ -117,6 +117,13 @@ def test_one_id_of_two_clients_is_two_transfers_and_a_later_test_is_refused(tmp_
             read(written(tmp_path, IPERF2 + later))
 
 
+def test_an_interval_without_length_is_counted(tmp_path: Path) -> None:
+    last = IPERF2.splitlines()[1].replace("1.0-2.0,1000000,8000000", "2.0-2.0,100,0")
+    _, tables, reading = read(written(tmp_path, f"{IPERF2}{last}\n"))
+    assert (reading.refused, reading.records_read) == ({"interval_without_length": 1}, 4)
+    assert tables["series"] == read(written(tmp_path, IPERF2))[1]["series"]
+
+
 # ---------------------------------------------------------------- speed tests
 
 CLI: dict[str, Any] = {

@@ -176,13 +176,14 @@ class Registry:
     def _describe(self, source: Source) -> str:
         printable = _looks_like_text(source.head)
         if source.plain_name.lower().endswith(CAPTURE_SUFFIXES):
-            kind = "text" if printable else f"bytes {source.head[:4].hex(' ')}"
+            kind = "text" if printable else f"bytes {source.head[:4].hex()}"
             return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
         written = what_people_wrote(source)
         if written is not None:
             return written
         if not printable:
-            return f"no reader knows a content that begins with bytes {source.head[:8].hex(' ')}"
+            # Parted in pairs, they would look like a hardware address.
+            return f"no reader knows a content that begins with bytes {source.head[:8].hex()}"
         if looks_like_circuits(source.head, source.object):
             return (
                 "LibreQoS' list of circuits or its network, which is a look-up: sojourn ingest --circuits FILE.csv PATH"

@@ -74,7 +74,7 @@ class RtcStatsDump(Format):
     name = "rtcstats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "rtcstats-1"
+    version = "rtcstats-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a row of a client, or an object of a server."""
@@ -118,7 +118,7 @@ class GetStatsLines(Format):
     name = "get_stats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "get-stats-1"
+    version = "get-stats-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of reports with types of WebRTC."""

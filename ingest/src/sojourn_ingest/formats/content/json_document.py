@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, BinaryIO
 
 from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json, open_plain
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
 MAX_BYTES = 256 * 2**20
+_BEGINS_OBJECT = re.compile(r"\{\s*(?:[\"}]|$)")
 
 
 def read_object(source: Source, what: str, reading: Reading) -> dict[str, Any]:
@@ -47,31 +49,62 @@ def up_to_largest(handle: BinaryIO, what: str) -> bytes:
 def parse_object(text: bytes, what: str, reading: Reading | None = None) -> dict[str, Any]:
     """Return the JSON object that is the whole text, or, with a ``reading``, that the text begins with.
 
+    Raises
+    ------
+    InputError
+        As :func:`parse_value` does, or if it is not a JSON object.
+    """
+    content = parse_value(text, what, reading)
+    if not isinstance(content, dict):
+        raise InputError("corrupt_record", f"{what}: the document is not a JSON object")
+    return content
+
+
+def parse_value(text: bytes | str, what: str, reading: Reading | None = None) -> Any:
+    """Return the JSON value that is the whole text, or, with a ``reading``, that the text begins with.
+
     Lines behind it, such as the shell's prompt, are then counted as refused.
 
     Raises
     ------
     InputError
-        If it is not a JSON object; the message never quotes the content. ``several_results`` where another object
-        follows the first, as in the log of a command that was run several times.
+        If it is not JSON; the message never quotes the content. ``several_results`` where another object follows the
+        first, as in the log of a command that was run several times.
     """
     try:
-        content = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         is_extra = error.msg == "Extra data"
-        if is_extra and reading is not None and error.doc[error.pos : error.pos + 1] not in ("{", "[", "}", "]", ","):
-            reading.refuse(TEXT_AFTER, len(error.doc[error.pos :].strip().splitlines()))
-            return parse_object(error.doc[: error.pos].encode(), what)
-        if is_extra and error.doc[error.pos : error.pos + 1] == "{":
+        rest = error.doc[error.pos :] if is_extra else ""
+        if is_extra and reading is not None and not _goes_on(rest):
+            reading.refuse(TEXT_AFTER, len(rest.strip().splitlines()))
+            return parse_value(error.doc[: error.pos], what)
+        if rest.startswith("{"):
             message = f"{what}: another JSON object follows the first one; give each result a file of its own"
             raise InputError("several_results", message, error.pos) from error
         message = f"{what}: JSON is damaged at character {error.pos} ({error.msg}); copy the file again"
         raise InputError("corrupt_record", message, error.pos) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError("corrupt_record", f"{what}: not JSON ({type(error).__name__}); copy the file again") from error
-    if not isinstance(content, dict):
-        raise InputError("corrupt_record", f"{what}: the document is not a JSON object")
-    return content
+
+
+def _goes_on(rest: str) -> bool:
+    """Return whether what follows a JSON value is JSON too, also one that is cut short, and not a text.
+
+    A prompt may begin with a bracket, as in ``[root@host ~]$``.
+    """
+    if rest[:1] in ("}", "]", ",") or _BEGINS_OBJECT.match(rest):
+        return True
+    if rest[:1] != "[":
+        return False
+    try:
+        _, end = json.JSONDecoder().raw_decode(rest)
+    except json.JSONDecodeError:
+        return False
+    except (RecursionError, ValueError):
+        return True
+    # A shell says of a job `[1]+  Done`.
+    return rest[end:].partition("\n")[0].strip()[:1] in ("", *"{[}],")
 
 
 def count(value: Any) -> int | None:

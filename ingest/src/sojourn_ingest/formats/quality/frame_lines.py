@@ -119,7 +119,7 @@ class VmafCsv(Format):
     name = "vmaf_csv"
     without_facts = WITHOUT_FRAMES
     holds_addresses = False
-    version = "vmaf-csv-1"
+    version = "vmaf-csv-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the header is of frames with a score."""

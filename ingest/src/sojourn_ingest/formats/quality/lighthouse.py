@@ -23,7 +23,7 @@ class Lighthouse(Format):
     name = "lighthouse"
     without_facts = "Lighthouse's result without a page that loaded; run it again with --output=json"
     holds_addresses = False
-    version = "lighthouse-2"
+    version = "lighthouse-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document says by which version it was written."""

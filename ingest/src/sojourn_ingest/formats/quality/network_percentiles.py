@@ -32,7 +32,7 @@ class NetworkPercentiles(Format):
     name = "network_percentiles"
     without_facts = "percentiles of tests without one of a known quantity"
     holds_addresses = False
-    version = "network-percentiles-1"
+    version = "network-percentiles-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has counts of tests and one of the quantities."""

@@ -63,7 +63,7 @@ class HttpArchive(Format):
     name = "http_archive"
     without_facts = "HAR without a page that loaded; save it with the page loads it is of"
     holds_addresses = False
-    version = "http-archive-3"
+    version = "http-archive-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document is a log."""
@@ -139,7 +139,7 @@ class PageLoadLines(LinesOfLoads):
     """One JSON object per line: curl's ``-w '%{json}'``, PerformanceNavigationTiming, or its older form."""
 
     name = "page_load_lines"
-    version = "page-load-lines-3"
+    version = "page-load-lines-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a load."""
@@ -157,7 +157,7 @@ class PageLoadNumbers(LinesOfLoads):
     """One number per line: seconds, as curl writes ``%{time_total}``. Only its name tells it."""
 
     name = "page_load_numbers"
-    version = "page-load-numbers-3"
+    version = "page-load-numbers-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the file is called ``page_loads.txt`` and begins with a number."""

@@ -47,7 +47,7 @@ class RunManifest(Format):
     describes_runs = True
     gives_runs = True
     pair_format = CapturePair
-    version = "run-manifest-9"
+    version = "run-manifest-10"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""

@@ -60,7 +60,7 @@ class Crusader(Format):
     name = "crusader"
     without_facts = "crusader result without a value; the test ended before it measured anything"
     holds_addresses = False
-    version = "crusader-4"
+    version = "crusader-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with the magic number."""

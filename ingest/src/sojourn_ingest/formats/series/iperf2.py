@@ -111,7 +111,7 @@ class Iperf2(Format):
     name = "iperf2"
     without_facts = "iperf2 report without a line that can be read"
     holds_addresses = False
-    version = "iperf2-6"
+    version = "iperf2-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report, or its header."""
@@ -286,6 +286,7 @@ def _values(found: _Line, transfer: _Transfer, reading: Reading) -> list[tuple[S
     """Return the values of one line."""
     start_s, end_s = found.start_s, found.end_s
     if end_s <= start_s:
+        reading.refuse("interval_without_length")
         return []
     # What the receiver reports to the sender is of the whole transfer, and so is the last line of a transfer: it begins
     # again at 0.

@@ -59,7 +59,7 @@ class Iperf3(Format):
     name = "iperf3"
     without_facts = "iperf3 measured nothing: the test failed before its first interval"
     holds_addresses = True
-    version = "iperf3-6"
+    version = "iperf3-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has a start of iperf3, or is the first of a stream of events."""

@@ -27,7 +27,7 @@ class Irtt(Format):
     name = "irtt"
     without_facts = "irtt result without a round trip; the test ended before its first packet"
     holds_addresses = False
-    version = "irtt-5"
+    version = "irtt-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document states irtt's versions."""

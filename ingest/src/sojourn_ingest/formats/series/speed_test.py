@@ -7,14 +7,13 @@ providers and servers are not kept.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn_ingest.formats.connection.connection_format import TABLE, ConnectionFormat, ConnectionRows
-from sojourn_ingest.formats.content.json_document import parse_object, up_to_largest
+from sojourn_ingest.formats.content.json_document import parse_object, parse_value, up_to_largest
 from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
@@ -195,7 +194,7 @@ class SpeedTest(ConnectionFormat):
 
     name = "speed_test"
     without_facts = "result of a speed test without a value; the test failed or was broken off"
-    version = "speed-test-5"
+    version = "speed-test-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
@@ -215,7 +214,7 @@ class SpeedTest(ConnectionFormat):
         what = f"result of {tool.name}"
         with open_json_lines(source, reading) as handle:
             text = up_to_largest(handle, what)
-        documents = _list(text, what) if tool.is_list else [_object(text, tool, what, reading)]
+        documents = _list(text, what, reading) if tool.is_list else [_object(text, tool, what, reading)]
         rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             if document.get("error_code"):
@@ -286,12 +285,8 @@ def _object(text: bytes, tool: Tool, what: str, reading: Reading) -> dict[str, A
     return results[0]
 
 
-def _list(text: bytes, what: str) -> list[dict[str, Any]]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        message = f"{what}: JSON is damaged ({type(error).__name__}); copy the file again"
-        raise InputError("corrupt_record", message) from error
+def _list(text: bytes, what: str, reading: Reading) -> list[dict[str, Any]]:
+    content = parse_value(text, what, reading)
     if not isinstance(content, list) or not content or not all(isinstance(one, dict) for one in content):
         raise InputError("corrupt_record", f"{what}: not a list of JSON objects")
     return content

@@ -48,7 +48,7 @@ class Flent(MemberFormat):
 
     name = "flent"
     without_facts = "flent data file without a value; the test ended before it measured anything"
-    version = "flent-10"
+    version = "flent-11"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
