@@ -96,6 +96,44 @@ def test_statements_that_write_are_refused(var: Path, tmp_path: Path, statement:
     assert not file.exists()
 
 
+def test_a_secret_is_not_kept(var: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(OperatorError, match="Persistent secrets are disabled"):
+        run_sql("create persistent secret one (type http, bearer_token 'x')", Form.TABLE, None, var)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("variable", ["text", "statement", "paths", "each"])
+def test_variables_of_python_are_no_tables(var: Path, variable: str) -> None:
+    with pytest.raises(OperatorError, match=f"Table with name {variable} does not exist"):
+        run_sql(f"from {variable}", Form.TABLE, None, var)
+
+
+def test_nothing_is_installed_and_temporary_files_are_not_in_the_working_folder(
+    var: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("autoinstall_known_extensions", "lock_configuration", "temp_directory")
+    run_sql(f"select {', '.join(f'current_setting({n!r}) as {n}' for n in names)}", Form.JSON, None, var)
+    ((installs, is_locked, folder),) = (row.values() for row in json.loads(capsys.readouterr().out))
+    assert (installs, is_locked) == (False, True)
+    assert Path(folder).is_absolute()
+    assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize(
+    "options", [["--out", "rows.txt"], ["--out", "rows.csv", "--format", "table"], ["--out", "rows"]]
+)
+def test_no_file_has_a_table_which_shows_some_rows(var: Path, tmp_path: Path, options: list[str]) -> None:
+    out = tmp_path / options[1]
+    command = ["sql", "from range(100)", "--out", str(out), *options[2:], "--var", str(var)]
+    done = CliRunner().invoke(application(), command)
+    assert done.exit_code == 2
+    assert "--out" in done.output
+    assert not out.exists()
+    done = CliRunner().invoke(application(), [*command, "--format", "csv"])
+    assert (done.exit_code, len(out.read_text().splitlines())) == (0, 101)
+
+
 def test_a_wrong_name_is_one_line_with_what_it_may_have_meant(var: Path) -> None:
     with pytest.raises(OperatorError, match='Table with name runs does not exist! Did you mean "run"') as caught:
         run_sql("select * from runs", Form.TABLE, None, var)

@@ -51,6 +51,11 @@ def sql(
     if form is None:
         ending = "" if out is None else out.suffix.removeprefix(".").lower()
         form = Form(ending) if ending in list(Form) else Form.TABLE
+    if form is Form.TABLE and out is not None:
+        # A table shows some of the rows.
+        raise typer.BadParameter(
+            "name a file that ends with .csv, .json or .parquet, or give --format", param_hint="--out"
+        )
     if form is Form.PARQUET and out is None:
         raise typer.BadParameter("parquet is written to a file: give --out", param_hint="--format")
     from sojourn_transforms.sql.command import run_sql

@@ -44,11 +44,24 @@ def run_sql(statement: str | None, form: Form, out: Path | None, var: Path | Non
     keep_pandas_out()
     text = sys.stdin.read() if statement is None and not sys.stdin.isatty() else statement
     # The facts are looked up only where somebody may ask for them.
-    with connect_local(var, lake=text is None or "lake" in text.lower()) as connection:
+    with (
+        tempfile.TemporaryDirectory() as spill,
+        connect_local(var, lake=text is None or "lake" in text.lower()) as connection,
+    ):
+        _restrict(connection, spill)
         if text is None:
             _converse(connection, form, out)
         else:
             _run(connection, text, form, out)
+
+
+def _restrict(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
+    """Have statements write nothing but temporary files, and see no variable of Python as a table."""
+    connection.execute("set allow_persistent_secrets = false")
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set python_enable_replacements = false")
+    connection.execute("set temp_directory = ?", [spill])
+    connection.execute("set lock_configuration = true")
 
 
 def _run(connection: duckdb.DuckDBPyConnection, text: str, form: Form, out: Path | None) -> None:
@@ -88,11 +101,7 @@ def _message(error: duckdb.Error) -> str:
 
 def _write(connection: duckdb.DuckDBPyConnection, rows: duckdb.DuckDBPyRelation, form: Form, out: Path | None) -> None:
     if form is Form.TABLE:
-        drawn = _drawn(rows)
-        if out is None:
-            typer.echo(drawn)
-        else:
-            out.write_text(f"{drawn}\n", encoding="utf-8")
+        typer.echo(_drawn(rows))
         return
     with tempfile.TemporaryDirectory() as folder:
         # DuckDB would begin to write a redirected /dev/stdout from its start.
