@@ -67,3 +67,12 @@ def test_a_finished_one_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
             take_place(staging, out)
         assert (out / "index.html").read_text() == text
         assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_folder_of_the_user_with_such_a_name_stays(tmp_path: Path) -> None:
+    names = [".site.old-2024-backup", ".site.new-", ".site.new-1x", ".site.old-1.zip", ".sites.old-1"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    (tmp_path / "site").mkdir()
+    end_killed_publications(tmp_path / "site")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "site"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +17,26 @@ from pathlib import Path
 
 def end_killed_publications(out: Path) -> None:
     """Remove what killed publications to a folder left beside it; an older one that had made room comes back."""
-    for path in out.parent.glob(f".{out.name}.old-*"):
+    for path in _left(out, "old"):
         with _locked(path, wait=False) as is_ours:
             if is_ours and out.exists():
                 shutil.rmtree(path, ignore_errors=True)
             elif is_ours:
                 path.replace(out)
-    for path in out.parent.glob(f".{out.name}.new-*"):
+    for path in _left(out, "new"):
         with _locked(path, wait=False) as is_ours:
             if is_ours:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _left(out: Path, kind: str) -> list[Path]:
+    """Return the folders beside ``out`` that a publication names so: the kind, and the number of its process."""
+    start = f".{out.name}.{kind}-"
+    return [
+        path
+        for path in out.parent.glob(".*")
+        if path.name.startswith(start) and re.fullmatch("[0-9]+", path.name.removeprefix(start))
+    ]
 
 
 @contextmanager
