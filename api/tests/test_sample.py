@@ -46,9 +46,26 @@ def number(text: str) -> int:
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little")
 
 
+@pytest.mark.parametrize("share", [1 / 3, 1e-5, 5e-324, 0.1 + 0.2, 1 - 2**-53])
+def test_every_share_that_a_program_writes_is_read(client: TestClient, build: Any, share: float) -> None:
+    rows = build.rows("run")
+    chosen = [row["run_id"] for row in rows if number(f"0\x1f{row['study_id']}\x1f{row['run_id']}") < share * 2**64]
+    response = client.get("/v1/datasets/run/rows", params={"select": "run_id", "sample": str(share)})
+    assert [row["run_id"] for row in response.json()["rows"]] == chosen
+
+
+def test_a_share_is_read_to_its_last_digit(client: TestClient) -> None:
+    share = f"0.{'9' * 300}"
+    rows = client.get("/v1/datasets/run/rows", params={"select": "run_id"}).json()["rows"]
+    assert client.get("/v1/datasets/run/rows", params={"select": "run_id", "sample": share}).json()["rows"] == rows
+    assert client.get("/v1/datasets/run/rows", params={"sample": "1E-05"}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("query", "parameter"),
-    [("sample=0", "sample"), ("sample=1", "sample"), ("sample=1%25", "sample"), ("seed=1", "seed"),
+    [("sample=0", "sample"), ("sample=0.0e5", "sample"), ("sample=1e0", "sample"), ("sample=-0.5", "sample"),
+     ("sample=nan", "sample"), ("sample=.", "sample"), ("sample=e-5", "sample"), ("sample=0.%D9%A5", "sample"),
+     ("sample=1", "sample"), ("sample=1%25", "sample"), ("seed=1", "seed"),
      ("sample=0.1&seed=x", "seed"), ("sample=0.1&group=role", "sample")],
 )  # fmt: skip
 def test_what_is_no_share_is_refused(client: TestClient, query: str, parameter: str) -> None:

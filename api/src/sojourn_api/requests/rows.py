@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal
 from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
@@ -21,7 +22,10 @@ from sojourn_api.suggestions import did_you_mean
 QUANTILES = {"median": 0.5, "q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95, "q99": 0.99}
 AGGREGATES = ("count", "min", "max", "mean", "median", "stddev", "sum", *(q for q in QUANTILES if q != "median"))
 _NUMERIC = frozenset({"integer", "real", "decimal"})
-_SHARE = re.compile(r"^0?\.[0-9]{1,9}$")
+#: A share as people and programs write it, such as 0.01, .5 and 1e-05.
+_SHARE = re.compile(r"(?=\.?[0-9])[0-9]{0,60}(?:\.[0-9]{0,400})?(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
+#: Cuts off, so that what is below 1 stays below it.
+_EXACT = Context(prec=100, rounding=ROUND_DOWN)
 _OF_PAGES = ("limit", "cursor", "format")
 
 
@@ -161,9 +165,10 @@ def _sample(parameters: RowsParameters) -> Sample | None:
         if seed is not None:
             raise invalid_parameter("seed", "is of a sample: give sample too, such as sample=0.01")
         return None
-    if not _SHARE.match(parameters.sample) or float(parameters.sample) == 0:
-        raise invalid_parameter("sample", f"{quoted(parameters.sample)} is not a decimal above 0 and below 1")
-    return Sample(int(float(parameters.sample) * 2**64), seed or 0)
+    share = Decimal(parameters.sample) if _SHARE.fullmatch(parameters.sample) else Decimal(0)
+    if not 0 < share < 1:
+        raise invalid_parameter("sample", f"{quoted(parameters.sample)} is not a number above 0 and below 1")
+    return Sample(int(_EXACT.multiply(share, Decimal(2**64))), seed or 0)
 
 
 def _selected(names: tuple[str, ...] | None, dataset: Dataset) -> tuple[Column, ...]:
