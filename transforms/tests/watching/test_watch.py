@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import struct
 import time
 from collections.abc import Callable
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from sojourn_ingest import disk_space, named_points
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.cli import application
 from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.build import BuildError, BuildReport
@@ -300,6 +303,31 @@ def test_a_description_that_comes_later_has_its_table_read(watched: Watched) -> 
     with pytest.raises(Ended):
         watched.run(once=False)
     assert watched.outcomes()["rtt.csv"] == ("ok", None)
+
+
+def test_a_file_that_went_meanwhile_was_not_rejected(watched: Watched) -> None:
+    lake = watched.paths.open_lake()
+    assert watch._was_rejected(lake, watched.folder / "gone.csv") is False
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "status"),
+    [(signal.SIGINT, ["--once"], 130), (signal.SIGTERM, ["--once"], 143), (signal.SIGTERM, [], 0)],
+)
+def test_only_a_watch_that_has_an_end_fails_if_a_signal_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, options: list[str], status: int
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "new.pcap").write_bytes(capture(1))
+
+    def end(_: float) -> None:
+        signal.raise_signal(number)
+
+    # The file is not settled, so the watch waits before it is read.
+    monkeypatch.setattr(time, "sleep", end)
+    command = ["watch", str(tmp_path / "in"), "--var", str(tmp_path / "var"), *options]
+    done = CliRunner().invoke(application(), command)
+    assert (done.exit_code, "stopped; what was committed stays" in done.output) == (status, True), done.output
 
 
 def test_a_name_moves_no_cursor_and_is_no_markup() -> None:

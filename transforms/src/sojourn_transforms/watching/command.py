@@ -35,8 +35,9 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
         If an option has no sense.
     typer.Exit
         With status 1 if a table of prefixes or the list of forgotten hosts cannot be read or, with ``once``, a step
-        failed.
+        failed; with 128 and the number of the signal that ended it with ``once``.
     """
+    signals: list[int] = []
     try:
         names = server_names_of(options.server_names)
     except ValueError as error:
@@ -47,7 +48,7 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
     try:
         pseudonymiser_of(options, paths)
         reading = Reading(lambda: pseudonymiser_of(options, paths), enrichment_of(options), names, options.workers)
-        with _stopped_by_signals() as is_stopped, spoken(console) as (say, show):
+        with _stopped_by_signals(signals.append), spoken(console) as (say, show):
             # What Sojourn itself generated is not input, even where it is in one of the folders.
             folders = WatchedFolders(options.sources, quiet_s, left_out=[paths.var])
 
@@ -56,22 +57,33 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
                 # What does not fit on the disk is refused before it is begun, and tried again when there may be room.
                 return build(paths, lambda _: None, engine=engine, say=None if options.ignore_disk else lambda _: None)
 
-            watch = Watch(paths, folders, reading, publish, is_stopped, say, show, ignore_disk=options.ignore_disk)
+            watch = Watch(
+                paths,
+                folders,
+                reading,
+                publish,
+                lambda: bool(signals),
+                say,
+                show,
+                ignore_disk=options.ignore_disk,
+            )
             watch.run(once=once)
     except (InputError, ForgottenListError, BuildError, CompactionError, LakeBusyError, duckdb.Error) as error:
         console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         console.print("stopped; what was committed stays, the next watch goes on from there")
+        if once:
+            # It did not come to the end that it has.
+            raise typer.Exit(128 + (signals[-1] if signals else signal.SIGINT)) from error
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[Callable[[], bool]]:
-    """Have SIGINT and SIGTERM interrupt this process while it is held; yield what tells whether one did."""
-    came: list[int] = []
+def _stopped_by_signals(note: Callable[[int], None]) -> Iterator[None]:
+    """Have SIGINT and SIGTERM interrupt this process while it is held, and their number noted."""
 
     def stop(number: int, _: FrameType | None) -> None:
-        came.append(number)
+        note(number)
         raise KeyboardInterrupt
 
     # The first process of a container ignores SIGTERM unless it has a handler. SIGIO comes when somebody begins to
@@ -80,7 +92,7 @@ def _stopped_by_signals() -> Iterator[Callable[[], bool]]:
     if hasattr(signal, "SIGIO"):
         before[signal.SIGIO] = signal.signal(signal.SIGIO, signal.SIG_IGN)
     try:
-        yield lambda: bool(came)
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -256,6 +256,9 @@ def is_description_here(path: Path) -> bool:
 
 
 def _was_rejected(lake: Lake, path: Path) -> bool:
-    state = path.stat()
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return False
     recorded = recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns)
     return bool(recorded) and all(commit.status == "rejected" for commit in recorded)
