@@ -103,7 +103,7 @@ def test_a_secret_is_not_kept(var: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("variable", ["text", "statement", "paths", "each"])
+@pytest.mark.parametrize("variable", ["text", "each"])
 def test_variables_of_python_are_no_tables(var: Path, variable: str) -> None:
     with pytest.raises(OperatorError, match=f"Table with name {variable} does not exist"):
         run_sql(f"from {variable}", Form.TABLE, None, var)
