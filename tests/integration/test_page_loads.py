@@ -107,17 +107,10 @@ def test_bytes_and_round_trips_of_a_load(snapshot: Snapshot) -> None:
     assert rows[5]["answer_bytes"] == pytest.approx(80_800 + 600, abs=600)
     for row in rows:
         assert 0 < row["loaded_rtt_ms"] < 1
-        # Only the whole page over one connection is known to take 14 round trips.
-        known = row["connections"] == 1 and 80_800 <= row["answer_bytes"] <= 80_800 * 1.05
-        assert row["round_trips"] == (14 if known else None)
-        ratio = 14 * row["loaded_rtt_ms"] / row["page_load_time_ms"]
-        if known and ratio <= 1:
-            assert row["round_trip_ratio"] == pytest.approx(ratio)
-            assert row["dominated_by"] == ("round trips" if ratio >= 0.5 else "losses and rate")
-        else:
-            assert (row["round_trip_ratio"], row["dominated_by"]) == (None, None)
-            assert row["round_trip_null_reason"]
-    assert {row["round_trips"] for row in rows} == {14, None}
+        # Only the whole page over one connection is known to take 14 round trips; here its objects come over several.
+        assert row["connections"] > 1 or row["answer_bytes"] < 80_800
+        assert (row["round_trips"], row["round_trip_ratio"], row["dominated_by"]) == (None, None, None)
+        assert row["round_trip_null_reason"]
 
 
 def test_measured_and_estimated_loads_of_a_run_are_never_pooled(

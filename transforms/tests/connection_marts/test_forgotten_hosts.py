@@ -37,12 +37,18 @@ tables:
 """
 
 
+#: 2026-01-01 at midnight.
+START_S = 1_767_225_600
+
+
 def write_tables(folder: Path) -> None:
     """Write two days, on each of which host n has one connection with a queuing delay of n times 10 ms."""
     folder.mkdir()
     (folder / "made-up.yaml").write_text(DESCRIPTION)
     for day in range(2):
-        lines = [f"{day * DAY_S + n},{host},1000,{1000 + 10_000 * n},20" for n, host in enumerate(HOSTS, start=1)]
+        lines = [
+            f"{START_S + day * DAY_S + n},{host},1000,{1000 + 10_000 * n},20" for n, host in enumerate(HOSTS, start=1)
+        ]
         (folder / f"day-{day}.csv").write_text("\n".join(["start,host,least,most,samples", *lines, ""]))
 
 
