@@ -15,10 +15,14 @@ def written_otherwise(lake: Lake, path: Path, rows: pa.Table) -> None:
     """Replace a file of a commit, as if an earlier version, which recorded no hashes, had written these rows."""
     pq.write_table(rows, path)
     for commit in (lake.root / "commits").iterdir():
-        told = json.loads(commit.read_text())
-        for file in told["files"]:
+        document = json.loads(commit.read_text())
+        # Nor did it chain its commits.
+        document.pop("checksum", None)
+        document.pop("link", None)
+        for file in document["files"]:
             if lake.root / file["path"] == path:
-                told.pop("checksum")
                 del file["sha256"]
                 file["size_bytes"] = path.stat().st_size
-        commit.write_text(json.dumps(told))
+        commit.write_text(json.dumps(document))
+    for head in (lake.root / "heads").glob("*"):
+        head.unlink()

@@ -80,9 +80,12 @@ class NamedHost:
     is_name: bool = False
 
 
-def addresses_in(text: str) -> list[NamedHost]:
-    """Return the addresses and hardware addresses that a text has, in order; none overlaps another."""
-    return _joined(_addresses_in(text))
+def addresses_in(text: str, *, settings: bool = False) -> list[NamedHost]:
+    """Return the addresses and hardware addresses that a text has, in order; none overlaps another.
+
+    With ``settings``, private addresses with dashes count too, though settings are written so.
+    """
+    return _joined(_addresses_in(text, settings=settings))
 
 
 def hosts_in(text: str) -> list[NamedHost]:
@@ -98,7 +101,7 @@ def without_addresses(text: str, *, private: bool = True) -> str:
     """
     parts: list[str] = []
     place = 0
-    for host in addresses_in(text):
+    for host in addresses_in(text, settings=private):
         if not private and not host.is_name and all(map(_is_private, host.addresses)):
             continue
         parts += [text[place : host.start], HIDDEN]
@@ -148,12 +151,12 @@ def may_be_public(address: str) -> bool:
     return len(packed) == 4 or packed[0] >> 5 == 1 or packed[:4] == b"\x00\x64\xff\x9b"
 
 
-def _addresses_in(text: str) -> list[NamedHost]:
+def _addresses_in(text: str, *, settings: bool = False) -> list[NamedHost]:
     """Return the addresses of a text as it is meant, and of the text as it is written."""
     meant = text_as_meant(text)
     # What looks like an escape may be none, and would hide the address behind it.
     readings = [meant] if meant.places is None else [meant, *texts_as_written(text)]
-    return [host for reading in readings for host in _in_text(reading, _addresses(reading.text))]
+    return [host for reading in readings for host in _in_text(reading, _addresses(reading.text, settings))]
 
 
 def _in_text(meant: TextAsMeant, hosts: Iterable[NamedHost]) -> list[NamedHost]:
@@ -182,8 +185,8 @@ def _joined(hosts: list[NamedHost]) -> list[NamedHost]:
     ]
 
 
-def _addresses(text: str) -> list[NamedHost]:
-    hosts = [*_ipv4(text), *_ipv6_in_names(text), *_hardware_addresses(text)]
+def _addresses(text: str, settings: bool) -> list[NamedHost]:
+    hosts = [*_ipv4(text, settings), *_ipv6_in_names(text), *_hardware_addresses(text)]
     if ":" in text:
         hosts += [*_ipv6(text), *_hosts_of_urls(text)]
     if "arpa" in text.lower():
@@ -200,18 +203,18 @@ def _hardware_addresses(text: str) -> Iterator[NamedHost]:
                 yield NamedHost(*found.span(), is_name=True)
 
 
-def _ipv4(text: str) -> Iterator[NamedHost]:
+def _ipv4(text: str, settings: bool) -> Iterator[NamedHost]:
     for found in _IPV4.finditer(text):
         octets = list(_ONE_OCTET.finditer(text, *found.span()))
         values = [_octet(octet[0]) for octet in octets]
         separators = "".join(text[octet.end()] for octet in octets[:-1])
         for place in range(len(octets) - 3):
             window = [value for value in values[place : place + 4] if value is not None]
-            if len(window) == 4 and _may_be_address(window, separators, place):
+            if len(window) == 4 and _may_be_address(window, separators, place, settings):
                 yield NamedHost(octets[place].start(), octets[place + 3].end(), (".".join(map(str, window)),))
 
 
-def _may_be_address(numbers: list[int], separators: str, place: int) -> bool:
+def _may_be_address(numbers: list[int], separators: str, place: int, settings: bool) -> bool:
     """Return whether four numbers of a longer run, from ``place`` on, may be an address, as what parts them says."""
     between = separators[place : place + 3]
     if between == "...":
@@ -220,7 +223,7 @@ def _may_be_address(numbers: list[int], separators: str, place: int) -> bool:
     if len(set(between)) > 1:
         # Parts of a version, a date or a range of rates; in a range, the fractions are no whole octets.
         return sum(large) >= 2 and (between[1] == "." or between[0] != between[2] or (large[1] and large[2]))
-    if _is_private(".".join(map(str, numbers))):
+    if not settings and _is_private(".".join(map(str, numbers))):
         # So are settings written, such as rates.
         return False
     # Four of more numbers are the parts of a date or of a setting's name, unless two have three digits.
