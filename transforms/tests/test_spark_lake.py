@@ -141,8 +141,10 @@ def location(request: pytest.FixtureRequest, tmp_path: Path, bucket: str) -> Pat
     lake = Lake(tmp_path / "lake")
     with lake.writing():
         put(lake, "/old", "c0", 0.0, version="v0")
-        (old,) = lake.files(TABLE)
-        written_otherwise(lake, old, pq.read_table(old).drop_columns([ADDED_COLUMN]))
+    (old,) = lake.files(TABLE)
+    written_otherwise(lake, old, pq.read_table(old).drop_columns([ADDED_COLUMN]))
+    lake = Lake(lake.root)
+    with lake.writing():
         for number in range(1, 4):
             put(lake, f"/{number}", f"c{number}", float(number), number + 0.5)
     if request.param == "folder":
