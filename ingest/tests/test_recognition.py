@@ -296,7 +296,6 @@ def test_where_a_semicolon_separates_a_comma_is_the_decimal_sign() -> None:
     ("content", "what_to_do"),
     [
         ({"resp": {"host": "8.8.8.8", "seq": 0, "rtt": 0.05}}, "fping's JSON; run it without -J"),
-        ([{"handle": "8001:", "kind": "fq_codel", "packets": 5}], "tc without its time"),
         ({"round_trips": [], "stats": {}}, "irtt client -o"),
         ({"end": {}, "intervals": [], "start": {"connected": []}}, "iperf3 -J"),
     ],

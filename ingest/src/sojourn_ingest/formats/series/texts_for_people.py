@@ -34,7 +34,6 @@ LONGEST_START_BYTES = 4096
 #: Keys of the first object of JSON that lacks what a reader needs: what it is, and what to do.
 DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("resp",)), "fping's JSON; run it without -J, and with -D -c 100"),
-    (frozenset(("kind", "handle")), "an output of tc without its time; write date +%s.%N before each"),
     (frozenset(("VMAF score",)), "libvmaf's scores of a whole clip; write those of frames with log_fmt=json"),
     (frozenset(("start", "intervals")), "a result like iperf3's without its version; run iperf3 -J"),
     (frozenset(("round_trips",)), "a result like irtt's without its version; run irtt client -o result.json"),
