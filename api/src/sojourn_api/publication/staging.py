@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def end_killed_publications(out: Path) -> None:
-    """Remove what killed publications to a folder left beside it; an older one that had made room comes back."""
+    """Remove temporary folders of killed publications beside a target, and restore the one that was being replaced."""
     for path in _left(out, "old"):
         with _locked(path, wait=False) as is_ours:
             if is_ours and out.exists():

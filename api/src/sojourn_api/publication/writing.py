@@ -204,8 +204,8 @@ def check_target(out: Path) -> None:
 def publish(order: Order, out: Path, on_step: Callable[[str], None]) -> Publication:
     """Write a publication to a folder that is new, empty or an older publication; return what was published.
 
-    The older one stays until the new one is complete. The same build and options give the same bytes. What a
-    publication to this folder that was killed left beside it is removed first.
+    The older one stays until the new one is complete. The same build and options give the same bytes.
+    Temporary folders of killed publications beside it are removed first.
 
     Raises
     ------

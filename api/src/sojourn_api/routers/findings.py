@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
-from sojourn_api.problems import documented
 from sojourn_api.requests.rows import RowsParameters
 from sojourn_api.responses import ResultDocument, documented_formats
 from sojourn_api.routers import rows
@@ -76,22 +75,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     response_model=ResultDocument,
     responses={
         **documented_formats("A page of findings, in a total order"),
-        **documented(
-            "unauthorized",
-            "forbidden",
-            "unknown-dataset",
-            "not-acceptable",
-            "cursor-expired",
-            "unknown-parameter",
-            "unknown-value",
-            "invalid-parameter",
-            "invalid-cursor",
-            "result-out-of-range",
-            "no-snapshot",
-            "busy",
-            "query-timeout",
-            "query-memory",
-        ),
+        **rows.PROBLEMS,
     },
     openapi_extra=WITH_FILTERS,
 )

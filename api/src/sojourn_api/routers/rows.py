@@ -59,6 +59,23 @@ _ANSWER = {
     "next_cursor": None,
 }
 SHOWN = Shown(_REQUESTS, _ANSWER)
+PROBLEMS = documented(
+    "unauthorized",
+    "forbidden",
+    "unknown-dataset",
+    "not-acceptable",
+    "cursor-expired",
+    "unknown-parameter",
+    "unknown-value",
+    "invalid-parameter",
+    "invalid-cursor",
+    "result-out-of-range",
+    "no-snapshot",
+    "busy",
+    "query-timeout",
+    "query-memory",
+)
+"""Answers of an address of rows that are no rows."""
 
 
 @router.get(
@@ -67,22 +84,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     response_model=ResultDocument,
     responses={
         **documented_formats("A page of rows, in a total order"),
-        **documented(
-            "unauthorized",
-            "forbidden",
-            "unknown-dataset",
-            "not-acceptable",
-            "cursor-expired",
-            "unknown-parameter",
-            "unknown-value",
-            "invalid-parameter",
-            "invalid-cursor",
-            "result-out-of-range",
-            "no-snapshot",
-            "busy",
-            "query-timeout",
-            "query-memory",
-        ),
+        **PROBLEMS,
     },
     openapi_extra=WITH_FILTERS,
 )
