@@ -21,20 +21,15 @@ NOT_OF_THE_LAKE = frozenset({"models_fingerprint"})
 
 @dataclass(frozen=True)
 class Documents:
-    """The text of the two documents with generated tables."""
+    """The text of the generated reference."""
 
     reference: str
-    architecture: str
 
     def columns(self, part: str) -> Columns:
         """Return the columns of each table in a part of the reference, ``Marts`` or ``Lake``, in their order."""
         (text,) = re.findall(rf"^## {part}\n(.*?)(?=^## |\Z)", self.reference, re.MULTILINE | re.DOTALL)
         sections = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
         return {section.split("\n", 1)[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) for section in sections}
-
-    def listed(self, kind: str) -> set[str]:
-        """Return the names of one kind, ``mart`` or ``lake``, in the table of tables."""
-        return set(re.findall(rf"^\| {kind} `(\w+)` \|", self.architecture, re.MULTILINE))
 
 
 def published(var: Path) -> Columns:
@@ -65,7 +60,6 @@ def differences(documents: Documents, marts: Columns, tables: Columns) -> list[s
     for part, kind, built in (("Marts", "mart", marts), ("Lake", "lake", tables)):
         described = documents.columns(part)
         found += [f"reference, {kind}: {name}" for name in sorted(set(described) ^ set(built))]
-        found += [f"table of tables, {kind}: {name}" for name in sorted(documents.listed(kind) ^ set(built))]
         found += [
             f"columns of {kind} {name}: {sorted(set(described[name]) ^ set(columns))}"
             for name, columns in built.items()
@@ -76,10 +70,7 @@ def differences(documents: Documents, marts: Columns, tables: Columns) -> list[s
 
 @pytest.fixture(scope="module")
 def documents(repository: Path) -> Documents:
-    return Documents(
-        (repository / "docs" / "tables.md").read_text(encoding="utf-8"),
-        (repository / "ARCHITECTURE.md").read_text(encoding="utf-8"),
-    )
+    return Documents((repository / "docs" / "tables.md").read_text(encoding="utf-8"))
 
 
 def test_documents_name_what_a_build_publishes_and_reads(documents: Documents, service: Service) -> None:
@@ -92,8 +83,6 @@ def test_documents_name_what_a_build_publishes_and_reads(documents: Documents, s
         (r"^### rtt_histogram\n.*?(?=^### )", "reference, mart: rtt_histogram"),
         (r"(?<=^### run_harm\n)(.*?)^\| `harm_ratio` [^\n]*\n", "columns of mart run_harm: ['harm_ratio']"),
         (r"^### queue_packet\n.*?(?=^### )", "reference, lake: queue_packet"),
-        (r"^\| mart `rtt_histogram` [^\n]*\n", "table of tables, mart: rtt_histogram"),
-        (r"^\| lake `queue_packet` [^\n]*\n", "table of tables, lake: queue_packet"),
     ],
 )
 def test_a_table_or_column_missing_from_the_documents_is_noticed(
@@ -102,6 +91,6 @@ def test_a_table_or_column_missing_from_the_documents_is_noticed(
     def without(text: str) -> str:
         return re.sub(removed, lambda match: match[1] if match.re.groups else "", text, flags=re.M | re.S, count=1)
 
-    changed = Documents(without(documents.reference), without(documents.architecture))
+    changed = Documents(without(documents.reference))
     assert changed != documents
     assert differences(changed, published(service.var), lake(service.var)) == [expected]

@@ -1,7 +1,7 @@
 {#-
     Connections are counted once for each day or month, and again only when the sources of that day or month change. A part is what is
     counted together: the connections of one data set and basis on a day, in a month, or over all time. It is known by a fingerprint, which
-    differs when the sources of its period differ (`int_connection_part`). docs/decisions/011-incremental-months-of-connections.md has the
+    differs when the sources of its period differ (`int_connection_part`). docs/decisions/016-incremental-months.md has the
     reasons. On Spark every build counts everything.
 -#}
 

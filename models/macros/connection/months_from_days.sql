@@ -1,6 +1,6 @@
 {#-
     A table of months is a table of days added up. To add up a month again for each new day would read all of its days every time; so a month
-    continues from what the table holds of it, wherever that is still true. docs/decisions/011-incremental-months-of-connections.md explains
+    continues from what the table holds of it, wherever that is still true. docs/decisions/016-incremental-months.md explains
     the cases.
 
     A state of a month is what the table of months holds under one `month_part_fingerprint`: the sum over the days that the month had then.

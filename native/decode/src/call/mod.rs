@@ -1,7 +1,7 @@
 //! Calls: what sets them up and carries their media beside plain RTP.
 //!
 //! STUN, TURN, DTLS, RTCP and Zoom's encapsulation are recognised by the shape of a payload, not by a port.
-//! Decision record 013 says what is taken as which, and on what evidence.
+//! Decision record 009 says what is taken as which, and on what evidence.
 
 pub(crate) mod batch;
 pub(crate) mod carried;

@@ -1,8 +1,8 @@
-"""The generated parts of the documentation: the table of tables, and the reference of every column.
+"""The generated reference of every table and column, docs/tables.md.
 
-They name every lake table that ``sojourn_ingest.schema`` declares, every mart that dbt's manifest has, and every mart
-that the statistics make. ``python -m sojourn_transforms.dbt.documentation`` writes them, ``--check`` only says whether
-they are current.
+It names every lake table that ``sojourn_ingest.schema`` declares, every mart that dbt's manifest has, and every mart
+that the statistics make. ``python -m sojourn_transforms.dbt.documentation`` writes it, ``--check`` only says whether
+it is current.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import Mart
 from sojourn_transforms.dbt.compilation import mart_nodes, marts_in, parsed_manifest
 from sojourn_transforms.statistics_marts import STATISTICS_MARTS, TYPE_NAMES
-
-BEGIN = "<!-- tables: written by make docs -->"
-END = "<!-- tables: end -->"
 
 
 @dataclass(frozen=True)
@@ -44,21 +41,6 @@ def documented_marts(manifest: dict[str, Any]) -> list[DocumentedMart]:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
-
-
-def table_of_tables(marts: list[DocumentedMart]) -> str:
-    """Return the table of every lake table and mart: name, producer, grain, key."""
-    lines = ["| table | producer | grain: one row is | key |", "| --- | --- | --- | --- |"]
-    lines += [
-        f"| lake `{table.name}` | {_cell(table.producer)} | {_cell(table.grain)} | {', '.join(table.key)} |"
-        for table in TABLES.values()
-    ]
-    lines += [
-        f"| mart `{documented.mart.name}` | {documented.producer} | {_cell(documented.mart.grain)} | "
-        f"{', '.join(documented.mart.key)} |"
-        for documented in marts
-    ]
-    return "\n".join(lines)
 
 
 def _reference(marts: list[DocumentedMart]) -> Iterator[str]:
@@ -104,29 +86,18 @@ def _section(
 
 
 def generated(root: Path, manifest: dict[str, Any]) -> dict[Path, str]:
-    """Return the files that hold generated parts, with the text they should have.
+    """Return the generated files, with the text they should have.
 
     ``manifest`` is dbt's of the project ``models`` below ``root``.
-
-    Raises
-    ------
-    ValueError
-        If ARCHITECTURE.md lacks the markers around the table of tables.
     """
-    architecture = root / "ARCHITECTURE.md"
-    before, begin, rest = architecture.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{architecture}: the lines {BEGIN!r} and {END!r} are missing")
     marts = documented_marts(manifest)
     return {
-        architecture: f"{before}{BEGIN}\n{table_of_tables(marts)}\n{END}{after}",
         root / "docs" / "tables.md": "\n".join(_reference(marts)) + "\n",
     }
 
 
 def stale(root: Path, manifest: dict[str, Any]) -> list[Path]:
-    """Return the files whose generated parts are not current."""
+    """Return the generated files that are not current."""
     return [
         path
         for path, text in generated(root, manifest).items()
@@ -135,7 +106,7 @@ def stale(root: Path, manifest: dict[str, Any]) -> list[Path]:
 
 
 def main() -> int:
-    """Write the generated parts, or check them with ``--check``."""
+    """Write the generated files, or check them with ``--check``."""
     root = Path.cwd()
     manifest = parsed_manifest(root / "models")
     if "--check" in sys.argv[1:]:
