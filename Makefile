@@ -161,11 +161,12 @@ wheels: setup ## Build the distribution sojourn with all packages into dist/ (TA
 test: setup-tests lint test-rust test-guest test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
 
 .PHONY: lint
-lint: ## Formatting, types, import directions, Rust lints, SQL style of the models that differ from the main branch
+lint: ## Formatting, types, import directions, English of documents and messages, Rust lints, style of changed SQL
 	@echo "==> lint"
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@cargo fmt --check --manifest-path native/Cargo.toml --all
+	@.venv/bin/python infra/english.py
 	@.venv/bin/lint-imports
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy

@@ -132,6 +132,12 @@ def test_every_named_make_target_exists(name: str) -> None:
     assert sorted(wanted - targets) == []
 
 
+def test_the_table_of_changes_can_be_read() -> None:
+    rows = re.findall(r"^\|.*$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) > 30
+    assert [cell for row in rows for cell in row.split("|") if len(cell.strip()) > 300] == []
+
+
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("# One `code` heading\n\n## Twice\n\n## Twice\n")
     page = tmp_path / "page.md"

@@ -79,7 +79,7 @@ def _sql(column: Any, columns: dict[str, str]) -> str:
             raise ColumnError(f"leave_out: {column.get('label')!r} has no SQL; only SQL columns can be looked at")
         return str(column["sqlExpression"])
     if column not in columns:
-        raise ColumnError(f"leave_out: {column!r} is no column of the dataset; metrics must have their SQL")
+        raise ColumnError(f"leave_out: {column!r} is not a column of the dataset; metrics must have their SQL")
     return columns[column]
 
 

@@ -50,7 +50,7 @@ pub(crate) struct CaptureDecoder(Locked<sojourn_decode::CaptureDecoder>);
 impl CaptureDecoder {
     #[new]
     #[pyo3(signature = (path, *, continued = vec![], rtp_hints = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536, server_names = "registrable"))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
+    #[expect(clippy::too_many_arguments, reason = "each is a separate keyword in Python")]
     fn new(
         py: Python<'_>,
         path: PathBuf,

@@ -17,7 +17,7 @@ pub(crate) struct PairDecoder(Locked<sojourn_decode::PairDecoder>);
 impl PairDecoder {
     #[new]
     #[pyo3(signature = (before, after, *, rate_bps, burst_bytes = None, before_continued = vec![], after_continued = vec![], batch_rows = 65536))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
+    #[expect(clippy::too_many_arguments, reason = "each is a separate keyword in Python")]
     fn new(
         py: Python<'_>,
         before: PathBuf,

@@ -92,7 +92,7 @@ def repair_command(
 @maintain.command("compact", short_help="Put small files together.")
 def compact_command(
     var: VarOption = None,
-    small_mib: Annotated[int, typer.Option(min=1, help="Files below this are put together.")] = SMALL_BYTES // MIB,
+    small_mib: Annotated[int, typer.Option(min=1, help="Files below this size are combined.")] = SMALL_BYTES // MIB,
     target_mib: Annotated[int, typer.Option(min=1, help="Approximate size of a compacted file.")] = TARGET_BYTES // MIB,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     engine: EngineOption = "duckdb",

@@ -70,7 +70,7 @@ class IngestOptions:
 def run_ingest(options: IngestOptions) -> None:
     """Read the files into the lake, show the progress, and print what became of them.
 
-    With a crate these are the files that it lists, which are put together below the folder of what is generated and
+    With a crate these are the files that it lists, which are gathered below the folder of what is generated and
     removed in the end.
 
     Raises

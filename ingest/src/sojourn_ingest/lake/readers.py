@@ -46,7 +46,7 @@ def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
     try:
         held = [_hold(storage)]
     except Exception as error:
-        what = f"whoever reads says so in {FOLDER}/ of the lake, which was refused"
+        what = f"readers announce themselves in {FOLDER}/ of the lake, which was refused"
         raise StorageError(f"{storage.uri}: {what}: {(str(error) or type(error).__name__).splitlines()[0]}") from error
 
     def renew() -> None:

@@ -34,7 +34,7 @@ INGEST_OUTCOME = Table(
             "part_of",
             STRING,
             "source_path of the recording that this file is a part of, in whose row its records count too; "
-            "null: it is a recording of its own",
+            "null: it is a separate recording",
         ),
         Column("records_read", INT64, "packets, events, polls or rows decoded", nullable=False),
         Column("records_refused", INT64, "records seen but not decoded", nullable=False),

@@ -49,7 +49,7 @@ QUEUE_EVENT = Table(
         Column(
             "sojourn_ns",
             INT64,
-            "enqueue to dequeue, as the probe measured it where it says so; null, never 0, if either was not seen",
+            "enqueue to dequeue, as the probe measured it if its log has it; null, never 0, if either was not seen",
             "ns",
             source="RFC 8289",
         ),

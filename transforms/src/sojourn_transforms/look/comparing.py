@@ -158,7 +158,7 @@ def _effects(section: Section, a: Side, b: Side) -> None:
         ]
     if not rows:
         section.absent.append(
-            "Effects over runs: neither setting has runs. Connections of a capture are no repetitions."
+            "Effects over runs: neither setting has runs. Connections of a capture are not independent replicates."
         )
         return
     reasons = {row["interval"] for row in rows}
@@ -351,7 +351,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         curves,
         "delay (ms)",
         "samples",
-        "none: samples of one run are no repetitions",
+        "none: samples of one run are not independent replicates",
     )
 
 

@@ -58,7 +58,7 @@ def report(
     The model is linear and mixed: the three factors with all their interactions are fixed effects, blocks of runs are
     random ones. It is fitted by REML, and intervals of 95 % use Satterthwaite's degrees of freedom. The page has the
     question, the data, the model in words and as a formula, every estimate with its interval, checks of the residuals
-    with figures, and what it does not show. The unit is the run: packets of one run are no repetitions of each other.
+    with figures, and what it does not show. The unit is the run: packets of one run are not independent replicates.
 
     The command needs a published build (sojourn build). It refuses in one line if the design cannot carry the model:
     one run of each cell, one block, cells without a run, or no variation. The line says which runs would.

@@ -96,7 +96,7 @@ def model_section(fitted: Fitted) -> Section:
     )
     section.lead = (
         f"Each run has one value{', of which the natural logarithm is taken' if fitted.is_log else ''}. Every cell, a "
-        f"combination of {' × '.join(called)}, has a mean of its own: main effects and all interactions are fixed "
+        f"combination of {' × '.join(called)}, has its own mean: main effects and all interactions are fixed "
         "effects. What all runs of a block share is a random effect, and what is left is of the single run. Both are "
         "normal, with one variance each. Fitted by restricted maximum likelihood (REML, MixedLM of statsmodels"
         f"{', and a search of the profile likelihood' if fitted.fit.is_searched else ''}). "

@@ -197,5 +197,5 @@ class _Document:
                 json.dumps(values, ensure_ascii=False).encode()
             return Discipline(values)
         except (ValueError, RecursionError) as error:
-            self._fault = f"a discipline is no JSON: {error}"
+            self._fault = f"a discipline is not JSON: {error}"
             return None

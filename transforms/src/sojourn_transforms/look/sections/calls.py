@@ -138,7 +138,7 @@ def _webrtc(view: View, section: Section) -> Items:
                 Evidence(
                     label.split("(")[1].rstrip(")"),
                     counted(sum(len(curve.x) for curve in curves), "second") + " of " + counted(len(curves), "stream"),
-                    "none: seconds of one call are no repetitions of each other",
+                    "none: seconds of one call are not independent replicates",
                 ),
                 [
                     {"series": curve.label, "second": x, column: y}

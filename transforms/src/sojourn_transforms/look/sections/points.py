@@ -18,7 +18,7 @@ from sojourn_transforms.look.view import View
 
 #: Pairs with figures of their own; of further ones the table tells.
 _DRAWN = 3
-_NO_INTERVAL = "none: packets of one recording are no repetitions of each other"
+_NO_INTERVAL = "none: packets of one recording are not independent replicates"
 
 
 def points_sections(view: View) -> list[Section]:

@@ -16,7 +16,7 @@ RUNS_DRAWN = 3
 ROWS_SHOWN = 24
 LINES = 5
 _DELAYS = "series_metric in ('rtt_ms', 'srtt_ms', 'one_way_delay_ms')"
-_INTERVAL = "none: samples of one run are no repetitions of each other"
+_INTERVAL = "none: samples of one run are not independent replicates"
 
 Items = list[Figure | Table]
 
