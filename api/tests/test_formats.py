@@ -4,14 +4,17 @@ import csv
 import io
 import json
 import math
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from api.tests.conftest import Build
 from fastapi.testclient import TestClient
 
 from sojourn_api.formats import OutputColumn, encode
@@ -92,6 +95,50 @@ def test_csv_quotes_text_and_tells_null_from_empty(client: TestClient) -> None:
     assert lines[5].startswith('"a,b",')
     title = client.get("/v1/datasets/study/rows?select=title&format=csv").text
     assert title == '"title"\n"First, with a comma"\n"Second ""quoted"""\n'
+
+
+FORMULAS = ["=1+2", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+2"]
+TEXTS = ["codel", "1=1", "a-b", "", "'=1", None]
+
+
+@pytest.mark.parametrize("name", MEDIA_TYPES)
+def test_formulas_of_spreadsheets_are_escaped_where_that_is_asked_for(
+    name: str, tmp_path: Path, write: Callable[..., Path], build: Build, serve: Callable[..., TestClient]
+) -> None:
+    hostile = Build(dict(build.tables), dict(build.keys))
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string())])
+    rows = [{"id": -place, "text": text} for place, text in enumerate([*FORMULAS, *TEXTS])]
+    hostile.add("hostile", ["id"], schema, rows)
+    histogram = hostile.tables["queuing_delay_histogram"]
+    renamed = pa.array([f"={study}" for study in histogram["study_id"].to_pylist()])
+    hostile.tables["queuing_delay_histogram"] = histogram.set_column(0, "study_id", renamed)
+    client = serve(folder=write(tmp_path / "snapshots", hostile, "b1"))
+
+    def texts(url: str, column: str) -> list[str | None]:
+        content = client.get(f"{url}&format={name}").content
+        if name == "json":
+            rows = json.loads(content)["rows"]
+        elif name == "ndjson":
+            rows = [json.loads(line) for line in content.splitlines()]
+        elif name == "csv":
+            rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+        else:
+            rows = table_of(name, content).to_pylist()
+        return [row[column] for row in rows]
+
+    null = "" if name == "csv" else None
+    url = "/v1/datasets/hostile/rows?order=-id"
+    kept = [*TEXTS[:-1], null]
+    assert texts(url, "text") == [*FORMULAS, *kept]
+    assert texts(f"{url}&escape=formulas", "text") == [*(f"'{text}" for text in FORMULAS), *kept]
+    delay = "/v1/distributions/queuing_delay?group=study_id&quantiles=0.5"
+    assert set(texts(delay, "study_id")) == {"=s-1", "=s-2"}
+    assert set(texts(f"{delay}&escape=formulas", "study_id")) == {"'=s-1", "'=s-2"}
+
+
+def test_an_unknown_escape_is_refused(client: TestClient) -> None:
+    problem = client.get(f"{URLS[0]}&escape=all").json()
+    assert (problem["status"], problem["allowed"]) == (422, ["formulas"])
 
 
 def test_binary_formats_keep_types_and_extreme_values(client: TestClient) -> None:

@@ -107,6 +107,7 @@ def test_the_client_s_types_are_the_document_s_enumerations() -> None:
         (DISTRIBUTIONS, "statistic", parameters.Statistic),
         (DISTRIBUTIONS, "excluded", parameters.Excluded),
         (DISTRIBUTIONS, "bins_per_octave", parameters.BinsPerOctave),
+        (DISTRIBUTIONS, "escape", parameters.Escape),
         (COMPARISONS, "metric", parameters.ComparedMetric),
         (COMPARISONS, "factor", parameters.Factor),
         (COMPARISONS, "analysis", parameters.Analysis),
@@ -116,8 +117,9 @@ def test_the_client_s_types_are_the_document_s_enumerations() -> None:
 
 
 def test_the_client_s_methods_take_the_parameters_of_their_address() -> None:
-    # A client reads whole answers in a format of its choice, and is told once what it does with unknown values.
-    own = {"filters", "format", "limit", "cursor", "name", "metric", "unknown_values"}
+    # A client reads whole answers in a format of its choice, and is told once what it does with unknown values and
+    # formulas.
+    own = {"filters", "format", "limit", "cursor", "name", "metric", "unknown_values", "escape"}
     for path, method in (
         ("/v1/datasets/{name}/rows", Answers.rows),
         (DISTRIBUTIONS, Answers.distribution),

@@ -43,6 +43,9 @@ class OutputColumn:
         return {"name": self.name, "type": self.type, "unit": self.unit}
 
 
+#: How a text begins that a spreadsheet takes for a formula (OWASP, CSV Injection), in the wide characters too that
+#: some convert.
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 #: Types whose Python values are those of Arrow, one for one.
 _PLAIN = {
     "BIGINT": pa.int64(),
@@ -143,6 +146,16 @@ def negotiate(chosen: str | None, accept: str | None) -> str:
     return best
 
 
+def _without_formulas(table: pa.Table) -> pa.Table:
+    for place, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            texts = pc.if_else(
+                pc.match_substring_regex(column, _FORMULA), pc.binary_join_element_wise("'", column, ""), column
+            )
+            table = table.set_column(place, table.field(place), texts)
+    return table
+
+
 def _for_csv(table: pa.Table) -> pa.Table:
     columns = []
     for column in table.columns:
@@ -198,6 +211,8 @@ def encode(
     columns: tuple[OutputColumn, ...],
     envelope: Mapping[str, Any],
     next_cursor: str | None,
+    *,
+    escapes_formulas: bool = False,
 ) -> bytes:
     """Return a result in a format.
 
@@ -212,7 +227,11 @@ def encode(
         What the result is of (build, dataset, ...): members of the JSON body, metadata of Arrow and Parquet.
     next_cursor : str or None
         Goes into the JSON body; other formats have it in the response headers only.
+    escapes_formulas : bool
+        Whether texts that a spreadsheet would compute begin with an apostrophe instead.
     """
+    if escapes_formulas:
+        rows = _without_formulas(as_table(rows))
     if name == "json":
         head = json_bytes({**envelope, "columns": [column.as_json() for column in columns]})
         tail = json_bytes({"row_count": rows.num_rows, "next_cursor": next_cursor})

@@ -16,6 +16,7 @@ from sojourn_api.formats import MEDIA_TYPES, FewRows, OutputColumn, encode, need
 from sojourn_api.http.compression import accepted_coding
 from sojourn_api.http.conditional import etag, has_already
 from sojourn_api.json_rows import json_bytes
+from sojourn_api.requests.selection import Selection
 from sojourn_api.safety.answer_memory import AnswerMemory, HeldResponse
 from sojourn_api.safety.authentication import reading_key
 
@@ -59,16 +60,15 @@ def document(request: Request, build_id: str, body: Callable[[], Any], *parts: s
 
 
 def result(
-    request: Request, build_id: str, format_name: str, fetch: Callable[[], Result], expected_bytes: int = 0
+    request: Request, build_id: str, selection: Selection, fetch: Callable[[], Result], expected_bytes: int = 0
 ) -> Response:
-    """Return a result in a format, or 304 without running its query.
+    """Return a result in the format of a selection, or 304 without running its query.
 
     Parameters
     ----------
     request : Request
     build_id : str
-    format_name : str
-        A key of `MEDIA_TYPES`.
+    selection : Selection
     fetch : callable
         Runs the query.
     expected_bytes : int
@@ -79,6 +79,7 @@ def result(
     ProblemError
         503 if there is no memory for it.
     """
+    format_name = selection.format
     tag = _etag(request, build_id, format_name)
     headers = _shared_headers(request, build_id, tag)
     if _has_already(request, tag):
@@ -89,7 +90,14 @@ def result(
         fetched = fetch()
         held.change_to(needed_bytes(format_name, fetched.rows))
         _add_next(request, fetched, headers)
-        content = encode(format_name, fetched.rows, fetched.columns, fetched.envelope, fetched.next_cursor)
+        content = encode(
+            format_name,
+            fetched.rows,
+            fetched.columns,
+            fetched.envelope,
+            fetched.next_cursor,
+            escapes_formulas=selection.escapes_formulas,
+        )
         # A second time while it is compressed.
         held.change_to(len(content) * (1 if accepted_coding(request.headers) == "identity" else 2))
         return HeldResponse(content, held, headers, MEDIA_TYPES[format_name])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,18 +15,20 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import polars as pl
+import pyarrow as pa
 import pytest
 import uvicorn
+from api.tests.conftest import Build
 
 from sojourn_api.app import create_app
 from sojourn_api.settings import Settings
 from sojourn_client import ApiError, BuildChangedError, Client
 
 
-@pytest.fixture(scope="module")
-def url(example_folder: Path) -> Iterator[str]:
-    """The address of the example build, served over HTTP."""
-    server = uvicorn.Server(uvicorn.Config(create_app(Settings(snapshots=example_folder)), port=0, log_level="error"))
+@contextmanager
+def served(snapshots: Path) -> Iterator[str]:
+    """Serve the current build of a folder over HTTP, and give the address."""
+    server = uvicorn.Server(uvicorn.Config(create_app(Settings(snapshots=snapshots)), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -34,6 +37,13 @@ def url(example_folder: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def url(example_folder: Path) -> Iterator[str]:
+    """The address of the example build."""
+    with served(example_folder) as address:
+        yield address
 
 
 def test_a_frame_has_every_page_the_units_and_the_build(url: str) -> None:
@@ -71,6 +81,17 @@ def test_a_value_that_no_row_has_is_an_error_unless_it_is_allowed(url: str) -> N
     with Client(url, unknown_values="allow") as api:
         assert len(api.rows("run_harm", role="server")) == len(api.records("run_harm", [("role", "server")])) == 0
         assert len(api.distribution("queuing_delay", role="server")) == 0
+
+
+def test_frames_for_spreadsheets_hold_no_formula(tmp_path: Path, write: Callable[..., Path]) -> None:
+    build = Build()
+    build.add("named", ["id"], pa.schema([("id", pa.int64()), ("name", pa.string())]), [{"id": -1, "name": "=1+2"}])
+    with served(write(tmp_path, build, "b1")) as address:
+        assert Client(address).rows("named").to_csv(index=False) == "id,name\n-1,=1+2\n"
+        api = Client(address, escape="formulas")
+        assert api.rows("named").to_csv(index=False) == "id,name\n-1,'=1+2\n"
+        assert api.records("named") == [{"id": -1, "name": "'=1+2"}]
+        assert api.arrow.rows("named").to_pylist() == api.records("named")
 
 
 def test_polars_and_arrow_hold_what_pandas_holds(url: str) -> None:

@@ -10,7 +10,7 @@ from sojourn_client.catalogue import Build, Dataset, build_from, dataset_from
 from sojourn_client.connection import Connection
 from sojourn_client.errors import ApiError
 from sojourn_client.frames import arrow_of, frame_of, polars_of
-from sojourn_client.parameters import Filter, Query, UnknownValues, query_of
+from sojourn_client.parameters import Escape, Filter, Query, UnknownValues, query_of
 from sojourn_client.reading import Reader, record_query
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class Client(AnswersOfPandas):
     unknown_values : optional
         ``"allow"`` for answers without rows where no row has a value that is filtered by, which else is an ApiError of
         the kind ``unknown-value``.
+    escape : optional
+        ``"formulas"`` for tables that are opened in a spreadsheet later: an apostrophe stands before each text that it
+        would compute.
 
     Raises
     ------
@@ -67,9 +70,10 @@ class Client(AnswersOfPandas):
         max_rows: int | None = None,
         patience_s: float = 30.0,
         unknown_values: UnknownValues | None = None,
+        escape: Escape | None = None,
     ) -> None:
         self._connection = Connection(url, key, timeout_s, patience_s)
-        super().__init__(Reader(self._connection, page_rows, max_rows, unknown_values), frame_of)
+        super().__init__(Reader(self._connection, page_rows, max_rows, unknown_values, escape), frame_of)
 
     @property
     def url(self) -> str:

@@ -19,6 +19,7 @@ Query = list[tuple[str, str]]
 
 Excluded = Literal["leave_out", "include"]
 UnknownValues = Literal["refuse", "allow"]
+Escape = Literal["formulas"]
 DistributionMetric = Literal[
     "queuing_delay",
     "connection_queuing_delay",

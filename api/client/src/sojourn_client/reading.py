@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sojourn_client.connection import Connection
 from sojourn_client.errors import ApiError, BuildChangedError
 from sojourn_client.frames import ARROW, joined, table_of
-from sojourn_client.parameters import Query, UnknownValues
+from sojourn_client.parameters import Escape, Query, UnknownValues, query_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +31,8 @@ class Reader:
         Rows asked for at once; without it `PAGE_RECORDS` or `PAGE_ROWS`.
     max_rows : int, optional
         An answer with more rows is an error.
-    unknown_values : optional
-        Sent with every request, if it is given.
+    unknown_values, escape : optional
+        Sent with every request, if they are given.
     """
 
     def __init__(
@@ -41,11 +41,12 @@ class Reader:
         page_rows: int | None,
         max_rows: int | None,
         unknown_values: UnknownValues | None = None,
+        escape: Escape | None = None,
     ) -> None:
         self._connection = connection
         self._page_rows = page_rows
         self._max_rows = max_rows
-        self._always: Query = [] if unknown_values is None else [("unknown_values", unknown_values)]
+        self._always = query_of({}, unknown_values=unknown_values, escape=escape)
 
     def records(self, dataset: str, query: Query, limit: int | None) -> list[dict[str, Any]]:
         """Return all rows of a dataset, or the first `limit` of them, as they came in JSON."""

@@ -62,9 +62,9 @@ class Asked:
         """The names in the query string."""
         return frozenset(name for name, _ in self.items)
 
-    def without(self, name: str) -> Items:
-        """Return the query string without a parameter."""
-        return tuple(item for item in self.items if item[0] != name)
+    def without(self, *names: str) -> Items:
+        """Return the query string without some parameters."""
+        return tuple(item for item in self.items if item[0] not in names)
 
     def refuse_repeated(self, names: Collection[str]) -> None:
         """Refuse parameters that are given more than once and are not filters."""

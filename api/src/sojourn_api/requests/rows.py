@@ -26,7 +26,7 @@ _NUMERIC = frozenset({"integer", "real", "decimal"})
 _SHARE = re.compile(r"(?=\.?[0-9])[0-9]{0,60}(?:\.[0-9]{0,400})?(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
 #: Cuts off, so that what is below 1 stays below it.
 _EXACT = Context(prec=100, rounding=ROUND_DOWN)
-_OF_PAGES = ("limit", "cursor", "format")
+_OF_PAGES = ("limit", "cursor", "format", "escape")
 
 
 class RowsParameters(DataParameters):
@@ -44,7 +44,7 @@ class RowsParameters(DataParameters):
     )
     cursor: Text = Field(
         default=None,
-        description="`next_cursor` of the page before; all other parameters but limit and format as there.",
+        description="`next_cursor` of the page before; all other parameters but limit, format and escape as there.",
     )
     sample: Text = Field(
         default=None,

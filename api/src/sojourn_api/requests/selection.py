@@ -22,6 +22,7 @@ STUDY = "study_id"
 """The column by which rows are of a study."""
 
 REFUSE, ALLOW = "refuse", "allow"
+FORMULAS = "formulas"
 
 Text = str | SkipJsonSchema[None]
 """An optional parameter."""
@@ -37,6 +38,11 @@ class DataParameters(BaseModel):
 
     format: Annotated[Text, OneOf(tuple(MEDIA_TYPES))] = Field(
         default=None, description="Format of the response; without it, Accept decides."
+    )
+    escape: Annotated[Text, OneOf((FORMULAS,))] = Field(
+        default=None,
+        description="`formulas` puts an apostrophe before each text that a spreadsheet would compute, such as one that "
+        "begins with `=`. Without it texts are as they were measured.",
     )
     excluded: Annotated[Text, OneOf((LEAVE_OUT, INCLUDE))] = Field(
         default=None,
@@ -61,11 +67,12 @@ class DataParameters(BaseModel):
 class Selection:
     """Which rows of a dataset a request is of, and how it is answered.
 
-    `key` identifies the result among all requests to one build: two formats of it are one result.
+    `key` identifies the result among all requests to one build: two formats of it, escaped or not, are one result.
     """
 
     key: tuple[str, Items, str]
     format: str
+    escapes_formulas: bool
     filters: Filters
     excluded: str
 
@@ -149,5 +156,9 @@ def select(
     filters, treatment = excluded_runs(parameters.excluded, columns, filters, group, excluded)
     filters = of_studies(asked.key, columns, filters)
     return Selection(
-        (asked.path, tuple(sorted(asked.without("format"))), asked.key.scope), format_name, filters, treatment
+        (asked.path, tuple(sorted(asked.without("format", "escape"))), asked.key.scope),
+        format_name,
+        parameters.escape == FORMULAS,
+        filters,
+        treatment,
     )

@@ -38,6 +38,7 @@ _REQUESTS: Examples = {
         "level": "0.95",
         "excluded": "leave_out",
         "unknown_values": "refuse",
+        "escape": "formulas",
         "format": "json",
         "role": "app",
     },
@@ -155,4 +156,4 @@ def comparison(
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.selection.format, fetch)
+        return result(request, snapshot.build_id, asked.selection, fetch)

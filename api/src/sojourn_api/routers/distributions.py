@@ -35,6 +35,7 @@ _REQUESTS: Examples = {
         "thresholds_ms": "100,500",
         "excluded": "include",
         "unknown_values": "refuse",
+        "escape": "formulas",
     },
     "cumulative distribution of the application": {
         "metric": "queuing_delay",
@@ -120,4 +121,4 @@ def distribution(
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.selection.format, fetch)
+        return result(request, snapshot.build_id, asked.selection, fetch)

@@ -35,6 +35,7 @@ _REQUESTS: Examples = {
         "aggregate": "median:value",
         "excluded": "include",
         "unknown_values": "refuse",
+        "escape": "formulas",
         "format": "json",
     },
 }

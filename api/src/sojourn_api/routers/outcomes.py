@@ -30,6 +30,7 @@ _REQUESTS: Examples = {
         "percentiles": "50,95",
         "excluded": "leave_out",
         "unknown_values": "refuse",
+        "escape": "formulas",
         "format": "json",
         "role": "app",
     },
@@ -117,7 +118,7 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
                 }
                 return Result(table, output, envelope)
 
-            return result(request, snapshot.build_id, of_runs.selection.format, fetch_of_runs)
+            return result(request, snapshot.build_id, of_runs.selection, fetch_of_runs)
         asked = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
         def fetch() -> Result:
@@ -130,4 +131,4 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.cells.selection.format, fetch)
+        return result(request, snapshot.build_id, asked.cells.selection, fetch)

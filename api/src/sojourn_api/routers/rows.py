@@ -40,6 +40,7 @@ _REQUESTS: Examples = {
         "aggregate": "median:harm_ratio,q95:harm_ratio",
         "excluded": "include",
         "unknown_values": "refuse",
+        "escape": "formulas",
         "format": "json",
     },
 }
@@ -114,6 +115,5 @@ def rows(request: Request, name: str, parameters: Annotated[RowsParameters, Quer
             }
             return Result(page.rows, relation.columns, envelope, following or None)
 
-        format_name = asked.selection.format
-        expected = expected_bytes(format_name, min(asked.limit, asked.dataset.rows), relation.columns)
-        return result(request, snapshot.build_id, format_name, fetch, expected)
+        expected = expected_bytes(asked.selection.format, min(asked.limit, asked.dataset.rows), relation.columns)
+        return result(request, snapshot.build_id, asked.selection, fetch, expected)
