@@ -102,6 +102,29 @@ def test_statistics_of_windows_that_differ_from_the_lines_are_counted(tmp_path: 
     assert rtts(read(written(tmp_path, down))[1]) == [None] * 3
 
 
+@pytest.mark.parametrize("language", sorted(WINDOWS))
+@pytest.mark.parametrize("place", ["first", "between", "last"])
+def test_a_remark_among_answers_of_windows_is_no_lost_probe(tmp_path: Path, language: str, place: str) -> None:
+    lines = WINDOWS[language].splitlines(keepends=True)
+    heading = next(number for number, line in enumerate(lines) if line.strip())
+    at = heading + {"first": 1, "between": 3, "last": 5}[place]
+    lines.insert(at, b"Control-Break\r\n")
+    _, tables, reading = read(written(tmp_path, b"".join(lines)))
+    assert rtts(tables) == [12.0, None, None, 1.0]
+    assert reading.refused == {"line_not_understood": 1}
+
+
+def test_of_sentences_the_one_that_does_not_recur_is_the_remark(tmp_path: Path) -> None:
+    lines = "Pinging 8.8.8.8 with 32 bytes of data:\r\nRequest timed out.\r\nThe cable was pulled.\r\n"
+    lines += "Request timed out.\r\nReply from 8.8.8.8: bytes=32 time=9ms TTL=117\r\n"
+    statistics = "\r\nPing statistics for 8.8.8.8:\r\n    Packets: Sent = 3, Received = 1, Lost = 2 (66% loss),\r\n"
+    _, tables, reading = read(written(tmp_path, lines + statistics))
+    assert (rtts(tables), reading.refused) == ([None, None, 9.0], {"line_not_understood": 1})
+    # Without statistics, none of them tells which it is.
+    _, tables, reading = read(written(tmp_path, lines))
+    assert (rtts(tables), reading.refused) == ([None, None, None, 9.0], {})
+
+
 GERMAN = (
     "PING 8.8.8.8 (8.8.8.8) 56(84) Bytes an Daten.\n64 Bytes von 8.8.8.8: icmp_seq=1 ttl=57 Zeit=12,3 ms\n"
     "64 Bytes von 8.8.8.8: icmp_seq=3 ttl=57 Zeit=112,4 ms\n\n--- 8.8.8.8 Ping-Statistiken ---\n"

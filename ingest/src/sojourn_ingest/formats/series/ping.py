@@ -65,6 +65,8 @@ class _Probe:
     #: Answers since the last number whose own number could not be read: as many missing numbers are no losses.
     nameless: int = 0
     is_windows: bool = False
+    #: Windows' lines from the first without an answer on, until the statistics tell which of those are lost probes.
+    untold: list[float | bytes] = field(default_factory=list)
     #: Its statistics have begun.
     is_over: bool = False
 
@@ -101,7 +103,7 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-5"
+    version = "ping-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
@@ -141,17 +143,21 @@ class Ping(_PingText):
 
     @staticmethod
     def _line_of_windows(line: bytes, probe: _Probe, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the batches that one line of Windows' ping fills: until the statistics, each is a probe."""
+        """Yield the batches that one line of Windows' ping fills: until the statistics, most are probes."""
         rtt_ms = windows_ping.reply_ms(line)
         if rtt_ms is not None:
             # With -t, statistics may stand between answers.
             probe.is_over = False
             series.reading.records_read += 1
             probe.replies += 1
-            yield from series.add(probe, rtt_ms, None)
+            if probe.untold:
+                probe.untold.append(rtt_ms)
+            else:
+                yield from series.add(probe, rtt_ms, None)
         elif (counts := windows_ping.counts(line)) is not None:
             probe.is_over = True
             series.reading.records_read += 1
+            yield from series.tell(probe, counts.lost)
             if (counts.received, counts.lost) != (probe.replies, probe.lost):
                 series.reading.refuse("statistics of other probes than are listed")
         elif (rtts_ms := windows_ping.stated_ms(line)) is not None:
@@ -162,9 +168,9 @@ class Ping(_PingText):
             if b"=" in line:
                 series.reading.refuse(NOT_UNDERSTOOD)
             else:
-                series.reading.records_read += 1
-                probe.lost += 1
-                yield from series.add(probe, None, None)
+                probe.untold.append(line)
+        if len(probe.untold) > MOST_WAITING:
+            yield from series.tell(probe, None)
 
 
 class Fping(_PingText):
@@ -283,9 +289,26 @@ class _Series:
             for place in range(lost):
                 probe.waiting[probe.last_sequence + 1 + place] = None
 
+    def tell(self, probe: _Probe, stated_lost: int | None) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Add what waited for the statistics of Windows' ping; without them, each line is a lost probe."""
+        lines = [entry for entry in probe.untold if isinstance(entry, bytes)]
+        lost = len(lines) if stated_lost is None else stated_lost - probe.lost
+        are_probes = iter(windows_ping.unanswered(lines, max(0, lost)))
+        for entry in probe.untold:
+            if not isinstance(entry, bytes):
+                yield from self.add(probe, entry, None)
+            elif next(are_probes):
+                self.reading.records_read += 1
+                probe.lost += 1
+                yield from self.add(probe, None, None)
+            else:
+                self.reading.refuse(NOT_UNDERSTOOD)
+        probe.untold.clear()
+
     def end_all(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Add the probes that stayed without an answer."""
         for probe in self._probes:
+            yield from self.tell(probe, None)
             for time_s in probe.waiting.values():
                 yield from self.add(probe, None, time_s)
             probe.waiting.clear()

@@ -6,6 +6,7 @@ Only numbers, ``TTL=`` and punctuation are the same in every language. RTTs are 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 #: The last value is the time; the unit is translated too (``мс``). IPv6 has no TTL.
@@ -64,6 +65,28 @@ def stated_ms(line: bytes) -> tuple[float, float, float] | None:
         return None
     smallest, largest, mean = (float(number) for number in found.groups())
     return (smallest, mean, largest) if smallest <= mean <= largest else None
+
+
+def unanswered(lines: list[bytes], lost: int) -> list[bool]:
+    """Return which lines without an answer are lost probes, where the statistics behind them state their number.
+
+    Where there are more lines than lost probes, some are remarks, such as that of a key that was pressed. Lines of lost
+    probes are sentences, which recur.
+    """
+    if len(lines) <= lost:
+        return [True] * len(lines)
+    counted = Counter(line.strip() for line in lines)
+    probes: set[bytes] = set()
+    for text, count in sorted(counted.items(), key=lambda item: (_is_sentence(item[0]), item[1]), reverse=True):
+        if count <= lost:
+            probes.add(text)
+            lost -= count
+    return [line.strip() in probes for line in lines]
+
+
+def _is_sentence(text: bytes) -> bool:
+    # A full stop; of the East, of bytes above 127, or in Shift-JIS of one of them and another one.
+    return text.endswith(b".") or any(byte > 127 for byte in text[-2:])
 
 
 def is_output(lines: list[bytes]) -> bool:
