@@ -7,7 +7,6 @@ SOJOURN_SCREENSHOT (where the picture of the whole dashboard goes), SOJOURN_CHRO
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from PIL import Image, ImageChops
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 from sojourn_superset import assets
 from sojourn_superset.look import read_look
@@ -38,6 +36,7 @@ from .opened_dashboard import (
     titles_on,
     wait_until_nothing,
 )
+from .pictures import difference, different_pixels, picture_around
 
 pytestmark = pytest.mark.browser
 
@@ -237,7 +236,7 @@ def test_tab_reaches_every_filter_and_the_grid_with_a_focus_that_is_seen(dashboa
     filters = page.locator(f"{FILTERS} input[role=combobox]")
     links = dashboard.chart("Each queue, for the application").locator("table tbody a")
     looked_at = {"filter": page.locator(f"{FILTERS} .ant-select").first, "link": links.first}
-    unfocused = {kind: _picture_around(page, place) for kind, place in looked_at.items()}
+    unfocused = {kind: picture_around(page, place) for kind, place in looked_at.items()}
     reached: list[str] = []
     seen: dict[str, int] = {}
     for _ in range(STOPS_OF_TAB):
@@ -250,7 +249,7 @@ def test_tab_reaches_every_filter_and_the_grid_with_a_focus_that_is_seen(dashboa
             reached.append(at["name"])
         if at["place"] == 0:
             page.wait_for_timeout(500)  # a border changes its colour within 200 ms
-            seen[kind] = _different_pixels(unfocused[kind], _picture_around(page, looked_at[kind]))
+            seen[kind] = different_pixels(unfocused[kind], picture_around(page, looked_at[kind]))
         if kind == "link":
             break
     names = [each.inner_text() for each in page.locator(f'{FILTERS} [data-test="filter-control-name"]').all()]
@@ -258,19 +257,6 @@ def test_tab_reaches_every_filter_and_the_grid_with_a_focus_that_is_seen(dashboa
     assert len(reached) == filters.count() > 0
     assert set(seen) == {"filter", "link"}, f"Tab did not reach the grid within {STOPS_OF_TAB} stops"
     assert min(seen.values()) > SEEN_PIXELS, seen
-
-
-def _picture_around(page: Page, place: Locator) -> Image.Image:
-    """Return a picture of an element and of 6 pixels on each side, where the browser draws its focus."""
-    box = place.bounding_box()
-    assert box is not None
-    clip = {"x": box["x"] - 6, "y": box["y"] - 6, "width": box["width"] + 12, "height": box["height"] + 12}
-    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("L")
-
-
-def _different_pixels(one: Image.Image, other: Image.Image) -> int:
-    """Return how many pixels of two pictures differ by more than an eye overlooks."""
-    return sum(ImageChops.difference(one, other).histogram()[16:])
 
 
 def chosen(dashboard: Dashboard) -> dict[str, str]:
@@ -363,13 +349,6 @@ def test_the_first_screen_looks_like_the_picture_of_the_readme(dashboard: Dashbo
 
     dashboard.page.bring_to_front()
     wait_until_nothing(unlike, dashboard.page)
-
-
-def difference(one: Path, other: Path) -> float:
-    """Return the mean difference of two pictures in grey, 0 to 1, at a size at which letters do not matter."""
-    with Image.open(one) as first, Image.open(other) as second:
-        greys = [picture.convert("L").resize((80, 56), Image.Resampling.BOX).tobytes() for picture in (first, second)]
-    return sum(abs(a - b) for a, b in zip(*greys, strict=True)) / len(greys[0]) / 255
 
 
 def test_series_have_the_names_of_the_field_and_the_hue_of_their_queue(dashboard: Dashboard) -> None:
