@@ -42,7 +42,7 @@ def test_an_estimate_covers_what_is_written_and_known_files_need_nothing(folder:
     packed.write_bytes(gzip.compress((write_pcap(tmp_path / "b", [udp_frame(b"b" * 200)] * 900)).read_bytes()))
     lake = Lake(tmp_path / "lake")
     need = disk_need(lake, [plain, packed], packets=False)
-    assert (need.files, need.stored_bytes) == (2, plain.stat().st_size + packed.stat().st_size)
+    assert (need.files, need.read_bytes) == (2, plain.stat().st_size + packed.stat().st_size)
     assert need.needed_bytes > disk_need(lake, [packed], packets=False).needed_bytes > OF_A_SOURCE_BYTES
     assert disk_need(lake, [plain], packets=True).needed_bytes > disk_need(lake, [plain], packets=False).needed_bytes
     ingest(lake, [plain, packed])
@@ -64,11 +64,31 @@ def test_the_parts_of_a_recording_that_is_known_need_nothing(tmp_path: Path) -> 
     assert disk_need(Lake(tmp_path / "lake"), parts, packets=False).files == 0
 
 
-def test_holes_of_a_sparse_file_need_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "sparse.pcap"
-    with path.open("wb") as handle:
-        handle.truncate(2**40)
-    assert disk_need(Lake(tmp_path / "lake"), [path], packets=False).needed_bytes < 2**20
+def with_hole(path: Path, size: int) -> Path:
+    """Write a capture of one packet and a hole behind it."""
+    write_pcap(path, [udp_frame(b"before the hole")])
+    with path.open("r+b") as handle:
+        handle.truncate(size)
+    return path
+
+
+def test_holes_of_a_file_need_no_disk_and_count_as_what_is_read(tmp_path: Path) -> None:
+    path = with_hole(tmp_path / "sparse.pcap", 2**40)
+    need = disk_need(Lake(tmp_path / "lake"), [path], packets=False)
+    assert need.needed_bytes < 2**20
+    assert need.read_bytes == 2**40
+
+
+def test_a_file_of_holes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    ingest(lake, [with_hole(tmp_path / "sparse.pcap", 2**40), with_hole(tmp_path / "little.pcap", 2**20)])
+    outcomes = {Path(commit.source_path).name: commit for commit in lake.live()}
+    sparse, little = outcomes["sparse.pcap"], outcomes["little.pcap"]
+    assert (sparse.status, sparse.reason) == ("rejected", "expands_too_far")
+    assert sparse.message is not None
+    assert "1,099,511,627,776 bytes" in sparse.message
+    # Little is read to its end, where a record is cut.
+    assert (little.status, little.records_read) == ("partial", 1)
 
 
 def test_it_is_said_first_and_refused_in_one_line(

@@ -190,7 +190,7 @@ def _refuse_too_small_a_disk(
     need = disk_need(lake, files, packets=options.packets) + found.need
     copied = sum(found.largest_bytes) if found.need.files else 0
     folder = folder_of_copies()
-    what = f"ingest of {need.files:,} new or changed files of {size_text(need.stored_bytes)}"
+    what = f"ingest of {need.files:,} new or changed files of {size_text(need.read_bytes)}"
     if isinstance(lake.storage, FolderStorage) and need.files:
         # On one disk they are there together.
         shared = copied if copied and _on_one_disk(lake.storage.root, folder) else 0

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn_ingest.formats.content.expansion import allocated_bytes
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.recorded import recorded_as_it_is
@@ -24,29 +25,28 @@ OF_PLAIN_RATIO = 1.5
 #: The table packet has one row for each packet of a capture: as much again.
 OF_PACKETS_RATIO = 2.0
 OF_A_SOURCE_BYTES = 16_000
-STAT_BLOCK_BYTES = 512
 
 
 @dataclass(frozen=True)
 class DiskNeed:
-    """How many files are not in the lake as they are now, what they hold, and what their facts may take."""
+    """How many files are not in the lake as they are now, what is read of them, and what their facts may take."""
 
     files: int
-    stored_bytes: int
+    read_bytes: int
     needed_bytes: int
 
     def __add__(self, other: DiskNeed) -> DiskNeed:
         """Return what both take."""
         return DiskNeed(
             self.files + other.files,
-            self.stored_bytes + other.stored_bytes,
+            self.read_bytes + other.read_bytes,
             self.needed_bytes + other.needed_bytes,
         )
 
 
 def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
     """Return what an ingest of files will write into a lake; files that it holds as they are now take nothing."""
-    count, stored, needed = 0, 0, 0.0
+    count, read, needed = 0, 0, 0.0
     for path in files:
         try:
             state = path.stat()
@@ -60,10 +60,9 @@ def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
             continue  # the attempt to read it says why
         if recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns):
             continue
-        # Holes of a sparse file hold nothing.
-        size = min(state.st_size, state.st_blocks * STAT_BLOCK_BYTES)
         ratio = OF_COMPRESSED_RATIO if compressed else OF_PLAIN_RATIO
         count += 1
-        stored += size
-        needed += size * ratio * (OF_PACKETS_RATIO if packets else 1) + OF_A_SOURCE_BYTES
-    return DiskNeed(count, stored, round(needed))
+        read += state.st_size
+        # Holes of a file are read and hold nothing.
+        needed += allocated_bytes(state) * ratio * (OF_PACKETS_RATIO if packets else 1) + OF_A_SOURCE_BYTES
+    return DiskNeed(count, read, round(needed))

@@ -1,9 +1,9 @@
-"""How large a compressed file may become, found from its structure and before anything of it is decompressed.
+"""How large a compressed file or one with holes may become, found before anything of it is read.
 
 Whoever reads a compressed file reads all of its plain content, so its time is that of the plain bytes. gzip cannot
 expand more than 1032 times. zstd and xz can: a file of a few MB may stand for terabytes of zeros. The headers of zstd's
 blocks (RFC 8878, section 3.1.1.2) and the index at the end of xz (version 1.2.1 of its format, section 4) say how much
-comes out.
+comes out. A file with holes is one of zeros too, which the file system expands.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sojourn_ingest.input_error import InputError
 ALWAYS_READ_BYTES = 2**30
 #: Beyond, this many bytes of plain content for one that is stored: about what gzip can do at most.
 MOST_EXPANSION = 1100
+STAT_BLOCK_BYTES = 512
 ZSTD_MAGIC = 0xFD2FB528
 ZSTD_SKIPPABLE = 0x184D2A50
 ZSTD_BLOCK_BYTES = 128 * 1024
@@ -26,6 +27,11 @@ XZ_FOOTER_BYTES = 12
 XZ_HEADER_BYTES = 12
 #: A longer index is not read: it would be of hundreds of thousands of blocks.
 XZ_MOST_INDEX_BYTES = 2**24
+
+
+def allocated_bytes(state: os.stat_result) -> int:
+    """Return what a file has on its disk, without its holes."""
+    return min(state.st_size, state.st_blocks * STAT_BLOCK_BYTES)
 
 
 def refuse_expansion(path: Path) -> None:
@@ -40,7 +46,11 @@ def refuse_expansion(path: Path) -> None:
     OSError
         If it cannot be read.
     """
-    size = path.stat().st_size
+    state = path.stat()
+    size, allocated = state.st_size, allocated_bytes(state)
+    if size > max(ALWAYS_READ_BYTES, MOST_EXPANSION * allocated):
+        text = f"{size:,} bytes, of which {allocated:,} are on the disk; copy what stands before the holes"
+        raise InputError("expands_too_far", text)
     with path.open("rb") as handle:
         head = handle.read(6)
         handle.seek(0)
