@@ -121,6 +121,40 @@ def test_one_run_each_says_so(compared: TestClient) -> None:
         assert row["effect"] is not None
 
 
+def test_a_ratio_has_its_interval_on_the_scale_of_logarithms(
+    compared: TestClient, planted_rows: list[dict[str, Any]]
+) -> None:
+    url = URL + "&bandwidth_bps=1000000"
+    ratios, differences = get(compared, url + "&effect=ratio"), get(compared, url + "&effect=difference")
+    assert differences == get(compared, url)
+    for ratio, difference in zip(ratios, differences, strict=True):
+        treatment, baseline = (
+            [row["mean_ms"] for row in planted_rows if row["queue_label"] == label and row["mean_ms"] < 999][:12]
+            for label in (ratio["treatment"], ratio["baseline_queue_label"])
+        )
+        every = np.sort(np.divide.outer(treatment, baseline), axis=None)
+        assert ratio["effect"] == pytest.approx(np.exp(np.median(np.log(every))))
+        # The 38th of 144 bounds the shift of 12 and 12 runs with 95 %: Mann and Whitney's table.
+        assert (ratio["effect_lower"], ratio["effect_upper"]) == pytest.approx((every[37], every[-38]))
+        assert ratio["p_value"] == pytest.approx(difference["p_value"])
+        assert ratio["estimator"] == "Hodges-Lehmann ratio"
+    codel, fair = ratios[:2]
+    assert 0.3 < codel["effect_lower"] < codel["effect"] < codel["effect_upper"] < 0.5
+    assert codel["verdict"].startswith("lower: 0.")
+    assert " times [" in codel["verdict"]
+    assert fair["effect_lower"] < 1 < fair["effect_upper"]
+    assert fair["verdict"].startswith("no difference shown: ")
+
+
+@pytest.mark.parametrize(
+    "planted_rows", [[{**row, "mean_ms": row["mean_ms"] - 70} for row in planted(numbered=False)]], ids=["below 0"]
+)
+def test_values_that_are_not_above_0_have_no_ratio_and_say_so(compared: TestClient) -> None:
+    codel = get(compared, URL + "&bandwidth_bps=1000000&effect=ratio")[0]
+    assert [codel[name] for name in ("effect", "effect_lower", "effect_upper", "p_value")] == [None] * 4
+    assert codel["verdict"] == "cannot tell: a value is not above 0: no ratio"
+
+
 @pytest.mark.parametrize("planted_rows", [planted(numbered=True)], ids=["numbered"])
 def test_runs_that_match_by_repetition_are_paired(compared: TestClient) -> None:
     rows = [row for row in get(compared) if row["bandwidth_bps"] == 1_000_000]
@@ -190,6 +224,9 @@ REFUSED = [
     ("factor=aqm&baseline=codel&level=0.5", "level"),
     ("factor=aqm&baseline=codel&margin=0", "margin"),
     ("factor=aqm&baseline=codel&margin=-3", "margin"),
+    ("factor=aqm&baseline=codel&effect=times", "effect"),
+    ("factor=aqm&baseline=codel&effect=ratio&margin=1", "effect"),
+    ("analysis=modes&effect=ratio", "effect"),
     ("factor=aqm&baseline=codel&limit=3", "limit"),
     ("factor=aqm&baseline=codel&nope=3", "nope"),
 ]

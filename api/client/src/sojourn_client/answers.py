@@ -11,6 +11,7 @@ from sojourn_client.parameters import (
     ComparedMetric,
     Correction,
     DistributionMetric,
+    Effect,
     Excluded,
     Factor,
     Filter,
@@ -179,6 +180,7 @@ class Answers(Generic[Frame]):
         level: float | None = None,
         threshold_ms: float | None = None,
         margin: float | None = None,
+        effect: Effect | None = None,
         excluded: Excluded | None = None,
         **filters: Filter,
     ) -> Frame:
@@ -201,6 +203,8 @@ class Answers(Generic[Frame]):
             For metrics that are shares.
         margin : float, optional
             Smallest difference that matters, in the unit of the metric.
+        effect : optional
+            ``difference`` without it, or ``ratio``.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters
@@ -215,6 +219,7 @@ class Answers(Generic[Frame]):
             level=level,
             threshold_ms=threshold_ms,
             margin=margin,
+            effect=effect,
             excluded=excluded,
         )
         return self._convert(*self._reader.whole(f"/v1/comparisons/{metric}", query))

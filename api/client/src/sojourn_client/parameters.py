@@ -91,6 +91,7 @@ Factor = Literal[
 ]
 Analysis = Literal["shift", "quantiles", "distributions", "groups", "modes"]
 Correction = Literal["holm", "benjamini_hochberg"]
+Effect = Literal["difference", "ratio"]
 
 LISTS = frozenset(("select", "group", "aggregate", "order", "quantiles", "thresholds_ms", "percentiles"))
 """Parameters whose values the API takes comma-separated; a list for any other name is a filter on any of its values."""

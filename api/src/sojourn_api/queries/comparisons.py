@@ -64,8 +64,9 @@ def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: Comparis
         if request.factor is None or request.baseline is None:
             raise AssertionError("a comparison by shift has a factor and a baseline")
         table = compare_configurations(
-            rows, request.metric, request.factor, request.baseline, request.correction, request.level, request.margin
-        )
+            rows, request.metric, request.factor, request.baseline, request.correction, request.level, request.margin,
+            request.effect,
+        )  # fmt: skip
     if table.num_rows > max_rows:
         raise ProblemError(
             "result-too-large", f"The result has more than {max_rows} rows. Filter more.", maximum=max_rows

@@ -16,6 +16,7 @@ from sojourn_api.requests.selection import DataParameters, Selection, Text, sele
 from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS, ShareMetric
 from sojourn_api.suggestions import did_you_mean
 from sojourn_statistics.comparison.analyses import ANALYSES, Analysis
+from sojourn_statistics.comparison.configurations import EFFECTS, Effect
 from sojourn_statistics.comparison.metrics import FACTORS, METRICS, OF_RUN, ComparisonMetric, Factor
 from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
 
@@ -48,6 +49,11 @@ class ComparisonParameters(DataParameters):
     level: Annotated[Text, OneOf(LEVELS)] = Field(
         default=None, description=f"Confidence of the intervals; {DEFAULT_LEVEL} without it."
     )
+    effect: Annotated[Text, OneOf(EFFECTS)] = Field(
+        default=None,
+        description="What the effect is: `difference`, without it, or `ratio`, the treatment over the baseline, with an "
+        "interval on the scale of logarithms.",
+    )
     margin: Text = Field(
         default=None, description="Smallest difference that matters, in the metric's unit: adds a test of equivalence."
     )
@@ -74,6 +80,7 @@ class ComparisonRequest:
     correction: Correction
     level: float
     margin: float | None
+    effect: Effect
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,8 @@ def comparison_request(
         baseline = _baseline(parameters, share_factor)
         if parameters.margin is not None:
             raise invalid_parameter("margin", "does not apply to shares")
+        if parameters.effect == "ratio":
+            raise invalid_parameter("effect", "is a difference for shares", allowed=["difference"])
         threshold_us = _threshold_us(parameters.threshold_ms)
         return ShareRequest(metric, dataset, selection, share_factor, baseline, threshold_us, correction, level)
     if parameters.threshold_ms is not None:
@@ -124,7 +133,13 @@ def comparison_request(
     margin = _margin(parameters.margin)
     if analysis is not None and margin is not None:
         raise invalid_parameter("margin", f"does not apply to the analysis {analysis.name}")
-    return ComparisonRequest(metric, dataset, run, selection, analysis, factor, value, correction, level, margin)
+    effect = cast(Effect, parameters.effect or EFFECTS[0])
+    if effect == "ratio" and (analysis is not None or margin is not None):
+        other = f"the analysis {analysis.name}" if analysis is not None else "a margin"
+        raise invalid_parameter("effect", f"is a difference with {other}", allowed=["difference"])
+    return ComparisonRequest(
+        metric, dataset, run, selection, analysis, factor, value, correction, level, margin, effect
+    )
 
 
 def _compared_by(

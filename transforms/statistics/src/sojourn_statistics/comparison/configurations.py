@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from sojourn_statistics.samples.arrays import sample
-from sojourn_statistics.samples.estimate import LEVEL, Estimate, Interval, SignificanceTest
+from sojourn_statistics.samples.arrays import Reals, sample
+from sojourn_statistics.samples.estimate import LEVEL, Estimate, Interval, SignificanceTest, refused_test
 from sojourn_statistics.significance.equivalence import equivalence_of_shift
 from sojourn_statistics.significance.paired import paired_hodges_lehmann, wilcoxon_signed_rank
 from sojourn_statistics.significance.two_samples import cliffs_delta, hodges_lehmann, mann_whitney
 
+Effect = Literal["difference", "ratio"]
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+"""What an effect is: the treatment minus the baseline, or the treatment over the baseline."""
+
+NOT_ABOVE_ZERO = "a value is not above 0: no ratio"
+"""Why an estimate or a test of a ratio is missing."""
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two configurations differ by; effects are treatment minus baseline."""
+    """What two configurations differ by; the shift is a difference, or a ratio whose value is NaN where it has none."""
 
     is_paired: bool
     treatment_n: int
@@ -50,6 +57,7 @@ def compare(
     level: float = LEVEL,
     margin: float | None = None,
     replication_unit: str = "run",
+    effect: Effect = "difference",
 ) -> Comparison:
     """Compare two configurations, one value for each run.
 
@@ -64,6 +72,9 @@ def compare(
     margin : float, optional
         Smallest difference that matters, for a test of equivalence; unpaired runs only.
     replication_unit : str
+    effect : {'difference', 'ratio'}
+        A ratio is exp of the shift between logarithms, and so are the ends of its interval; equivalence is of
+        differences only.
 
     Returns
     -------
@@ -72,13 +83,10 @@ def compare(
         shift within pairs with the signed-rank test. Cliff's delta in both cases.
     """
     x, y = sample(treatment, "treatment"), sample(baseline, "baseline")
-    if paired and margin is not None:
-        raise ValueError("equivalence is tested for unpaired runs only")
-    if paired:
-        unit = f"pair of {replication_unit}s"
-        shift, test = paired_hodges_lehmann(x, y, unit, level), wilcoxon_signed_rank(x, y, unit)
-    else:
-        shift, test = hodges_lehmann(x, y, replication_unit, level), mann_whitney(x, y, replication_unit)
+    if margin is not None and (paired or effect == "ratio"):
+        raise ValueError("equivalence is tested for differences of unpaired runs only")
+    unit = f"pair of {replication_unit}s" if paired else replication_unit
+    shift, test = _ratio(x, y, paired, unit, level) if effect == "ratio" else _shift(x, y, paired, unit, level)
     return Comparison(
         is_paired=paired,
         treatment_n=x.size,
@@ -90,6 +98,30 @@ def compare(
         dominance=cliffs_delta(x, y, replication_unit, level),
         equivalence=None if margin is None else equivalence_of_shift(x, y, margin, replication_unit),
     )
+
+
+def _shift(x: Reals, y: Reals, paired: bool, unit: str, level: float) -> tuple[Estimate, SignificanceTest]:
+    if paired:
+        return paired_hodges_lehmann(x, y, unit, level), wilcoxon_signed_rank(x, y, unit)
+    return hodges_lehmann(x, y, unit, level), mann_whitney(x, y, unit)
+
+
+def _ratio(x: Reals, y: Reals, paired: bool, unit: str, level: float) -> tuple[Estimate, SignificanceTest]:
+    if min(x.min(), y.min()) <= 0:
+        n = (x.size,) if paired else (x.size, y.size)
+        missing = Estimate(math.nan, "Hodges-Lehmann ratio", unit, n, None, NOT_ABOVE_ZERO)
+        return missing, refused_test("none", "one distribution", unit, n, NOT_ABOVE_ZERO)
+    shift, test = _shift(np.log(x), np.log(y), paired, unit, level)
+    interval = None
+    if shift.interval is not None:
+        interval = replace(
+            shift.interval,
+            lower=math.exp(shift.interval.lower),
+            upper=math.exp(shift.interval.upper),
+            method=f"{shift.interval.method}, of logarithms",
+        )
+    name = shift.estimator.replace("shift", "ratio")
+    return replace(shift, value=math.exp(shift.value), estimator=name, interval=interval), test
 
 
 def _decimals(interval: Interval) -> int:
@@ -111,6 +143,7 @@ def verdict(
     p_corrected: float | None,
     equivalence_p_corrected: float | None = None,
     margin: float | None = None,
+    effect: Effect = "difference",
 ) -> str:
     """Return the finding in plain words, such as "lower by 62 ms [58, 66]".
 
@@ -123,6 +156,8 @@ def verdict(
         p-values corrected within their family; None if the test was not made.
     margin : float, optional
         The margin of the equivalence test.
+    effect : {'difference', 'ratio'}
+        A ratio is worded "lower: 0.50 times [0.48, 0.53]", and leaves out 1 where a difference leaves out 0.
 
     Returns
     -------
@@ -145,6 +180,8 @@ def verdict(
     if p_corrected is None:
         # There is an interval, so the test was refused because nothing varies.
         return f"no difference: {comparison.test.p_null_reason}"
+    if effect == "ratio":
+        return _verdict_of_ratio(value, interval, decimals, p_corrected <= alpha)
     if lower <= 0 <= upper or value == 0:
         span = f"[{_number(lower, decimals)}, {_number(upper, decimals)}]"
         return f"no difference shown: {_number(value, decimals)}{named} {span}"
@@ -154,3 +191,13 @@ def verdict(
         f"[{_number(low, decimals)}, {_number(high, decimals)}]"
     )
     return text if p_corrected <= alpha else f"no difference shown: {text}, lost to the correction for many tests"
+
+
+def _verdict_of_ratio(value: float, interval: Interval, decimals: int, is_significant: bool) -> str:
+    span = (
+        f"{_number(value, decimals)} times [{_number(interval.lower, decimals)}, {_number(interval.upper, decimals)}]"
+    )
+    if interval.lower <= 1 <= interval.upper:
+        return f"no difference shown: {span}"
+    text = f"{'lower' if value < 1 else 'higher'}: {span}"
+    return text if is_significant else f"no difference shown: {text}, lost to the correction for many tests"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from sojourn_statistics.comparison.configurations import Comparison, compare, verdict
+from sojourn_statistics.comparison.configurations import Comparison, Effect, compare, verdict
 from sojourn_statistics.comparison.metrics import CONFIGURATION, OPTIONAL_PARTS, ComparisonMetric, Factor
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.significance.multiplicity import Correction, corrected
@@ -59,7 +60,7 @@ COLUMNS = (
     _required("replication_unit", _TEXT, None, "What n counts: run, or pair of runs that match by repetition."),
     _required("treatment_n", _WHOLE, None, "Runs of the treatment."),
     _required("baseline_n", _WHOLE, None, "Runs of the baseline."),
-    TableColumn("effect_unit", _TEXT, None, "Unit of the medians and of the effect; null if they have none."),
+    TableColumn("effect_unit", _TEXT, None, "Unit of the medians and of a difference; null if they have none."),
     _required("treatment_median", _REAL, None, "Median of the runs of the treatment, in effect_unit."),
     _required("baseline_median", _REAL, None, "Median of the runs of the baseline, in effect_unit."),
     _required("estimator", _TEXT, None, "Estimator of the effect."),
@@ -185,14 +186,17 @@ class _Pair:
     comparison: Comparison
 
 
-def _compared(treatment: ConfigurationRuns, baseline: ConfigurationRuns, level: float, margin: float | None) -> _Pair:
+def _compared(
+    treatment: ConfigurationRuns, baseline: ConfigurationRuns, level: float, margin: float | None, effect: Effect
+) -> _Pair:
     left, right = treatment.numbered(), baseline.numbered()
     matches = left is not None and right is not None and left.keys() == right.keys() and len(left) > 1
     if left is not None and right is not None and matches and margin is None:
         numbers = sorted(left)
-        comparison = compare([left[n] for n in numbers], [right[n] for n in numbers], paired=True, level=level)
+        values, others = [left[n] for n in numbers], [right[n] for n in numbers]
+        comparison = compare(values, others, paired=True, level=level, effect=effect)
     else:
-        comparison = compare(treatment.values, baseline.values, level=level, margin=margin)
+        comparison = compare(treatment.values, baseline.values, level=level, margin=margin, effect=effect)
     return _Pair(treatment, baseline, comparison)
 
 
@@ -204,6 +208,7 @@ def compare_configurations(
     correction: Correction = "holm",
     level: float = LEVEL,
     margin: float | None = None,
+    effect: Effect = "difference",
 ) -> pa.Table:
     """Compare each configuration with the otherwise equal one whose factor has the value of the baseline.
 
@@ -221,6 +226,9 @@ def compare_configurations(
     level : float
     margin : float, optional
         Smallest difference that matters; adds `EQUIVALENCE_COLUMNS`. Runs are then compared unpaired.
+    effect : {'difference', 'ratio'}
+        With a ratio, `effect` and its interval are the treatment over the baseline, null where a value is not
+        above 0.
 
     Returns
     -------
@@ -229,7 +237,8 @@ def compare_configurations(
         has a number of repetition and both configurations have the same ones, at least two.
     """
     pairs = [
-        _compared(treatment, control, level, margin) for treatment, control in matched(rows, metric, factor, baseline)
+        _compared(treatment, control, level, margin, effect)
+        for treatment, control in matched(rows, metric, factor, baseline)
     ]
     by_study: dict[str, list[_Pair]] = {}
     for pair in pairs:
@@ -237,7 +246,7 @@ def compare_configurations(
     columns = COLUMNS if margin is None else (*COLUMNS, *EQUIVALENCE_COLUMNS)
     result: list[dict[str, Any]] = []
     for study in sorted(by_study):
-        result += _family(by_study[study], metric, factor, correction, level, margin)
+        result += _family(by_study[study], metric, factor, correction, level, margin, effect)
     return pa.Table.from_pylist(result, schema=schema(columns))
 
 
@@ -248,6 +257,7 @@ def _family(
     correction: Correction,
     level: float,
     margin: float | None,
+    effect: Effect,
 ) -> list[dict[str, Any]]:
     p_values = [pair.comparison.test.p_value for pair in pairs]
     p_corrected = corrected(p_values, correction)
@@ -269,7 +279,7 @@ def _family(
             "correction": correction,
             "family_tests": tests,
             "p_corrected": p,
-            "verdict": verdict(pair.comparison, metric.unit, p, equal_corrected, margin),
+            "verdict": verdict(pair.comparison, metric.unit, p, equal_corrected, margin, effect),
         }
         if margin is not None:
             row |= {"margin": margin, "equivalence_p_value": equal, "equivalence_p_corrected": equal_corrected}
@@ -312,7 +322,7 @@ def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[st
         "treatment_median": comparison.treatment_median,
         "baseline_median": comparison.baseline_median,
         "estimator": comparison.shift.estimator,
-        "effect": comparison.shift.value,
+        "effect": None if math.isnan(comparison.shift.value) else comparison.shift.value,
         "interval_null_reason": comparison.shift.interval_null_reason,
         "cliffs_delta": comparison.dominance.value,
         "test": comparison.test.test,
