@@ -53,6 +53,16 @@ def test_facts_are_visible_only_once_committed(tmp_path: Path) -> None:
     assert scores(Lake(tmp_path)) == [1.0, 2.0]
 
 
+def test_an_outcome_of_a_little_file_takes_little(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "/a", "c1")
+    (path,) = lake.files("ingest_outcome")
+    assert path.stat().st_size < 2500
+    assert pq.read_schema(path).equals(table("ingest_outcome").arrow_schema())
+    (row,) = pq.read_table(path).to_pylist()
+    assert (row["source_path"], row["size_bytes"], row["status"]) == ("/a", 1, "ok")
+
+
 def test_files_have_the_declared_schema_and_provenance(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "/a", "c1")

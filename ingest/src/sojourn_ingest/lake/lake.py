@@ -255,8 +255,13 @@ class Lake:
         """Write the outcomes of a commit that is to be made, as rows of ``ingest_outcome``."""
         path = f"data/ingest_outcome/{commit_name}.parquet"
         draft = self.storage.draft(path)
-        # A row or a few: to make a compressor for each column would take longer than to write them.
-        with parquet_writer(draft, rows.schema, compression="zstd" if rows.num_rows > 100 else "none") as writer:
+        # A row or a few: compressors, dictionaries and statistics of each column, and Arrow's schema beside Parquet's
+        # own, would take longer to write than the rows, and three times their place.
+        few = rows.num_rows <= 100
+        settings: dict[str, Any] = {"use_dictionary": False, "write_statistics": False} if few else {}
+        with parquet_writer(
+            draft, rows.schema, compression="none" if few else "zstd", store_schema=False, **settings
+        ) as writer:
             writer.write_table(rows)
         return DataFile.of("ingest_outcome", path, rows.num_rows, self.storage.keep(path, draft))
 
