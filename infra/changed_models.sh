@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Prints the SQL files of models, by their paths below models/, that differ from the main branch, also those that are not committed.
-# Where HEAD has nothing of its own, or there is no origin/main, it is compared with the commit before it; without one, all are printed.
+# Prints the SQL files of models, by their paths below models/, whose style was not checked yet, also those that are not committed.
+# On a branch these are the ones that differ from where it left origin/main. On main itself, as in a clone, they are those of the day
+# before HEAD, because every night all models are checked (make test-long). With less history, such as a shallow clone's, all are printed.
 set -euo pipefail
 cd "$(dirname "$0")/../models"
 head=$(git rev-parse --verify HEAD) || { echo "error: no git checkout to tell changed models by; run make lint-sql" >&2; exit 1; }
 base=$(git merge-base HEAD origin/main 2>/dev/null || true)
 if [ "${base:-$head}" = "$head" ]; then
-  # The tree of no file stands for a commit that there is not, such as in a shallow clone.
-  base=$(git rev-parse --quiet --verify HEAD~1 || git hash-object -t tree /dev/null)
+  base=$(git rev-list --max-count=1 --first-parent --min-age=$(($(git log -1 --format=%ct) - 86400)) HEAD)
 fi
 models=('staging/*.sql' 'intermediate/*.sql' 'marts/*.sql')
-git diff --name-only --relative --diff-filter=d "$base" -- "${models[@]}"
+# The tree of no file, where there is no commit to compare with.
+git diff --name-only --relative --diff-filter=d "${base:-$(git hash-object -t tree /dev/null)}" -- "${models[@]}"
 git ls-files --others --exclude-standard -- "${models[@]}"
