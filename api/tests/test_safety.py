@@ -80,7 +80,7 @@ def test_only_known_names_and_addresses_are_hosts(host: str, status: int) -> Non
 def test_the_loopback_is_not_read_through_a_name_of_an_attacker(
     example_folder: Path, tmp_path: Path, workers: str
 ) -> None:
-    arguments = ("--workers", workers, "--allow-host", "sojourn.lab", "--allow-host", "figures.lab")
+    arguments = ("--processes", workers, "--allow-host", "sojourn.lab", "--allow-host", "figures.lab")
     with serving(example_folder, tmp_path / "log", arguments=arguments, SOJOURN_API_HOSTS="other.lab") as server:
         for host in ("sojourn.lab", "figures.lab:8000", "other.lab", f"localhost:{server.port}", "[::1]"):
             answer = httpx.get(f"http://127.0.0.1:{server.port}/v1/studies", headers={"Host": host}, timeout=60)
@@ -121,7 +121,7 @@ def test_beyond_the_loopback_it_needs_keys_or_says_that_it_is_open(example_folde
     refused = run("--snapshots", str(example_folder), "--host", "0.0.0.0", "--port", "0")
     assert refused.returncode == 1
     why = "0.0.0.0 is reached from other machines and no key is set"
-    assert refused.stderr == f"sojourn serve: {why}; set SOJOURN_API_KEYS, or give --open\n"
+    assert refused.stderr == f"error: {why}; set SOJOURN_API_KEYS, or give --without-keys\n"
 
 
 def test_a_key_may_be_kept_as_its_hash_and_the_hash_opens_nothing(serve: Any) -> None:

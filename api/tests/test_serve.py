@@ -40,7 +40,7 @@ def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
 def server(publish: Any, build: Any, request: Any) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
     folder = publish(build)
     process = subprocess.Popen(
-        [*COMMAND, "--port", "0", "--workers", str(request.param), "--snapshots", str(folder)],
+        [*COMMAND, "--port", "0", "--processes", str(request.param), "--snapshots", str(folder)],
         env=environment(PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -88,7 +88,7 @@ def test_a_real_server_answers_switches_and_stops(
 @pytest.mark.parametrize("seconds", [0.1, 0.6, 1.2, None])
 def test_workers_end_with_a_killed_parent(publish: Any, build: Any, seconds: float | None) -> None:
     process = subprocess.Popen(
-        [*COMMAND, "--port", "0", "--workers", "2", "--snapshots", str(publish(build))],
+        [*COMMAND, "--port", "0", "--processes", "2", "--snapshots", str(publish(build))],
         env=environment(PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

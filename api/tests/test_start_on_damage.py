@@ -167,7 +167,7 @@ def test_nothing_published_is_no_damage(builds: Builds) -> None:
 def test_the_command_says_which_build_it_serves_instead(workers: str, builds: Builds) -> None:
     lose_a_file(builds.folder)
     with subprocess.Popen(
-        [*COMMAND, "--port", "0", "--workers", workers, "--snapshots", str(builds.folder)],
+        [*COMMAND, "--port", "0", "--processes", workers, "--snapshots", str(builds.folder)],
         env=environment(PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

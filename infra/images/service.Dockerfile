@@ -2,7 +2,7 @@
 #   docker build -f infra/images/service.Dockerfile -t sojourn:0.1.0 .
 # It is for a user without rights and a read-only root: only /var/sojourn and /tmp are written to. Its steps were run in a clean root
 # (infra/images/try-in-a-root.sh), not in a container engine.
-# Its default command needs keys (SOJOURN_API_KEYS), or --open where others protect it: it leaves the loopback.
+# Its default command needs keys (SOJOURN_API_KEYS), or --without-keys where others protect it: it leaves the loopback.
 FROM rust:1-slim-trixie AS build
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv \

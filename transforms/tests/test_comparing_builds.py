@@ -78,5 +78,13 @@ def test_another_type_and_a_missing_mart_are_differences(tmp_path: Path) -> None
 
 
 def test_a_folder_without_a_build_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="neither snapshots nor installations"):
-        compare_builds(tmp_path, tmp_path)
+    built = snapshot(tmp_path / "a", m=mart(*BASE))
+    (tmp_path / "b" / "lake" / "commits").mkdir(parents=True)
+    for other, said in (
+        ("missing", "missing: no such folder"),
+        ("b/lake", "give the folder around it"),
+        (".", "no lake is in it"),
+        ("b", "b has a lake and no build; run sojourn build --var "),
+    ):
+        with pytest.raises(FileNotFoundError, match=said):
+            compare_builds(built, tmp_path / other)

@@ -92,14 +92,14 @@ def test_damage_is_found_named_and_repaired(var: Path, folder: Path, damage: obj
         refuse_damage(Lake(var / "lake"), full=full)
     assert "\n" not in str(error.value)
     runner = CliRunner()
-    told = runner.invoke(maintain, ["verify", "--var", str(var), *(["--full"] if full else [])])
+    told = runner.invoke(maintain, ["verify", "--var", str(var), *(["--hashes"] if full else [])])
     assert told.exit_code == 1
     assert words in told.output
     before = sorted(path for path in var.rglob("*") if path.is_file())
     dry = runner.invoke(maintain, ["repair", "--dry-run", "--var", str(var)])
     assert f"sojourn ingest {source}" in dry.output
     assert sorted(path for path in var.rglob("*") if path.is_file()) == before
-    done = runner.invoke(maintain, ["repair", "--var", str(var)])
+    done = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert (done.exit_code, f"sojourn ingest {source}" in done.output) == (0, True)
     assert len(facts(var)) == 5
     (outcome,) = [commit for commit in Lake(var / "lake").live() if commit.source_path == str(source)]
@@ -107,7 +107,7 @@ def test_damage_is_found_named_and_repaired(var: Path, folder: Path, damage: obj
     assert verify(Lake(var / "lake"), full=True).damages == ()
     ingest(var, source)
     assert facts(var) == whole
-    assert runner.invoke(maintain, ["verify", "--full", "--var", str(var)]).exit_code == 0
+    assert runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)]).exit_code == 0
 
 
 def test_a_size_says_nothing_of_a_flipped_bit(var: Path, folder: Path) -> None:
@@ -122,7 +122,7 @@ def test_facts_whose_source_is_gone_stay_until_they_are_given_up(var: Path, fold
     flip(target)
     source.unlink()
     runner = CliRunner()
-    refused = runner.invoke(maintain, ["repair", "--var", str(var)])
+    refused = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert refused.exit_code == 1
     assert f"{source} is gone" in refused.output
     assert target.exists()
@@ -130,7 +130,7 @@ def test_facts_whose_source_is_gone_stay_until_they_are_given_up(var: Path, fold
     target.write_bytes(kept)
     assert verify(Lake(var / "lake"), full=True).damages == ()
     flip(target)
-    assert runner.invoke(maintain, ["repair", "--drop", "--var", str(var)]).exit_code == 0
+    assert runner.invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)]).exit_code == 0
     assert len(facts(var)) == 5
     assert not target.exists()
 
@@ -159,7 +159,7 @@ def test_damage_of_a_compacted_file_affects_every_source_in_it(var: Path, folder
     flip(shared)
     (damage,) = verify(Lake(var / "lake"), full=True).damages
     assert len(damage.source_paths) == 2
-    done = CliRunner().invoke(maintain, ["repair", "--var", str(var)])
+    done = CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert done.exit_code == 0
     assert facts(var) == []
     ingest(var, folder)
@@ -184,7 +184,7 @@ def test_an_unreadable_commit_is_named_and_repaired(var: Path, folder: Path, con
         Lake(var / "lake")
     runner = CliRunner()
     assert runner.invoke(maintain, ["verify", "--var", str(var)]).exit_code == 1
-    done = runner.invoke(maintain, ["repair", "--var", str(var)])
+    done = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert done.exit_code == 0, done.output
     assert f"sojourn ingest {folder / 'b.txt'}" in done.output
     ingest(var, folder)
@@ -204,7 +204,7 @@ def test_an_unreadable_pack_is_repaired_from_the_outcomes_that_it_named(var: Pat
     with lake.writing():
         compact(lake, plan_compaction(lake))
     cut(next((var / "lake" / "packs").iterdir()))
-    done = CliRunner().invoke(maintain, ["repair", "--var", str(var)])
+    done = CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert done.exit_code == 0, done.output
     ingest(var, folder)
     assert facts(var) == whole
@@ -226,9 +226,9 @@ def test_a_lake_without_hashes_is_read_and_gets_them(var: Path, folder: Path) ->
     without_hashes(var)
     assert facts(var) == whole
     runner = CliRunner()
-    told = runner.invoke(maintain, ["verify", "--full", "--var", str(var)])
+    told = runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)])
     assert told.exit_code == 0
-    assert "files have no hash on record" in told.output
+    assert "without a hash: 9 files; " in told.output
     assert runner.invoke(maintain, ["verify", "--add-hashes", "--var", str(var)]).exit_code == 0
     lake = Lake(var / "lake")
     assert (facts(var), lake.fingerprint()) == (whole, fingerprint)
@@ -280,7 +280,7 @@ def test_a_deleted_commit_is_named_and_its_files_stay_until_it_is_back(var: Path
         refuse_damage(Lake(var / "lake"))
     assert sorted((var / "lake" / "data").rglob("*")) == before
     path.write_bytes(content)
-    assert runner.invoke(maintain, ["verify", "--full", "--var", str(var)]).exit_code == 0
+    assert runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)]).exit_code == 0
     ingest(var, folder)
     assert facts(var) == whole
 
@@ -290,12 +290,12 @@ def test_a_deleted_commit_is_given_up_and_its_source_ingested_again(var: Path, f
     path = commit_of(var, source)
     path.unlink()
     runner = CliRunner()
-    done = runner.invoke(maintain, ["repair", "--var", str(var)])
+    done = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert (done.exit_code, f"sojourn ingest {source}" in done.output) == (0, True)
     assert len(facts(var)) == 5
     ingest(var, source)
     assert facts(var) == whole
-    assert runner.invoke(maintain, ["verify", "--full", "--var", str(var)]).exit_code == 0
+    assert runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)]).exit_code == 0
 
 
 def test_commits_deleted_in_a_row_are_counted(var: Path, folder: Path) -> None:
@@ -304,7 +304,7 @@ def test_commits_deleted_in_a_row_are_counted(var: Path, folder: Path) -> None:
     for number in (2, 3):
         (var / "lake" / "commits" / f"{names[number]}.json").unlink()
     assert verify(Lake(var / "lake"), full=False).missing == (f"commit {names[3]} is missing, and 1 before it",)
-    done = CliRunner().invoke(maintain, ["repair", "--drop", "--var", str(var)])
+    done = CliRunner().invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)])
     assert done.exit_code == 0, done.output
     assert verify(Lake(var / "lake"), full=True).missing == ()
 
@@ -317,11 +317,11 @@ def test_a_deleted_pack_is_named(var: Path, folder: Path) -> None:
     path.unlink()
     name = path.name.removesuffix(".json.gz")
     assert verify(Lake(var / "lake"), full=False).missing[0] == f"pack {name} is missing"
-    refused = CliRunner().invoke(maintain, ["repair", "--var", str(var)])
+    refused = CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert refused.exit_code == 1, refused.output
     # What it held besides the sources that are named, nobody can tell.
     assert verify(Lake(var / "lake"), full=False).missing[0] == f"pack {name} is missing"
-    done = CliRunner().invoke(maintain, ["repair", "--drop", "--var", str(var)])
+    done = CliRunner().invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)])
     assert done.exit_code == 0, done.output
     ingest(var, folder)
     assert facts(var) == whole
@@ -338,11 +338,11 @@ def test_missing_commits_stay_missing_until_each_has_left_a_source(var: Path, fo
     content = file_of_orphan.read_bytes()
     file_of_orphan.unlink()
     runner = CliRunner()
-    refused = runner.invoke(maintain, ["repair", "--var", str(var)])
+    refused = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert refused.exit_code == 1, refused.output
     assert Lake(var / "lake").gaps() != []
     file_of_orphan.write_bytes(content)
-    assert runner.invoke(maintain, ["repair", "--var", str(var)]).exit_code == 0
+    assert runner.invoke(maintain, ["repair", "--yes", "--var", str(var)]).exit_code == 0
     assert Lake(var / "lake").gaps() == []
 
 
@@ -357,7 +357,7 @@ def test_a_damaged_head_is_named_and_repaired(var: Path, folder: Path, content: 
     # The next writer would put a head in its place that does not know what is missing.
     with pytest.raises(LakeDamagedError, match=f"heads/{head.name} is damaged; run sojourn maintain repair"):
         ingest(var, folder)
-    done = CliRunner().invoke(maintain, ["repair", "--var", str(var)])
+    done = CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)])
     assert done.exit_code == 0, done.output
     assert verify(Lake(var / "lake"), full=True).missing == ()
     ingest(var, folder)
@@ -376,8 +376,8 @@ def test_a_commit_that_was_written_anew_is_noticed(var: Path) -> None:
         compact(lake, plan_compaction(lake))
     assert sorted((var / "lake").rglob("*.parquet")) == before
     # What it said before, nobody can tell.
-    assert CliRunner().invoke(maintain, ["repair", "--var", str(var)]).exit_code == 1
-    assert CliRunner().invoke(maintain, ["repair", "--drop", "--var", str(var)]).exit_code == 0
+    assert CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)]).exit_code == 1
+    assert CliRunner().invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)]).exit_code == 0
     assert verify(Lake(var / "lake"), full=False).missing == ()
 
 

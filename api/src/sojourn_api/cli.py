@@ -28,6 +28,8 @@ _HELP = "\n\n".join(
         "Serve the published build over HTTP.",
         "The build that CURRENT names is served read-only. When `sojourn build` publishes another, requests from then "
         "on are answered from it, and those under way end on the old one: no restart.",
+        "For example:",
+        "  sojourn serve --port 8080",
         "Try, while it runs:",
         "curl http://127.0.0.1:8000/v1/studies",
         "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?group=study_id,aqm&aggregate=median:harm_ratio'",
@@ -39,7 +41,7 @@ _HELP = "\n\n".join(
 
 
 def _fail(message: str) -> typer.Exit:
-    typer.echo(f"sojourn serve: {printable(message)}", err=True)
+    typer.echo(f"error: {printable(message)}", err=True)
     return typer.Exit(1)
 
 
@@ -87,11 +89,10 @@ def serve(
     var: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of everything generated, as of the other commands: its snapshots are served.",
-            show_default="SOJOURN_VAR, or var",
+            help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.",
         ),
     ] = None,
-    workers: Annotated[
+    processes: Annotated[
         int,
         typer.Option(min=1, help="Processes that answer; each holds the build and its own kept responses in memory."),
     ] = 1,
@@ -105,9 +106,11 @@ def serve(
         ),
     ] = None,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
-    open_to_all: Annotated[
+    without_keys: Annotated[
         bool,
-        typer.Option("--open", help="Let everyone read who reaches an address beyond this machine, without a key."),
+        typer.Option(
+            "--without-keys", help="Let everyone read who reaches an address beyond this machine, without a key."
+        ),
     ] = False,
     tls_certificate: Annotated[
         Path | None, typer.Option(help="PEM file of the certificate and those that signed it; serves HTTPS.")
@@ -132,13 +135,15 @@ def serve(
     settings = settings.model_copy(update={"api_hosts": (*settings.api_hosts, *(allow_host or ()))})
     _check_certificate(tls_certificate, tls_key)
     open_beyond = not is_loopback(host) and not settings.api_keys
-    if open_beyond and not open_to_all:
-        raise _fail(f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --open")
+    if open_beyond and not without_keys:
+        raise _fail(
+            f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --without-keys"
+        )
     # Before the build is opened, because the log says if another one has to be served.
     log_to_stderr()
     app: FastAPI | str
     try:
-        if workers == 1:
+        if processes == 1:
             app = guarded_app(settings)
             build_id = app.state.store.start().build_id
         else:
@@ -151,9 +156,9 @@ def serve(
     seconds = math.ceil(settings.api_query_seconds) + 1
     config = uvicorn.Config(
         app,
-        factory=workers > 1,
+        factory=processes > 1,
         http=BoundedProtocol,
-        workers=workers,
+        workers=processes,
         log_config=None,
         access_log=access_log,
         server_header=False,
@@ -164,11 +169,11 @@ def serve(
         timeout_worker_healthcheck=seconds,
     )
     if open_beyond:
-        typer.echo(f"warning: --open: everyone who reaches {host} reads every dataset without a key", err=True)
+        typer.echo(f"warning: --without-keys: everyone who reaches {host} reads every dataset without a key", err=True)
     scheme = "http" if tls_certificate is None else "https"
     shown_host = f"[{host}]" if ":" in host else host
     typer.echo(f"Serving build {build_id} on {scheme}://{shown_host}:{bound_port} (documentation: /docs)")
-    if workers == 1:
+    if processes == 1:
         uvicorn.Server(config).run(sockets=[listener])
     else:
         _run_workers(config, listener, settings)

@@ -81,7 +81,7 @@ def test_workers_serve_while_the_disk_of_temporary_files_is_full(tmp_path: Path,
     targets = (HARM, "/", "/v1/datasets", "/v1/studies", "/healthz", "/metrics", "/v1/datasets/run_harm")
     with (
         small_disk(tmp_path / "disk", 64) as disk,
-        serving(snapshots, tmp_path / "log", arguments=["--workers", "2"], TMPDIR=str(disk)) as server,
+        serving(snapshots, tmp_path / "log", arguments=["--processes", "2"], TMPDIR=str(disk)) as server,
     ):
         fill(disk)
         # Each address is counted by itself, so that the counts need more room.

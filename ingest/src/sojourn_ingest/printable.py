@@ -22,6 +22,11 @@ def markup(text: object) -> str:
     return escape(printable(text))
 
 
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """Return a number with the word for what is counted: ``1 packet``, ``2,000 packets``."""
+    return f"{number:,} {what if number == 1 else several or what + 's'}"
+
+
 class PrintableFormatter(logging.Formatter):
     """Formats a record as a line of printable text; only a traceback adds others."""
 

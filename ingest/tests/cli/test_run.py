@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.cli.run import run_step
+from sojourn_ingest.cli.run import ingest_arguments, run_step
 
 
 def children(pid: int) -> list[int]:
@@ -66,3 +66,11 @@ print(run_step([sys.executable, "-c", step], os.environ))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.strip() == str(128 + signal.SIGTERM), done.stderr
+
+
+def test_paths_of_the_sample_name_no_folder_of_the_machine() -> None:
+    command, option, root, *parts = ingest_arguments(None)
+    assert (command, option) == ("ingest", "--root")
+    assert len(parts) > 2
+    assert all(Path(part).is_relative_to(root) for part in parts)
+    assert ingest_arguments(["a.pcap"]) == ["ingest", "a.pcap"]

@@ -176,9 +176,13 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     assert run(app, ["ingest", str(data), *var]).exit_code == 0
     lake = Lake(tmp_path / "var" / "lake")
     state = lake.fingerprint()
-    shown = run(app, ["forget", HOST, *var])
+    shown = run(app, ["forget", HOST, "--dry-run", *var])
     assert "connection" in shown.stdout
-    assert "nothing is changed without --yes" in shown.stdout
+    assert "nothing was changed: --dry-run" in shown.stdout
+    asked = run(app, ["forget", HOST, *var])
+    assert asked.exit_code == 1
+    assert "connection" in asked.stdout
+    assert str(asked.exception).startswith("nothing was changed; give --yes")
     lake.refresh()
     assert lake.fingerprint() == state
     assert not (tmp_path / "var" / "forgotten.jsonl").exists()
@@ -194,7 +198,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     assert run(app, ["ingest", str(data), *var]).exit_code == 0
     lake.refresh()
     assert len(rows(lake, "connection")) == 2
-    again = run(app, ["forget", HOST, *var])
+    again = run(app, ["forget", HOST, "--dry-run", *var])
     assert "no row of the lake names this host" in again.stdout
     # The address stands nowhere below var, neither as text nor packed.
     for path in (tmp_path / "var").rglob("*"):

@@ -81,7 +81,7 @@ def test_a_merged_lake_is_that_of_all_files(labs: tuple[Path, Path], tmp_path: P
     assert lake.fingerprint() == union.fingerprint()
     assert facts(lake) == facts(union)
     assert outcomes(lake) == outcomes(union)
-    assert "1 have the content of another path" in said
+    assert "1 with the content of another path" in said
     assert [row[3] for row in outcomes(lake)].count("rejected") == 1
     assert (Lake(tmp_path / "one" / "lake").fingerprint(), Lake(tmp_path / "two" / "lake").fingerprint()) == before
     assert reader_names(one.storage) == ([], [])
@@ -150,7 +150,7 @@ def test_a_killed_merge_goes_on_where_it_stopped(labs: tuple[Path, Path], tmp_pa
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert len(Lake(tmp_path / "all" / "lake").live()) == 2
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert done.stdout.count("3 sources were missing") == 1
+    assert done.stdout.count("3 sources added to ") == 1
     lake = Lake(tmp_path / "all" / "lake")
     assert lake.fingerprint() == ingest(tmp_path / "union", *labs).fingerprint()
     assert lake.leftovers() == []
@@ -163,7 +163,7 @@ def test_a_path_with_other_content_in_each_lake_is_refused(tmp_path: Path) -> No
     capture(data, HOST, packets=4)
     ingest(tmp_path / "two", data)
     said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
-    assert "1 paths with other content in each lake" in said
+    assert "paths with other content in each lake (1): " in said
     assert "--root" in said
     assert not (tmp_path / "all").exists()
 
@@ -174,7 +174,7 @@ def test_a_lake_with_other_sources_is_not_written_to(labs: tuple[Path, Path], tm
     capture(tmp_path / "more" / "c.pcap", OTHER, packets=2)
     before = ingest(tmp_path / "all", tmp_path / "more").fingerprint()
     said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
-    assert "1 sources that are in none of the lakes" in said
+    assert "has 1 source of none of the lakes" in said
     assert Lake(tmp_path / "all" / "lake").fingerprint() == before
 
 
@@ -189,3 +189,16 @@ def test_hosts_that_one_lab_forgot_must_be_forgotten_in_the_other(labs: tuple[Pa
     merged(*arguments, "--forgotten-checked")
     (line,) = (tmp_path / "all" / "forgotten.jsonl").read_text().splitlines()
     assert json.loads(line)["fingerprint"] == of_host
+
+
+def test_what_is_no_installation_is_named_with_what_to_give(tmp_path: Path, labs: tuple[Path, Path]) -> None:
+    ingest(tmp_path / "one", labs[0])
+    (tmp_path / "empty").mkdir()
+    for given, said in (
+        ("missing", "no such folder"),
+        ("one/lake", f"this is a lake; give the folder around it, {tmp_path / 'one'}"),
+        ("empty", "no lake is in it; give the folder that `sojourn ingest --var` filled"),
+    ):
+        assert f"error: Invalid value for VAR: {tmp_path / given}: {said}" in merged(
+            tmp_path / "one", tmp_path / given, "--into", tmp_path / "all", status=2
+        )

@@ -27,6 +27,10 @@ def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = No
     """Show what a plan would run, in which order, how long it takes, and how large it gets.
 
     Nothing is run and nothing is written.
+
+    For example:
+
+      sojourn testbed plan cake.yaml --repetitions 7
     """
     from sojourn_testbed.commands import show_plan
 
@@ -68,7 +72,12 @@ def run(
 def status(
     folder: Annotated[Path, typer.Argument(help="Folder of the results.", exists=True, file_okay=False)],
 ) -> None:
-    """Show how far a study is, and which runs failed why."""
+    """Show how far a study is, and which runs failed why.
+
+    For example:
+
+      sojourn testbed status cake
+    """
     from sojourn_testbed.commands import show_status
 
     show_status(folder)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sojourn_ingest.printable import markup, printable
+from sojourn_ingest.printable import counted, markup, printable
 from sojourn_testbed.backend.interface import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
@@ -55,8 +55,8 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
     seconds = plan.timing.end_s + plan.timing.drain_s
     compressed = sum(expected_raw_bytes(plan, run) for block in ordered for run in block) * COMPRESSED_SHARE
     console.print(
-        f"{runs} runs in {len(ordered)} blocks of {len(ordered[0])}, each of {seconds:g} s; about "
-        f"{_duration(estimate.seconds)} ({estimate.basis}) and {compressed / 1e6:,.0f} MB"
+        f"{counted(runs, 'run')} in {counted(len(ordered), 'block')} of {len(ordered[0])}, each of {seconds:g} s; "
+        f"about {_duration(estimate.seconds)} ({estimate.basis}) and {compressed / 1e6:,.0f} MB"
     )
 
 
@@ -140,7 +140,8 @@ def show_status(folder: Path) -> None:
         raise typer.BadParameter(f"{folder} holds no study of the testbed", param_hint="FOLDER")
     ledger = Ledger(folder)
     attempts = ledger.attempts()
-    typer.echo(f"{len(ledger.kept())} runs kept, {sum(one.status == 'failed' for one in attempts)} attempts failed")
+    failed = sum(one.status == "failed" for one in attempts)
+    typer.echo(f"{counted(len(ledger.kept()), 'run')} kept, {counted(failed, 'attempt')} failed")
     for one in attempts:
         if one.complaints:
             typer.echo(printable(f"{one.status} {one.run_id}: {'; '.join(one.complaints)}"))

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.command_line import VarOption
 from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_transforms.engine_options import (
     EngineOption,
     MasterOption,
     MemoryOption,
     SparkConfOption,
-    check_engine,
     engine_of,
 )
 
@@ -25,9 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def build_command(
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Build every table, not only those whose inputs changed.")
     ] = False,
@@ -66,14 +64,13 @@ def build_command(
 
       sojourn build --engine spark --master spark://cluster:7077 --spark-conf spark.executor.memory=4g
     """
-    check_engine(engine)
     # Imported here, because every `sojourn` command loads this module.
     import duckdb
     from rich.console import Console
     from rich.table import Table
 
     from sojourn_ingest.paths import Paths
-    from sojourn_ingest.printable import markup
+    from sojourn_ingest.printable import counted, markup
     from sojourn_transforms.build import BuildError, build
     from sojourn_transforms.shown_progress import shown_progress
     from sojourn_transforms.spark.session import SparkError
@@ -113,9 +110,9 @@ def build_command(
         out.print(table)
     else:
         out.print(f"build {report.build_id}: no mart changed", highlight=False)
-    tables = f"{report.tables_built} tables built, {report.tables - report.tables_built} unchanged"
+    tables = f"{counted(report.tables_built, 'table')} built, {report.tables - report.tables_built} unchanged"
     out.print(
-        f"{tables}; {report.tests_passed:,} tests passed; published to {markup(paths.snapshots)}",
+        f"{tables}; {counted(report.tests_passed, 'test')} passed; published to {markup(paths.snapshots)}",
         soft_wrap=True,
         highlight=False,
     )
@@ -141,7 +138,7 @@ def compare_builds_command(
     import duckdb
     from rich.console import Console
 
-    from sojourn_ingest.printable import markup
+    from sojourn_ingest.printable import counted, markup
     from sojourn_snapshot.errors import DamagedSnapshotError
     from sojourn_transforms.comparing_builds import compare_builds
 
@@ -154,7 +151,10 @@ def compare_builds_command(
     for difference in compared.differences:
         out.print(markup(difference), soft_wrap=True, highlight=False)
     count = len(compared.differences)
-    verdict = "equal" if not count else f"{count} difference{'s' if count > 1 else ''}"
-    out.print(f"{len(compared.rows)} relations, {sum(compared.rows.values()):,} rows: {verdict}", highlight=False)
+    verdict = "equal" if not count else counted(count, "difference")
+    out.print(
+        f"{counted(len(compared.rows), 'relation')}, {counted(sum(compared.rows.values()), 'row')}: {verdict}",
+        highlight=False,
+    )
     if count:
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from sojourn_ingest.command_line import no_installation
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
@@ -182,7 +183,7 @@ def compare_builds(left: Path, right: Path) -> Compared:
     Raises
     ------
     FileNotFoundError
-        If they have no dataset in common.
+        If one of them is neither, or they have no dataset in common.
     """
     snapshots = [_snapshot(folder) for folder in (left, right)]
     lakes = [Paths(folder).lake for folder in (left, right)]
@@ -195,8 +196,12 @@ def compare_builds(left: Path, right: Path) -> Compared:
         relations += marts
     elif snapshots != [None, None]:
         missing = [Difference("marts", f"published only on the {'left' if snapshots[0] else 'right'}")]
+    for folder, snapshot, lake in zip((left, right), snapshots, lakes, strict=True):
+        if snapshot is None and not lake.is_dir():
+            raise FileNotFoundError(f"{folder}: {no_installation(folder)}, or a snapshot below it")
     if not relations:
-        raise FileNotFoundError(f"{left} and {right}: neither snapshots nor installations that hold the same")
+        lacking = right if snapshots[0] else left
+        raise FileNotFoundError(f"{lacking} has a lake and no build; run sojourn build --var {lacking}")
     return compare_relations(relations, missing)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from sojourn_ingest.paths import Paths
     from sojourn_transforms.engine import Engine
 
-EngineOption = Annotated[str, typer.Option(help="duckdb: this machine; spark: this machine or a cluster.")]
+EngineOption = Annotated[
+    Literal["duckdb", "spark"], typer.Option(help="duckdb: this machine; spark: this machine or a cluster.")
+]
 MasterOption = Annotated[
     str | None,
     typer.Option(help=f"Spark's master, such as spark://host:7077. Default: ${MASTER_VARIABLE} or this machine."),
@@ -30,18 +32,6 @@ SparkConfOption = Annotated[
     list[str] | None,
     typer.Option(metavar="spark.SETTING=VALUE", help="A setting of Spark; may be given several times."),
 ]
-
-
-def check_engine(engine: str) -> None:
-    """Refuse a name that is not an engine's.
-
-    Raises
-    ------
-    typer.BadParameter
-        With the names that there are.
-    """
-    if engine not in ("duckdb", "spark"):
-        raise typer.BadParameter("give duckdb or spark", param_hint="--engine")
 
 
 def check_memory(memory: str) -> None:
@@ -77,11 +67,10 @@ def engine_of(
     Raises
     ------
     typer.BadParameter
-        If there is no such engine, or no such amount of memory.
+        If there is no such amount of memory, or it is not DuckDB's.
     SparkError
         If a setting of Spark is not one.
     """
-    check_engine(engine)
     if memory is not None and engine != "duckdb":
         raise typer.BadParameter(
             "is DuckDB's; give Spark --spark-conf spark.driver.memory=8g or spark.executor.memory=8g",

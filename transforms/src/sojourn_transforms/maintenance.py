@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from sojourn_ingest.command_line import confirmed
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES
 from sojourn_ingest.lake import Lake, LakeBusyError, LakeDamagedError
 from sojourn_ingest.lake.compaction import (
@@ -20,9 +21,9 @@ from sojourn_ingest.lake.compaction import (
     plan_compaction,
     write_groups_here,
 )
-from sojourn_ingest.lake.expiry import expire, plan_expiry
+from sojourn_ingest.lake.expiry import Expiry, expire, plan_expiry
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import markup
+from sojourn_ingest.printable import counted, markup
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
@@ -58,7 +59,7 @@ def show_status(var: Path | None) -> None:
     out = Console()
     out.print(shown)
     packed = sum(len(pack.commits) for pack in lake.packs())
-    out.print(f"{len(lake.live()):,} live commits, {packed:,} of them in packs", highlight=False)
+    out.print(f"{counted(len(lake.live()), 'live commit')}, {packed:,} of them in packs", highlight=False)
 
 
 def run_compaction(
@@ -110,19 +111,21 @@ def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
         out.print("nothing to compact")
         return
     for group in plan.groups:
-        size = f"{group.size_bytes / MIB:,.1f} MiB, {group.rows:,} rows"
-        out.print(f"{group.table}: {len(group.names):,} files ({size}) {verb} put into one", highlight=False)
+        size = f"{group.size_bytes / MIB:,.1f} MiB, {counted(group.rows, 'row')}"
+        out.print(f"{group.table}: {counted(len(group.names), 'file')} ({size}) {verb} put into one", highlight=False)
     if plan.loose_commits:
-        out.print(f"{plan.loose_commits:,} commits {verb} put into a pack", highlight=False)
+        out.print(f"{counted(plan.loose_commits, 'commit')} {verb} put into a pack", highlight=False)
 
 
-def run_expiry(var: Path | None, tables: list[str], age_days: int, apply: bool) -> None:
-    """Remove rows whose source file is older than ``age_days``, or say what would go.
+def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: bool, yes: bool) -> None:
+    """Say which rows have a source file older than ``age_days``; if that is confirmed, remove them.
 
     Raises
     ------
     typer.BadParameter
         If there is no such table of facts.
+    UnconfirmedError
+        If nobody says whether to remove them.
     typer.Exit
         With status 1 if another process writes.
     """
@@ -132,18 +135,23 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, apply: bool) 
     before_ns = time.time_ns() - age_days * DAY_NS
     lake = Paths.from_environment(var).open_lake()
     out = Console()
+    if dry_run or not yes:
+        _say_expiries(out, plan_expiry(lake, tables, before_ns), "would be removed")
+    if not confirmed(yes, dry_run):
+        return
     try:
-        if apply:
-            with lake.writing():
-                expiries = plan_expiry(lake, tables, before_ns)
-                for expiry in expiries:
-                    expire(lake, expiry)
-                lake.remove_leftovers()
-        else:
+        with lake.writing():
             expiries = plan_expiry(lake, tables, before_ns)
+            for expiry in expiries:
+                expire(lake, expiry)
+            lake.remove_leftovers()
     except LakeBusyError as error:
         raise _fail(str(error)) from error
-    rows, verb = sum(expiry.rows for expiry in expiries), "removed" if apply else "would be removed (give --apply)"
-    out.print(f"{rows:,} rows of {len(expiries):,} sources {verb}", highlight=False)
-    if apply and rows:
+    _say_expiries(out, expiries, "removed")
+    if expiries:
         out.print("rows in shared files are hidden now; `sojourn maintain compact` frees their space", soft_wrap=True)
+
+
+def _say_expiries(out: Console, expiries: Sequence[Expiry], verb: str) -> None:
+    rows = sum(expiry.rows for expiry in expiries)
+    out.print(f"{counted(rows, 'row')} of {counted(len(expiries), 'source')} {verb}", highlight=False)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sojourn_ingest.command_line import DryRunOption, VarOption, YesOption
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES, TARGET_BYTES
-from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption, check_engine
-
-VarOption = Annotated[Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")]
+from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption
 
 maintain = typer.Typer(
     name="maintain",
@@ -27,7 +25,12 @@ def register(app: typer.Typer) -> None:
 
 @maintain.command("status", short_help="Show files and rows of each table.")
 def status_command(var: VarOption = None) -> None:
-    """Show how many files each table has, how large they are, and how many rows wait for a compaction."""
+    """Show how many files each table has, how large they are, and how many rows wait for a compaction.
+
+    For example:
+
+      sojourn maintain status
+    """
     from sojourn_transforms.maintenance import show_status
 
     show_status(var)
@@ -36,8 +39,8 @@ def status_command(var: VarOption = None) -> None:
 @maintain.command("verify", short_help="Find files that are missing, torn or altered.")
 def verify_command(
     var: VarOption = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Read every byte and compare hashes; otherwise only sizes are compared.")
+    hashes: Annotated[
+        bool, typer.Option("--hashes", help="Read every byte and compare hashes; otherwise only sizes are compared.")
     ] = False,
     add_hashes: Annotated[
         bool,
@@ -53,25 +56,26 @@ def verify_command(
 
       sojourn maintain verify
 
-      sojourn maintain verify --full
+      sojourn maintain verify --hashes
     """
     from sojourn_transforms.verifying import run_verify
 
-    run_verify(var, full, add_hashes)
+    run_verify(var, hashes, add_hashes)
 
 
 @maintain.command("repair", short_help="Set damaged facts aside, and name the files to ingest again.")
 def repair_command(
     var: VarOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: DryRunOption = False,
     drop: Annotated[
         bool,
         typer.Option(
             "--drop", help="Give up also the facts whose source is gone or has another content. They are lost."
         ),
     ] = False,
+    yes: YesOption = False,
 ) -> None:
-    """Find damage as verify --full does, set the affected sources aside, and name the files to ingest again.
+    """Find damage as verify --hashes does, set the affected sources aside, and name the files to ingest again.
 
     The outcome of a source that was set aside is rejected, with the reason damaged_in_lake, and builds go on without
     its facts until it is ingested again. If the source is gone or has another content, its facts stay as they are:
@@ -82,11 +86,11 @@ def repair_command(
 
       sojourn maintain repair --dry-run
 
-      sojourn maintain repair
+      sojourn maintain repair --yes
     """
     from sojourn_transforms.verifying import run_repair
 
-    run_repair(var, dry_run, drop)
+    run_repair(var, drop=drop, dry_run=dry_run, yes=yes)
 
 
 @maintain.command("compact", short_help="Put small files together.")
@@ -94,7 +98,7 @@ def compact_command(
     var: VarOption = None,
     small_mib: Annotated[int, typer.Option(min=1, help="Files below this size are combined.")] = SMALL_BYTES // MIB,
     target_mib: Annotated[int, typer.Option(min=1, help="Approximate size of a compacted file.")] = TARGET_BYTES // MIB,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: DryRunOption = False,
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
@@ -110,7 +114,6 @@ def compact_command(
 
       sojourn maintain compact --engine spark --master spark://cluster:7077
     """
-    check_engine(engine)
     from sojourn_transforms.maintenance import run_compaction
 
     run_compaction(var, small_mib, target_mib, dry_run, (master, spark_conf or []) if engine == "spark" else None)
@@ -121,24 +124,23 @@ def expire_command(
     older_than: Annotated[str, typer.Option(help="Age of the source file, in days: 365d.")],
     table: Annotated[list[str], typer.Option(help="Table whose rows go; may be given several times.")],
     var: VarOption = None,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Remove them; otherwise it is only said what would go.")
-    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
 ) -> None:
     """Remove the rows of some tables whose source file was last modified longer ago than a number of days.
 
-    Without --apply nothing is removed. The outcome of each file stays on record, so another ingest of it does
+    What would go is said first, and asked for. The outcome of each file stays on record, so another ingest of it does
     not bring the rows back.
 
     For example:
 
-      sojourn maintain expire --table packet --table packet_pair --older-than 90d
+      sojourn maintain expire --table packet --table packet_pair --older-than 90d --dry-run
 
-      sojourn maintain expire --table packet --older-than 90d --apply
+      sojourn maintain expire --table packet --older-than 90d --yes
     """
     age = re.fullmatch(r"(\d+)d", older_than)
     if age is None:
         raise typer.BadParameter("give a number of days, such as 365d", param_hint="--older-than")
     from sojourn_transforms.maintenance import run_expiry
 
-    run_expiry(var, table, int(age.group(1)), apply)
+    run_expiry(var, table, int(age.group(1)), dry_run=dry_run, yes=yes)

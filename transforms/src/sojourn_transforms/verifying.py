@@ -8,12 +8,13 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from sojourn_ingest.command_line import confirmed
 from sojourn_ingest.file_sizes import MIB
 from sojourn_ingest.lake import Lake, LakeBusyError
-from sojourn_ingest.lake.stored_commits import unreadable_objects
-from sojourn_ingest.lake.verification import REPAIR, Verification, record_hashes, unnamed_outcomes, verify
+from sojourn_ingest.lake.stored_commits import repair_command, unreadable_objects
+from sojourn_ingest.lake.verification import Verification, record_hashes, unnamed_outcomes, verify
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import markup
+from sojourn_ingest.printable import counted, markup
 from sojourn_ingest.session.repair import DamagedSource, RepairPlan, plan_repair, repair
 from sojourn_snapshot.verification import REBUILD, damages, published_builds, wrong_documents, wrong_pointer
 
@@ -53,7 +54,7 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
             except LakeBusyError as error:
                 _say(console, f"error: {error}")
                 raise typer.Exit(1) from error
-            _say(out, f"recorded the hashes of {added:,} files")
+            _say(out, f"recorded the hashes of {counted(added, 'file')}")
         found = verify(lake, full=full, on_file=lambda name: shown.update(markup(name)))
         published = _published_damages(paths.snapshots, full)
     _say_missing(out, lake, found)
@@ -62,14 +63,18 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
     for line in published:
         _say(out, line)
     compared = "sizes and hashes" if full else "sizes"
-    _say(out, f"{found.files:,} files of the lake, {found.size_bytes / MIB:,.1f} MiB: {compared} compared")
+    _say(out, f"{counted(found.files, 'file')} of the lake, {found.size_bytes / MIB:,.1f} MiB: {compared} compared")
     if found.without_hash:
-        _say(out, f"{found.without_hash:,} files have no hash on record; --add-hashes records them as they are now")
+        _say(
+            out,
+            f"without a hash: {counted(found.without_hash, 'file')}; --add-hashes records hashes of what is there now",
+        )
     damaged = len(found.missing) + len(found.damages) + len(unreadable)
     if damaged:
-        _say(out, f"{damaged:,} files of the lake are damaged; run {REPAIR}")
+        _say(out, f"damaged in the lake: {counted(damaged, 'file')}; run {repair_command(storage.uri)}")
     if published:
-        _say(out, f"{len(published):,} files of published builds are damaged; run {REBUILD}")
+        again = f"{REBUILD} --var {shlex.quote(str(paths.var))}"
+        _say(out, f"damaged in published builds: {counted(len(published), 'file')}; run {again}")
     if damaged or published:
         raise typer.Exit(1)
 
@@ -85,9 +90,9 @@ def _say_missing(out: Console, lake: Lake, found: Verification) -> None:
     for name in found.unnamed[:SHOWN]:
         _say(out, f"no commit names {name}")
     if len(found.unnamed) > SHOWN:
-        _say(out, f"no commit names {len(found.unnamed) - SHOWN:,} more files")
-    fate = "stay until the damage is repaired" if found.missing else "are removed by the next writer"
-    _say(out, f"{len(found.unnamed):,} files that no commit names {fate}")
+        _say(out, f"no commit names {counted(len(found.unnamed) - SHOWN, 'more file', 'more files')}")
+    fate = "kept until the damage is repaired" if found.missing else "removed by the next writer"
+    _say(out, f"{counted(len(found.unnamed), 'file')} that no commit names: {fate}")
 
 
 def _published_damages(snapshots: Path, full: bool) -> list[str]:
@@ -97,11 +102,13 @@ def _published_damages(snapshots: Path, full: bool) -> list[str]:
     return found
 
 
-def run_repair(var: Path | None, dry_run: bool, drop: bool) -> None:
-    """Set damaged facts aside, or say what would be; print the files to ingest again, one per line.
+def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> None:
+    """Say which facts are damaged; if that is confirmed, set them aside. Print the files to ingest again, one per line.
 
     Raises
     ------
+    UnconfirmedError
+        If nobody says whether to set them aside.
     typer.Exit
         With status 1 if another process writes, or damage remains because a source is gone.
     """
@@ -114,21 +121,27 @@ def run_repair(var: Path | None, dry_run: bool, drop: bool) -> None:
         _say(out, "nothing is damaged")
         return
     _say_plan(out, plan)
-    if not dry_run:
-        try:
-            repair(storage, plan, give_up=drop)
-        except LakeBusyError as error:
-            _say(console, f"error: {error}")
-            raise typer.Exit(1) from error
+    aside = counted(len(plan.sources) - len(plan.lost), "source")
     again = sorted({str(source.ingest) for source in plan.sources if source.state == "same"})
-    if again:
-        verb = "would be set aside" if dry_run else "were set aside"
-        _say(out, f"{len(plan.sources) - len(plan.lost):,} sources {verb}; ingest them again, with the same options:")
-        _say(out, "sojourn ingest " + " ".join(shlex.quote(path) for path in again))
-    if dry_run:
+    command = " ".join(shlex.quote(part) for part in ("sojourn", "ingest", *again, "--var", str(paths.var)))
+    if dry_run or not yes:
+        if again:
+            _say(out, f"{aside} would be set aside, to be ingested again with the same options:")
+            _say(out, command)
+        if plan.lost and drop:
+            _say(out, f"the facts of {counted(len(plan.lost), 'source')} would be given up")
+    if not confirmed(yes, dry_run):
         return
+    try:
+        repair(storage, plan, give_up=drop)
+    except LakeBusyError as error:
+        _say(console, f"error: {error}")
+        raise typer.Exit(1) from error
+    if again:
+        _say(out, f"{aside} set aside; ingest again, with the same options:")
+        _say(out, command)
     if plan.lost and drop:
-        _say(out, f"the facts of {len(plan.lost):,} sources were given up")
+        _say(out, f"the facts of {counted(len(plan.lost), 'source')} were given up")
     elif plan.lost or unreadable_objects(storage) or paths.open_lake().missing():
         _say(console, "damage remains: put the named files back from a backup, or give their facts up with --drop")
         raise typer.Exit(1)

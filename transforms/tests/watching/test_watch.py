@@ -160,7 +160,7 @@ def test_a_full_disk_pauses_the_watch_and_nothing_is_lost(watched: Watched, monk
     paused, done, _ = watched.said
     assert paused.startswith("paused: ")
     assert "no space left on the disk" in paused
-    assert paused.endswith("behind by 1 files")
+    assert paused.endswith("behind by 1 file")
     assert done.startswith("1 file ingested; behind by 0 files")
     assert watched.slept[1:3] == [watch.RETRY_S] * 2
     assert watched.outcomes() == {"a.pcap": ("ok", None)}

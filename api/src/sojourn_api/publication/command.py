@@ -47,9 +47,7 @@ def publish(
     date: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Date of publication. Default: that of the build.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written and how large it is, and write nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
 ) -> None:
     """Write the served build as a folder that any static host or object store serves.
 
@@ -88,15 +86,16 @@ def publish(
 
 
 def verify(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder of a publication.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A publication.")],
     permalink: Annotated[
         str | None, typer.Argument(metavar="PERMALINK", help="A figure: BUILD/DATASET?QUERY, or its address.")
     ] = None,
     inputs: Annotated[
         Path | None, typer.Option(help="Folder with the inputs, wherever they are below it: build again from them.")
     ] = None,
-    var: Annotated[
-        Path | None, typer.Option(help="Where to build again; a new folder. Default: a temporary folder.")
+    rebuild_in: Annotated[
+        Path | None,
+        typer.Option(metavar="VAR", help="Where to build again; a new folder. Default: a temporary folder."),
     ] = None,
     ingest_options: Annotated[
         str, typer.Option(help="Options with which the inputs were ingested, such as '--server-names full'.")
@@ -119,17 +118,17 @@ def verify(
 
       sojourn verify site --inputs ~/captures
     """
-    if not out.is_dir():
-        raise typer.BadParameter(f"{out}: no such folder", param_hint="OUT")
+    if not folder.is_dir():
+        raise typer.BadParameter(f"{folder}: no such folder", param_hint="FOLDER")
     if inputs is not None and not inputs.is_dir():
         raise typer.BadParameter(f"{inputs}: no such folder", param_hint="--inputs")
-    if inputs is None and (var is not None or ingest_options):
-        raise typer.BadParameter("goes with --inputs only", param_hint="--var or --ingest-options")
+    if inputs is None and (rebuild_in is not None or ingest_options):
+        raise typer.BadParameter("goes with --inputs only", param_hint="--rebuild-in or --ingest-options")
     try:
         from sojourn_api.publication.reporting import run_verify
     except ModuleNotFoundError as error:
         raise _missing(error) from None
-    run_verify(out, permalink, inputs, var, ingest_options)
+    run_verify(folder, permalink, inputs, rebuild_in, ingest_options)
 
 
 def _missing(error: ModuleNotFoundError) -> typer.Exit:

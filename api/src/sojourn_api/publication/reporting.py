@@ -72,7 +72,7 @@ def _tell(publication: Publication, out: Path, verb: str) -> None:
         typer.echo(printable(f"study {study.study_id}: licence {study.licence or 'not stated'}"))
     paths = sorted(one.path for one in publication.inputs if one.path)
     if paths:
-        typer.echo(f"the paths of {len(paths)} inputs are published, such as {printable(paths[0])}")
+        typer.echo(f"published paths of inputs: {len(paths):,}, such as {printable(paths[0])}")
     typer.echo(
         f"{verb} build {publication.build_id} to {printable(out)}: {len(publication.datasets)} datasets, "
         f"{publication.rows:,} rows, {publication.bytes:,} bytes of Parquet{bound}, and documents"
@@ -108,17 +108,19 @@ def _check(out: Path) -> None:
     for fault in checked.faults[:SHOWN]:
         typer.echo(printable(fault))
     if checked.faults:
-        _fail(f"{len(checked.faults)} faults in {out}; fetch the folder again, or publish again")
+        _fail(
+            f"{out} is not as it was published, {len(checked.faults):,} times; fetch the folder again, or publish again"
+        )
     of_build = "the documents give its id" if checked.build_id_checked else "a choice of it, so its id is not checked"
     typer.echo(
-        f"build {checked.build_id}: {checked.files} Parquet files and all documents are as published; {of_build}; "
-        f"{checked.figures} figures follow from the data"
+        f"build {checked.build_id}: all documents and Parquet files ({checked.files:,}) are as published; {of_build}; "
+        f"figures that follow from the data: {checked.figures:,}"
     )
 
 
 def _compare(out: Path, permalink: str | None, inputs: Path, var: Path, ingest_options: str) -> None:
     if (var / "lake").exists():
-        raise PublicationError(f"{var} has a lake already; give a new folder with --var")
+        raise PublicationError(f"{var} has a lake already; give a new folder with --rebuild-in")
     published = None if permalink is None else recompute(out, permalink)
     snapshot = rebuild(out, inputs, var, shlex.split(ingest_options))
     if published is not None:
@@ -130,16 +132,17 @@ def _compare(out: Path, permalink: str | None, inputs: Path, var: Path, ingest_o
         if lines:
             _fail(f"{link}: the inputs give other values than were published")
         _print_rows(again)
-        typer.echo(f"{len(again.rows)} rows: the inputs give what was published", err=True)
+        typer.echo(
+            f"the inputs give what was published, in {len(again.rows):,} row{'' if len(again.rows) == 1 else 's'}",
+            err=True,
+        )
         return
     build_id = OpenedPublication.read(out).build_id
     differing = differing_files(out, snapshot)
     for name in differing[:SHOWN]:
         typer.echo(f"other bytes: {printable(name)}")
     if differing:
-        _fail(
-            f"{len(differing)} files differ; the same bytes need the same versions, options of ingest and address key"
-        )
+        _fail(f"files that differ: {len(differing):,}; equal bytes need the same versions, options of ingest and key")
     same = "the same build" if snapshot.name == build_id else f"build {snapshot.name}, whose other files differ"
     typer.echo(f"the inputs give every published file with the same bytes: {same}")
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 from click import Context, UsageError
+from click.exceptions import NoArgsIsHelpError
 from typer.core import TyperGroup
 
 from sojourn_ingest import __version__
@@ -25,15 +28,50 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
+class _WrongUsageError(UsageError):
+    """What is wrong with an argument, which may be a file's name; it is printable, and begins as other errors do."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the usage, and the error in one line."""
+        del file
+        if self.ctx is not None:
+            hint = f"Try '{self.ctx.command_path} --help' for help."
+            typer.echo(f"{self.ctx.get_usage()}\n{hint}\n", err=True, color=self.ctx.color)
+        typer.echo(f"error: {printable(self.format_message())}", err=True)
+
+
 class _Commands(TyperGroup):
-    """The commands; what is wrong with an argument, which may be a file's name, is printable."""
+    """The commands, whose errors in arguments begin alike."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any
+    ) -> Context:
+        """Return the context of the options before a command."""
+        with _wrong_usage():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Context) -> Any:
         """Run the command that was given."""
-        try:
+        with _wrong_usage():
             return super().invoke(ctx)
-        except UsageError as error:
-            raise UsageError(printable(error.format_message()), error.ctx) from error
+
+
+@contextmanager
+def _wrong_usage() -> Iterator[None]:
+    try:
+        yield
+    except NoArgsIsHelpError:
+        raise
+    except UsageError as error:
+        raise _WrongUsageError(error.format_message(), error.ctx) from error
+
+
+class _Log(PrintableFormatter):
+    """Formats a record as the messages of a command: `warning: …`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        return f"{record.levelname.lower()}: {super().format(record)}"
 
 
 def application() -> typer.Typer:
@@ -61,7 +99,7 @@ def application() -> typer.Typer:
         ] = False,
     ) -> None:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(PrintableFormatter("%(levelname)s %(message)s"))
+        handler.setFormatter(_Log())
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
     # The order in which people use them.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sojourn_ingest.command_line import DryRunOption, VarOption, YesOption
 
 
 def register(app: typer.Typer) -> None:
@@ -15,25 +16,22 @@ def register(app: typer.Typer) -> None:
 
 def forget(
     host: Annotated[str, typer.Argument(metavar="HOST", help="An address, a host key (hk-…), or a name a table used.")],
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do it. Without this, the command only shows what it would remove.")
-    ] = False,
+    var: VarOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
 ) -> None:
     """Remove a host's rows from every table of the lake, and keep them from coming back.
 
-    Without --yes nothing is changed. The host is put on a list beside the lake that holds no address, and no later
-    ingest writes rows of it. Rows under an older address key need a second call, with that key in
-    SOJOURN_ADDRESS_KEY. Run sojourn build afterwards, and remove older snapshots.
+    What would go is shown first, and asked for. The host is put on a list beside the lake that holds no address, and
+    no later ingest writes rows of it. Rows under an older address key need a second call, with that key in
+    SOJOURN_ADDRESS_KEY. Run sojourn build afterwards, which removes older snapshots.
 
     For example:
 
-      sojourn forget 198.51.100.7
+      sojourn forget 198.51.100.7 --dry-run
 
       sojourn forget hk-0123456789abcdef0123456789abcdef --yes
     """
     from sojourn_ingest.cli.forgetting import run_forget
 
-    run_forget(host, var, yes)
+    run_forget(host, var, dry_run=dry_run, yes=yes)

@@ -1,4 +1,4 @@
-"""What ``sojourn forget`` does: it finds a host's rows, and with --yes removes them and keeps them out."""
+"""What ``sojourn forget`` does: it finds a host's rows, asks, removes them and keeps them out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.command_line import confirmed
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
@@ -40,11 +41,13 @@ def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str
     return {pseudonym, kept}, kept
 
 
-def run_forget(host: str, var: Path | None, yes: bool) -> None:
-    """Show what the lake has of a host; with ``yes`` remove it and list it as forgotten.
+def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None:
+    """Show what the lake has of a host; if that is confirmed, remove it and list it as forgotten.
 
     Raises
     ------
+    UnconfirmedError
+        If nobody says whether to remove it.
     typer.Exit
         If the lake is being read or written.
     """
@@ -54,9 +57,9 @@ def run_forget(host: str, var: Path | None, yes: bool) -> None:
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
     host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
     lake = paths.open_lake()
-    if not yes:
+    if dry_run or not yes:
         _print(find(lake, host_keys), "would go")
-        typer.echo("nothing is changed without --yes")
+    if not confirmed(yes, dry_run):
         return
     try:
         with lake.writing():

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from sojourn_ingest.command_line import DryRunOption, VarOption
 from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_ingest.memory import workers_that_fit
+
+#: As AddressPolicy and ServerNames, whose modules the help does without.
+Addresses = Literal["pseudonymise", "keep"]
+ServerNames = Literal["registrable", "full", "none"]
 
 
 def register(app: typer.Typer) -> None:
@@ -22,11 +27,14 @@ def register(app: typer.Typer) -> None:
 
 
 def secrets(
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
 ) -> None:
-    """Make the keys and passwords of this installation, where they are missing, and say where they are."""
+    """Make the keys and passwords of this installation, where they are missing, and say where they are.
+
+    For example:
+
+      sojourn secrets --var ~/sojourn
+    """
     from sojourn_ingest.paths import Paths
     from sojourn_ingest.secrets_file import ensure_secrets
 
@@ -43,11 +51,9 @@ def ingest(
             help="Files, or folders that are read to the bottom, here or at s3://, s3a://, gs://, az:// or hdfs://.",
         ),
     ],
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
     addresses: Annotated[
-        str,
+        Addresses,
         typer.Option(
             help="pseudonymise: public addresses become keyed hashes before anything is written; "
             "keep: they are written as they are."
@@ -65,7 +71,7 @@ def ingest(
         bool, typer.Option("--packets", help="Write the table packet too: one row per packet of every capture.")
     ] = False,
     server_names: Annotated[
-        str,
+        ServerNames,
         typer.Option(
             help="Of the servers in captures, registrable: the registered domain is kept (example.com of "
             "www.example.com); full: the whole name; none: no name."
@@ -93,11 +99,10 @@ def ingest(
         ),
     ] = None,
     site_names: Annotated[
-        str, typer.Option(help="Of the sites of --circuits, keep: the name as it is; hashed: a keyed hash.")
+        Literal["keep", "hashed"],
+        typer.Option(help="Of the sites of --circuits, keep: the name as it is; hashed: a keyed hash."),
     ] = "keep",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what each file is taken for, and write nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
     root: Annotated[
         Path | None,
         typer.Option(
@@ -115,7 +120,7 @@ def ingest(
         ),
     ] = None,
     engine: Annotated[
-        str,
+        Literal["threads", "spark"],
         typer.Option(
             help="threads: of this machine; spark: tasks of this machine or of a cluster that sees the sources."
         ),
@@ -172,10 +177,6 @@ def ingest(
     Objects of a store are read as files are; its environment variables, such as AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID,
     lead there. An object is copied into $TMPDIR while it is read, with --engine spark on the worker.
     """
-    if addresses not in ("pseudonymise", "keep"):
-        raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
-    if site_names not in ("hashed", "keep"):
-        raise typer.BadParameter("give hashed or keep", param_hint="--site-names")
     from sojourn_ingest.remote.path import as_path, is_remote
 
     given = [as_path(source) for source in sources]
@@ -200,7 +201,7 @@ def ingest(
         IngestOptions(
             sources=given,
             var=var,
-            addresses="keep" if addresses == "keep" else "pseudonymise",
+            addresses=addresses,
             workers=workers,
             packets=packets,
             server_names=server_names,

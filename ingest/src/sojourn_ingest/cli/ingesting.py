@@ -27,7 +27,7 @@ from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import markup, printable
+from sojourn_ingest.printable import counted, markup, printable
 from sojourn_ingest.remote import RemotePath, is_remote
 from sojourn_ingest.remote.copies import folder_of_copies
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -119,7 +119,7 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
         raise typer.Exit(1) from error
     if enrichment.circuits is not None and enrichment.circuits.claimed_twice:
         count = enrichment.circuits.claimed_twice
-        console.print(markup(f"{options.circuits}: {count} subnets are of several circuits; they count as of none"))
+        console.print(markup(f"{options.circuits}: {counted(count, 'subnet')} of several circuits, counted as of none"))
     lake = paths.open_lake()
     try:
         found = survey(lake, remote, packets=options.packets, largest=options.workers)
@@ -190,7 +190,7 @@ def _refuse_too_small_a_disk(
     need = disk_need(lake, files, packets=options.packets) + found.need
     copied = sum(found.largest_bytes) if found.need.files else 0
     folder = folder_of_copies()
-    what = f"ingest of {need.files:,} new or changed files of {size_text(need.read_bytes)}"
+    what = f"ingest of {counted(need.files, 'new or changed file')} of {size_text(need.read_bytes)}"
     if isinstance(lake.storage, FolderStorage) and need.files:
         # On one disk they are there together.
         shared = copied if copied and _on_one_disk(lake.storage.root, folder) else 0
@@ -303,7 +303,7 @@ def _print_refusals(console: Console, attempts: list[Attempt]) -> None:
         if counts:
             shown = "; ".join(f"{reason} ({count:,})" for reason, count in counts.most_common(REASONS_SHOWN))
             more = len(counts) - REASONS_SHOWN
-            text = f"refused, {name}: {shown}" + (f"; and {more} more reasons" if more > 0 else "")
+            text = f"refused, {name}: {shown}" + (f"; and {counted(more, 'more reason')}" if more > 0 else "")
             console.print(markup(text), soft_wrap=True, highlight=False)
 
 
@@ -338,4 +338,6 @@ def _print_messages(console: Console, attempts: list[Attempt]) -> None:
         names = Counter(attempt.path.name for attempt in unknown)
         shown = ", ".join(markup(name) for name, _ in names.most_common(6))
         more = ", …" if len(names) > 6 else ""
-        console.print(f"left aside, text that no reader knows: {len(unknown)} files ({shown}{more})", highlight=False)
+        console.print(
+            f"left aside, text that no reader knows: {counted(len(unknown), 'file')} ({shown}{more})", highlight=False
+        )

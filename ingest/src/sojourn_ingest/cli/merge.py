@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.command_line import DryRunOption, no_installation
+
 
 def register(app: typer.Typer) -> None:
     """Add ``merge`` to the command line."""
@@ -20,7 +22,7 @@ def merge(
     into: Annotated[
         Path, typer.Option(metavar="VAR", help="Folder of the merged installation: new, or of this merge.")
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be merged, and write nothing.")] = False,
+    dry_run: DryRunOption = False,
     forgotten_checked: Annotated[
         bool,
         typer.Option(
@@ -49,9 +51,9 @@ def merge(
     """
     if len(sources) < 2:
         raise typer.BadParameter("give two or more folders", param_hint="VAR VAR…")
-    missing = next((path for path in sources if not (path / "lake").is_dir()), None)
-    if missing is not None:
-        raise typer.BadParameter(f"{missing} has no folder lake; give folders of `sojourn ingest`", param_hint="VAR")
+    for path in sources:
+        if not (path / "lake").is_dir():
+            raise typer.BadParameter(f"{path}: {no_installation(path)}", param_hint="VAR")
     resolved = [path.resolve() for path in sources]
     if len({*resolved, into.resolve()}) <= len(resolved):
         raise typer.BadParameter("each folder is given once, and the merged one is another", param_hint="VAR")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import printable
+from sojourn_ingest.printable import counted, printable
 
 
 def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_checked: bool) -> None:
@@ -36,7 +37,7 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
         plan = plan_merge(lakes)
         _tell(plan, sources)
         if dry_run:
-            typer.echo("nothing is written with --dry-run")
+            typer.echo("nothing was changed: --dry-run")
             return
         target = Paths(into)
         _write_forgotten(target.forgotten, entries)
@@ -48,7 +49,7 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
             typer.echo(f"error: {printable(error)}", err=True)
             raise typer.Exit(1) from error
     typer.echo(
-        printable(f"{written} sources were missing in {into}, and are there now; run sojourn build --var {into}")
+        printable(f"{counted(written, 'source')} added to {into}; run sojourn build --var {shlex.quote(str(into))}")
     )
     if not target.secrets.exists():
         typer.echo(
@@ -84,8 +85,8 @@ def _write_forgotten(path: Path, lines: Sequence[str]) -> None:
 
 def _tell(plan: MergePlan, sources: Sequence[Path]) -> None:
     typer.echo(
-        f"{len(plan.commits)} sources; {plan.same_paths} are in several lakes, and {plan.same_contents} have the "
-        "content of another path and become its duplicates"
+        f"{counted(len(plan.commits), 'source')}, of them {plan.same_paths:,} in several lakes, and "
+        f"{plan.same_contents:,} with the content of another path, of which they become duplicates"
     )
     for path, keys in zip(sources, plan.keys, strict=True):
         typer.echo(f"{printable(path)}: addresses under {', '.join(keys) or 'no key'}")

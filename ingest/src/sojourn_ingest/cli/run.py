@@ -13,6 +13,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.command_line import VarOption
+
 #: A wheel has the sample beside this package; a checkout has it in the folder of the project.
 _PLACES_OF_SAMPLE = (Path(__file__).parents[1] / "sample", Path(__file__).parents[3] / "sample")
 _PARTS_OF_SAMPLE = ("runs", "marks", "connections", "percentiles", "tma23/data")
@@ -23,8 +25,8 @@ def register(app: typer.Typer) -> None:
     app.command("run", short_help="Ingest, build and serve; the bundled sample if no path is given.")(run)
 
 
-def sample() -> list[Path]:
-    """Return the folders of the bundled sample, which its README describes.
+def sample() -> tuple[Path, list[Path]]:
+    """Return the folder of the bundled sample, which its README describes, and those of its parts.
 
     Raises
     ------
@@ -34,8 +36,16 @@ def sample() -> list[Path]:
     for place in _PLACES_OF_SAMPLE:
         found = [place / part for part in _PARTS_OF_SAMPLE if (place / part).is_dir()]
         if found:
-            return found
+            return place, found
     raise typer.BadParameter("this installation has no sample; give files or folders", param_hint="PATH")
+
+
+def ingest_arguments(sources: Sequence[str] | None) -> list[str]:
+    """Return the ingest of some sources, or of the sample, whose paths are recorded without a folder of the machine."""
+    if sources:
+        return ["ingest", *sources]
+    place, parts = sample()
+    return ["ingest", "--root", str(place), *map(str, parts)]
 
 
 def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -75,9 +85,7 @@ def run(
         list[str] | None,
         typer.Argument(metavar="PATH…", help="Files, folders or URIs, as of sojourn ingest. Default: the sample."),
     ] = None,
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8000,
 ) -> None:
@@ -103,7 +111,7 @@ def run(
     environment = {**os.environ, "SOJOURN_VAR": str(chosen.expanduser().resolve())}
     # Processes of their own, so that each gives its memory back before the next begins.
     command = [sys.executable, "-m", "sojourn_ingest.cli"]
-    for step in (["ingest", *map(str, sources or sample())], ["build"]):
+    for step in (ingest_arguments(sources), ["build"]):
         status = run_step([*command, *step], environment)
         if status:
             raise typer.Exit(status)

@@ -34,7 +34,7 @@ from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.readers import holding_files, reader_names
 from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
-from sojourn_ingest.lake.stored_commits import LakeDamagedError, StoredCommits, moved_files
+from sojourn_ingest.lake.stored_commits import LakeDamagedError, StoredCommits, moved_files, repair_command
 from sojourn_ingest.schema import TABLES
 
 logger = logging.getLogger(__name__)
@@ -298,7 +298,7 @@ class Lake:
         with self.storage.held():
             self.refresh()
             if missing := self.missing():
-                raise LakeDamagedError(f"{self.storage.uri}: {missing[0]}; run sojourn maintain repair")
+                raise LakeDamagedError(f"{self.storage.uri}: {missing[0]}; run {repair_command(self.storage.uri)}")
             self._write_head()
             if unnamed := self.unnamed_files():
                 more = f", and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""

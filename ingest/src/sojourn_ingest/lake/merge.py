@@ -22,6 +22,7 @@ from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.purge import of_source
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.printable import counted
 from sojourn_ingest.schema import TABLES
 
 OUTCOMES = "ingest_outcome"
@@ -176,7 +177,7 @@ def _refuse_split_recordings(lakes: Sequence[Lake]) -> None:
 def _refuse(names: Sequence[str], what: str, remedy: str) -> None:
     if names:
         shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-        raise MergeError(f"{len(names)} {what}: {shown}; {remedy}")
+        raise MergeError(f"{what} ({len(names):,}): {shown}; {remedy}")
 
 
 def merge(plan: MergePlan, target: Lake) -> int:
@@ -191,7 +192,7 @@ def merge(plan: MergePlan, target: Lake) -> int:
     there = {commit.name for commit in target.live()}
     if there - named:
         raise MergeError(
-            f"{target.storage.uri} holds {len(there - named)} sources that are in none of the lakes; give a new folder"
+            f"{target.storage.uri} has {counted(len(there - named), 'source')} of none of the lakes; give a new folder"
         )
     written = 0
     for one in plan.commits:

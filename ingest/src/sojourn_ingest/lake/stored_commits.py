@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from sojourn_ingest import named_points
 from sojourn_ingest.lake.chain import covered
@@ -21,6 +24,14 @@ REFRESHES = 5
 
 class LakeDamagedError(OperatorError, RuntimeError):
     """A commit of the lake cannot be read; the message names the file."""
+
+
+def repair_command(uri: str) -> str:
+    """Return what repairs the lake at a place; --var names the folder around it, if it is in one of this machine."""
+    place = urlsplit(uri)
+    lake = Path(unquote(place.path))
+    is_below = place.scheme == "file" and lake.name == "lake"
+    return "sojourn maintain repair" + (f" --var {shlex.quote(str(lake.parent))}" if is_below else "")
 
 
 def commit_object(name: str) -> str:
@@ -82,7 +93,7 @@ class StoredCommits:
             return Commit.from_json(self._storage.read(name).decode("utf-8"))
         except ValueError as error:
             where = f"{self._storage.uri}/{name}"
-            raise LakeDamagedError(f"{where} is damaged ({error}); run sojourn maintain repair") from error
+            raise LakeDamagedError(f"{where} is damaged ({error}); run {repair_command(self._storage.uri)}") from error
 
     def _read_packs(self) -> dict[str, Pack]:
         packs = {}
@@ -93,7 +104,9 @@ class StoredCommits:
                     packs[name] = known or Pack.from_bytes(self._storage.read(name))
                 except ValueError as error:
                     where = f"{self._storage.uri}/{name}"
-                    raise LakeDamagedError(f"{where} is damaged ({error}); run sojourn maintain repair") from error
+                    raise LakeDamagedError(
+                        f"{where} is damaged ({error}); run {repair_command(self._storage.uri)}"
+                    ) from error
         self.replaced_names = frozenset(name for pack in packs.values() for name in pack.replaces)
         replaced = {pack_object(name) for name in self.replaced_names}
         self.replaced_packs = {name: pack for name, pack in packs.items() if name in replaced}

@@ -18,10 +18,9 @@ from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.pack import SharedFile
 from sojourn_ingest.lake.storage import Storage, kept_of
-from sojourn_ingest.lake.stored_commits import LakeDamagedError
+from sojourn_ingest.lake.stored_commits import LakeDamagedError, repair_command
 
 OUTCOMES = "ingest_outcome"
-REPAIR = "sojourn maintain repair"
 DamageKind = Literal["missing", "torn", "altered"]
 WORDS: dict[DamageKind, str] = {
     "missing": "is missing",
@@ -150,15 +149,15 @@ def refuse_damage(lake: Lake, *, full: bool = False) -> None:
     """
     found = verify(lake, full=full)
     if found.missing:
-        raise LakeDamagedError(f"{lake.storage.uri}: {found.missing[0]}; run {REPAIR}")
+        raise LakeDamagedError(f"{lake.storage.uri}: {found.missing[0]}; run {repair_command(lake.storage.uri)}")
     if found.damages:
-        raise LakeDamagedError(told(lake.storage.uri, found.damages))
+        raise LakeDamagedError(told(lake.storage, found.damages))
 
 
-def told(where: str, damages: Sequence[Damage]) -> str:
+def told(storage: Storage, damages: Sequence[Damage]) -> str:
     """Return one line for files that are damaged: the first of them, how many more, and the command."""
     more = f", and {len(damages) - 1:,} more files are damaged" if len(damages) > 1 else ""
-    return f"{where}/{damages[0].text}{more}; run {REPAIR}"
+    return f"{storage.uri}/{damages[0].text}{more}; run {repair_command(storage.uri)}"
 
 
 def record_hashes(lake: Lake, on_file: Callable[[str], None] = lambda _: None) -> int:
@@ -233,4 +232,4 @@ def check_files(storage: Storage, files: Iterable[DataFile], sources: Mapping[st
         kind = _damage_of_local(storage, file)
         if kind is not None:
             damage = Damage(file, kind, tuple(sources.get(file.path, ())))
-            raise LakeDamagedError(told(storage.uri, [damage]))
+            raise LakeDamagedError(told(storage, [damage]))

@@ -12,6 +12,7 @@ from typing import Any
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.own_folder import own_folder
+from sojourn_ingest.printable import counted
 from sojourn_ingest.session import Attempt
 from sojourn_statistics.comparison.metrics import METRICS, ComparisonMetric
 from sojourn_statistics.significance.two_samples import hodges_lehmann
@@ -27,7 +28,6 @@ from sojourn_transforms.look.content import (
     Section,
     Table,
     Tile,
-    counted,
 )
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.looking import Looked, command_of, given_files, title_of

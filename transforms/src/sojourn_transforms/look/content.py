@@ -121,8 +121,3 @@ class Page:
     command: str
     version: str
     frame: Frame = LOOK
-
-
-def counted(number: int, what: str, several: str | None = None) -> str:
-    """Return a number with the word for what is counted: ``1 packet``, ``2,000 packets``."""
-    return f"{number:,} {what if number == 1 else several or what + 's'}"

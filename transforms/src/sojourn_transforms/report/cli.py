@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from sojourn_ingest.command_line import VarOption
+
 DEFAULT_METRIC = "queuing_delay_mean"
-SCALES = ("linear", "log")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +42,7 @@ def report(
         ),
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="linear: differences; log: ratios, for values whose spread grows.")
+        Literal["linear", "log"], typer.Option(help="linear: differences; log: ratios, for values whose spread grows.")
     ] = "linear",
     out: Annotated[Path | None, typer.Option(help="The page. Default: sojourn-report-STUDY-METRIC.html here.")] = None,
     json_numbers: Annotated[
@@ -49,9 +50,7 @@ def report(
         typer.Option("--json", help="Print the numbers of every figure as JSON; a page is written only with --out."),
     ] = False,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
 ) -> None:
     """Fit one metric of a study by queue, congestion control and rate, and write one HTML page that loads nothing.
 
@@ -78,8 +77,6 @@ def report(
 
       sojourn report sojourn-sample --json | jq '.sections[].tables[] | select(.key == "contrasts")'
     """
-    if scale not in SCALES:
-        raise typer.BadParameter(f"{scale!r} is not one of {', '.join(SCALES)}", param_hint="--scale")
     wrong = next((one for one in where or () if "=" not in one.strip("=")), None)
     if wrong is not None:
         raise typer.BadParameter(f"{wrong!r} is not COLUMN=VALUE", param_hint="--where")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import runs_and_boxes
-from sojourn_transforms.look.content import Column, Evidence, Section, Table, counted
+from sojourn_transforms.look.content import Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.texts import short
 from sojourn_transforms.report.fitted import Fitted, digits_of

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from sojourn_ingest.printable import counted
 from sojourn_statistics.mixed.residuals import normal_scores
 from sojourn_statistics.samples.estimate import SignificanceTest
 from sojourn_transforms.figures import normal_quantiles, residuals_by_fitted
-from sojourn_transforms.look.content import Column, Evidence, Section, Table, counted
+from sojourn_transforms.look.content import Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted, of_three_digits
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sojourn_ingest.printable import counted
 from sojourn_statistics.mixed.contrasts import AVERAGED, Contrast, cell_weights, contrasts, terms
 from sojourn_statistics.mixed.fitting import LinearEstimate
 from sojourn_statistics.significance.multiplicity import corrected
 from sojourn_transforms.figures import Estimates, estimates_with_intervals
-from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table, counted
+from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.texts import short
 from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted, of_three_digits

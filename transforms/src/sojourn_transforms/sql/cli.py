@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.command_line import VarOption
 from sojourn_transforms.sql.forms import Form
 
 
@@ -27,9 +28,7 @@ def sql(
         typer.Option("--format", help="How rows are written. Default: by the end of --out's name, else table."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write to, which is replaced. Needed for parquet.")] = None,
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
 ) -> None:
     """Ask the served build in SQL: every mart is a view, and the schema lake has the facts that were decoded.
 

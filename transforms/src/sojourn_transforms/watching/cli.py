@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.cli.ingest import Addresses, ServerNames
+from sojourn_ingest.command_line import VarOption
 from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_ingest.memory import workers_that_fit
 from sojourn_transforms.engine_options import MemoryOption, check_memory
@@ -23,9 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders, watched to the bottom.")],
-    var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
-    ] = None,
+    var: VarOption = None,
     once: Annotated[
         bool, typer.Option("--once", help="End when everything that is complete now was ingested and published.")
     ] = False,
@@ -38,12 +38,8 @@ def watch(
             "open for writing: on NFS, or if another user owns it.",
         ),
     ] = 60.0,
-    addresses: Annotated[
-        str, typer.Option(help="pseudonymise or keep, as of sojourn ingest.", metavar="CHOICE")
-    ] = "pseudonymise",
-    server_names: Annotated[
-        str, typer.Option(help="registrable, full or none, as of sojourn ingest.", metavar="CHOICE")
-    ] = "registrable",
+    addresses: Annotated[Addresses, typer.Option(help="As of sojourn ingest.")] = "pseudonymise",
+    server_names: Annotated[ServerNames, typer.Option(help="As of sojourn ingest.")] = "registrable",
     prefix_table: Annotated[
         list[Path] | None,
         typer.Option(help="CSV or MMDB file of AS and country by prefix, as of sojourn ingest; may be given again."),
@@ -75,8 +71,6 @@ def watch(
     Rotated captures that continue one another are one recording, of 60 files or 1 GiB at most; a connection that goes
     on longer is counted again in the next. sojourn ingest has no such limit.
     """
-    if addresses not in ("pseudonymise", "keep"):
-        raise typer.BadParameter("give pseudonymise or keep", param_hint="--addresses")
     missing = next((folder for folder in folders if not folder.is_dir()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such folder", param_hint="FOLDER")
@@ -88,7 +82,7 @@ def watch(
     options = IngestOptions(
         sources=folders,
         var=var,
-        addresses="keep" if addresses == "keep" else "pseudonymise",
+        addresses=addresses,
         workers=workers_that_fit(os.cpu_count() or 1),
         server_names=server_names,
         prefix_tables=tuple(prefix_table or ()),

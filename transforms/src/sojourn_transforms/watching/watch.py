@@ -22,6 +22,7 @@ from sojourn_ingest.lake.compaction import CompactionError, compact, plan_compac
 from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import counted
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
 from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.plan import RecordingLimit
@@ -136,14 +137,14 @@ class Watch:
         batch = batch[:BATCH_FILES]
         others = f"{arrivals.written} being written, {arrivals.unsettled} not settled yet"
         if batch:
-            behind = f"behind by {len(batch) + left:,} files"
-            self._show(f"ingesting {len(batch):,} files; {behind}; last build {self._last_build}")
+            behind = f"behind by {counted(len(batch) + left, 'file')}"
+            self._show(f"ingesting {counted(len(batch), 'file')}; {behind}; last build {self._last_build}")
             # Whatever ends the step, some of it may have been committed.
             self._is_build_due = True
             ingested = self._ingest(batch)
-            self._say(f"{ingested}; behind by {left:,} files, {others}")
+            self._say(f"{ingested}; behind by {counted(left, 'file')}, {others}")
         if self._is_build_due and self._opened().live():
-            self._show(f"building; behind by {left:,} files; last build {self._last_build}")
+            self._show(f"building; behind by {counted(left, 'file')}; last build {self._last_build}")
             began = time.monotonic()
             report = self._publish()
             if report.built:
@@ -152,7 +153,7 @@ class Watch:
                 for warning in report.warnings:
                     self._say(f"warning: {warning}")
             self._is_build_due = False
-        self._show(f"behind by {left:,} files, {others}; last build {self._last_build}")
+        self._show(f"behind by {counted(left, 'file')}, {others}; last build {self._last_build}")
         return left > 0
 
     def _opened(self) -> Lake:
@@ -183,7 +184,7 @@ class Watch:
         reading, lake = self._reading, self._opened()
         if isinstance(lake.storage, FolderStorage) and not self._ignore_disk:
             need = disk_need(lake, batch, packets=False).needed_bytes
-            refuse_too_small_a_disk(f"ingest of {len(batch):,} files", need, lake.storage.root, lambda _: None)
+            refuse_too_small_a_disk(f"ingest of {counted(len(batch), 'file')}", need, lake.storage.root, lambda _: None)
         with lake.writing():
             session = IngestSession(
                 lake,
@@ -205,8 +206,7 @@ class Watch:
         self._say_messages(of_batch)
         counts = Counter(attempt.commit.status for attempt in of_batch)
         faults = ", ".join(f"{counts[status]:,} {status}" for status in ("partial", "rejected") if counts[status])
-        number = f"{len(of_batch):,} file{'' if len(of_batch) == 1 else 's'}"
-        return f"{number} ingested" + (f" ({faults})" if faults else "")
+        return f"{counted(len(of_batch), 'file')} ingested" + (f" ({faults})" if faults else "")
 
     def _put_together(self, lake: Lake) -> None:
         packed = {commit.name for pack in lake.packs() for commit in pack.commits}
@@ -225,7 +225,7 @@ class Watch:
             self._say(f"… and {len(imperfect) - MESSAGES_SHOWN:,} more; all of them are in the table ingest_outcome")
 
     def _say_failure(self, error: Exception, arrivals: Arrivals) -> None:
-        behind = f"behind by {len(arrivals.complete):,} files"
+        behind = f"behind by {counted(len(arrivals.complete), 'file')}"
         text = self._text_of(error)
         # How much is free differs each time.
         failure = DiskTooSmallError.__name__ if isinstance(error, DiskTooSmallError) else text

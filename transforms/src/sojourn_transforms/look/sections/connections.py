@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import delay_cdf
-from sojourn_transforms.look.content import COUNTED, OF_CONNECTIONS, Column, Evidence, Section, Table, counted
+from sojourn_transforms.look.content import COUNTED, OF_CONNECTIONS, Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.texts import short

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from sojourn_ingest.printable import counted
 from sojourn_statistics.histogram.log_linear import bin_lower_us, bin_upper_us
 from sojourn_transforms.figures import Curve, delay_cdf, over_time
-from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table, counted
+from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.sections.files import display_names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import Curve, delay_cdf, over_time
 from sojourn_transforms.look.content import (
     COUNTED,
@@ -15,7 +16,6 @@ from sojourn_transforms.look.content import (
     Figure,
     Section,
     Table,
-    counted,
 )
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of

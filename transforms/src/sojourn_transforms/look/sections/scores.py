@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sojourn_transforms.look.content import Column, Evidence, Section, Table, counted
+from sojourn_ingest.printable import counted
+from sojourn_transforms.look.content import Column, Evidence, Section, Table
 from sojourn_transforms.look.view import View
 
 ROWS_SHOWN = 24

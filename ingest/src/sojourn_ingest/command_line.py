@@ -1,0 +1,50 @@
+"""What all commands have alike: the folder of everything generated, and the question before facts go."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn_ingest.operator_error import OperatorError
+
+VarOption = Annotated[Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Do it without asking. Needed where no terminal answers the question.")
+]
+
+
+def no_installation(folder: Path) -> str:
+    """Return what is wrong with a folder that was given for one of everything generated, and what to give."""
+    if not folder.is_dir():
+        return "no such folder"
+    if (folder / "commits").is_dir():
+        return f"this is a lake; give the folder around it, {folder.absolute().parent}"
+    return "no lake is in it; give the folder that `sojourn ingest --var` filled"
+
+
+class UnconfirmedError(OperatorError):
+    """Facts would go, and nobody said that they may."""
+
+
+def confirmed(yes: bool, dry_run: bool) -> bool:
+    """Return whether to remove what the command has just listed; on a terminal the user is asked.
+
+    Raises
+    ------
+    UnconfirmedError
+        If there is neither --yes nor --dry-run, and no terminal.
+    typer.Abort
+        If the user leaves the question with Ctrl-C.
+    """
+    if dry_run:
+        typer.echo("nothing was changed: --dry-run")
+        return False
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UnconfirmedError("nothing was changed; give --yes to do it, or --dry-run to see only what would be done")
+    return typer.confirm("Do it?", err=True)

@@ -1,0 +1,157 @@
+"""One convention for the command line, over every command that there is."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import click
+import pytest
+import typer
+
+from sojourn_ingest.cli import application, main
+
+#: Those after which facts of the lake are gone.
+DESTRUCTIVE = {"forget", "maintain expire", "maintain repair"}
+#: What an option means, wherever a command has it.
+MEANINGS = {
+    "--var": "Folder of everything generated. Default: $SOJOURN_VAR or ./var.",
+    "--dry-run": "Say what would be done, and do nothing.",
+    "--yes": "Do it without asking.",
+    "--json": "Print the numbers of every figure as JSON;",
+    "--full": "Count every day of connections from scratch",
+    "--workers": r"(Files|Days) (decoded|written) at a time; each uses one core.",
+    "--out": r"(The page|File to write to|Folder to write to|Folder of the r)",
+    "--engine": "(threads: of this machine|duckdb: this machine); spark: ",
+}
+PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
+[1700000000.000000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=10.0 ms
+
+--- 192.0.2.1 ping statistics ---
+1 packets transmitted, 1 received, 0% packet loss, time 0ms
+rtt min/avg/max/mdev = 10.0/10.0/10.0/0.0 ms
+"""
+#: Sentences that list values belong to a choice: "linear: differences; log: ratios".
+LISTED = re.compile(r"^[a-z][\w-]*: [^;]*; [a-z][\w-]*: ")
+
+
+def commands() -> dict[str, click.Command]:
+    def below(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
+        if isinstance(command, click.Group):
+            for name, one in command.commands.items():
+                yield from below(one, (*path, name))
+        else:
+            yield " ".join(path), command
+
+    return dict(below(typer.main.get_command(application()), ()))
+
+
+COMMANDS = commands()
+
+
+def options(command: click.Command) -> dict[str, click.Option]:
+    return {name: one for one in command.params if isinstance(one, click.Option) for name in one.opts}
+
+
+@dataclass(frozen=True)
+class Ended:
+    status: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def sojourn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Return what runs the command in this process, without a terminal, and how it ended."""
+    nothing = io.StringIO()
+
+    def run(*arguments: str, keyboard: IO[str] = nothing) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["sojourn", *arguments])
+        monkeypatch.setattr(sys, "stdin", keyboard)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_an_example_and_its_options_mean_what_they_mean_elsewhere(name: str) -> None:
+    command = COMMANDS[name]
+    assert f"sojourn {name}" in (command.help or "").partition("For example:")[2]
+    assert command.get_short_help_str(200).endswith(".")
+    for option, one in options(command).items():
+        if option in MEANINGS:
+            assert re.match(MEANINGS[option].replace("$", r"\$"), one.help or ""), option
+        assert not LISTED.match(one.help or "") or isinstance(one.type, click.Choice), f"{option} is a choice"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_removes_facts_asks_and_can_be_tried(name: str) -> None:
+    assert ("--yes" in options(COMMANDS[name])) == (name in DESTRUCTIVE)
+    assert name not in DESTRUCTIVE or "--dry-run" in options(COMMANDS[name])
+    assert not {"--apply", "--force-yes", "-y"} & set(options(COMMANDS[name]))
+
+
+def test_choices_stand_in_the_help(sojourn: Callable[..., Ended]) -> None:
+    shown = sojourn("ingest", "--help").stdout
+    for choices in ("[pseudonymise|keep]", "[registrable|full|none]", "[keep|hashed]", "[threads|spark]"):
+        assert choices in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nonsense",),
+        ("--nonsense",),
+        ("forget",),
+        ("maintain", "expire", "--older-than", "soon", "--table", "packet"),
+        ("ingest", "missing\x1b[31m.pcap"),
+        ("build", "--engine", "flink"),
+        ("serve", "--snapshots", "missing"),
+        ("compare-builds", "missing", "too"),
+        ("verify", "missing"),
+        ("sql", "select 1", "--var", "missing"),
+        ("report", "study", "--var", "missing"),
+    ],
+)
+def test_errors_begin_alike_and_no_code_of_a_terminal_goes_into_a_pipe(
+    sojourn: Callable[..., Ended], arguments: tuple[str, ...]
+) -> None:
+    done = sojourn(*arguments)
+    assert done.status in (1, 2)
+    assert re.fullmatch(r"(Usage: [^\n]*\nTry '[^\n]*\n\n)?error: [^\n]+\n", done.stderr), done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_group_without_a_command_prints_its_help(sojourn: Callable[..., Ended]) -> None:
+    shown = sojourn("maintain")
+    assert "Commands:\n  status " in shown.stdout + shown.stderr
+    assert "\\n" not in shown.stdout + shown.stderr
+
+
+def test_a_terminal_is_asked_and_its_answer_counts(tmp_path: Path, sojourn: Callable[..., Ended]) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    os.utime(tmp_path / "ping.txt", (0, 0))
+    var = ("--var", str(tmp_path / "var"))
+    assert sojourn("ingest", str(tmp_path / "ping.txt"), *var).status == 0
+    command = ("maintain", "expire", "--table", "series", "--older-than", "1d", *var)
+    unasked = sojourn(*command)
+    assert (unasked.status, unasked.stderr.partition(";")[0]) == (1, "error: nothing was changed")
+    would = unasked.stdout
+    assert re.fullmatch(r"\d+ rows? of 1 source would be removed\n", would)
+    for answer, ends_with in (("n\n", "would be removed\n"), ("y\n", "frees their space\n")):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "wb", 0) as keys, os.fdopen(theirs) as keyboard:
+            keys.write(answer.encode())
+            done = sojourn(*command, keyboard=keyboard)
+        assert done.stderr.startswith("Do it? [y/N]: ")
+        assert done.stdout.startswith(would)
+        assert done.stdout.endswith(ends_with), done.stdout
