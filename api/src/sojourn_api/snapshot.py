@@ -22,7 +22,6 @@ import duckdb
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
-from sojourn_api.queries.held_columns import HeldColumns
 from sojourn_api.queries.known_values import KnownValues, Query, Studies
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue
@@ -93,7 +92,6 @@ class Snapshot:
         connection: duckdb.DuckDBPyConnection,
         cells: Mapping[str, Cells],
         threads: int,
-        in_memory: Collection[str] = (),
     ) -> None:
         self.build_id = build_id
         self.catalogue = catalogue
@@ -101,7 +99,6 @@ class Snapshot:
         self.cells = cells
         self.threads = threads
         self._connection = connection
-        self.held = HeldColumns(connection, in_memory)
         self._known_values = KnownValues()
 
     @classmethod
@@ -131,7 +128,7 @@ class Snapshot:
         )
         try:
             connection.execute("set memory_limit = ?", [settings.api_memory or memory_that_fits(duckdbs_bound())])
-            in_memory = _attach(connection, folder, catalogue, settings.api_load_bytes)
+            _attach(connection, folder, catalogue, settings.api_load_bytes)
             cells = load_cells(
                 connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
             )
@@ -145,7 +142,7 @@ class Snapshot:
         except SnapshotError:
             connection.close()
             raise
-        return cls(folder.name, catalogue, build, connection, cells, settings.api_threads, in_memory)
+        return cls(folder.name, catalogue, build, connection, cells, settings.api_threads)
 
     def values_of(self, query: Query, dataset: Dataset, column: Column, studies: Studies) -> Collection[Any] | None:
         """Return the distinct values of a column, as `KnownValues.of` does."""
@@ -168,21 +165,18 @@ def duckdbs_bound() -> str:
     return str(found[0]) if found else "0 bytes"
 
 
-def _attach(
-    connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int
-) -> frozenset[str]:
-    """Make a table or a view of each dataset, and return the names of those that are tables in memory."""
-    in_memory: set[str] = set()
+def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
+    """Make a table in memory of each small dataset, and a view of each large one."""
+    views = 0
     for dataset in catalogue.datasets:
         paths = mart_paths(folder, dataset.name)
         kind = "table" if sum(path.stat().st_size for path in paths) <= load_bytes else "view"
-        if kind == "table":
-            in_memory.add(dataset.name)
+        views += kind == "view"
         listing = ", ".join(_literal(_glob_escaped(path)) for path in paths)
         source = f"select * from read_parquet([{listing}])"
         connection.execute(f"create {kind} {dataset.sql} as {source}")
         _check_columns(connection, dataset)
-    if len(in_memory) < len(catalogue.datasets):
+    if views:
         # Both spellings, because DuckDB checks the pattern that it is given and then the file that it opens.
         allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{_glob_escaped(folder)}/")}))
         connection.execute(f"set allowed_directories = [{allowed}]")
@@ -192,7 +186,6 @@ def _attach(
     # The first result of a process loads DuckDB's Arrow output, and pyarrow's way to NumPy imports pandas: a second
     # that no request should have to wait for.
     connection.sql("select 1 as one").to_arrow_table().column("one").to_numpy()
-    return frozenset(in_memory)
 
 
 def _check_columns(connection: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:

@@ -83,5 +83,5 @@ def aggregated_relation(request: RowsRequest) -> Relation:
         parameters=filters.parameters,
         columns=tuple(columns),
         order=total_order(request.order, types, tuple(column.name for column in group)),
-        groups=request,
+        are_groups=True,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -18,9 +17,8 @@ from sojourn_api.catalogue import identifier, kind_of
 from sojourn_api.formats import FewRows, OutputColumn, are_plain
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.queries.execution import QueryRunner
-from sojourn_api.queries.held_groups import held_groups
 from sojourn_api.requests.filters import placeholder
-from sojourn_api.requests.rows import OrderBy, RowsRequest, orderable
+from sojourn_api.requests.rows import OrderBy, orderable
 from sojourn_api.settings import DEFAULT_PAGE_ROWS
 from sojourn_api.snapshot import Snapshot
 from sojourn_api.suggestions import did_you_mean
@@ -45,14 +43,14 @@ class Relation:
     """A query whose rows can be paged.
 
     `sql` is a select with `parameters`, `columns` are those to return and `order` makes the order of rows
-    total. `groups` is the request, if the rows are groups: these are few as a rule.
+    total. `are_groups` tells rows that are groups, of which there are few as a rule.
     """
 
     sql: str
     parameters: list[Any]
     columns: tuple[OutputColumn, ...]
     order: tuple[OrderTerm, ...]
-    groups: RowsRequest | None = None
+    are_groups: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,11 +126,6 @@ def fetch_page(
     after: tuple[Any, ...] | None,
 ) -> Page:
     """Return at most `limit` rows of a relation, from the start or after the row with these order values."""
-    if relation.groups is not None and after is None:
-        groups = held_groups(relation.groups, snapshot.held)
-        # Of several pages, all are DuckDB's, so that one does not begin a bit off from where the one before ends.
-        if groups is not None and len(groups) <= limit:
-            return Page(_in_order(groups, relation), None)
     # Order values are fetched along under names that no column has, so that columns not selected can be
     # ordered by.
     selected = [identifier(column.name) for column in relation.columns]
@@ -150,7 +143,7 @@ def fetch_page(
     types = [(column.name, column.type) for column in relation.columns]
     types += [(f"#{i}", term.type) for i, term in enumerate(relation.order)]
     width = len(relation.columns)
-    if relation.groups is not None and limit <= DEFAULT_PAGE_ROWS and are_plain(type_ for _, type_ in types):
+    if relation.are_groups and limit <= DEFAULT_PAGE_ROWS and are_plain(type_ for _, type_ in types):
         few = runner.run_few(snapshot, sql, parameters, tuple(types))
         shown = FewRows(few.columns[:width], [row[:width] for row in few.rows[:limit]])
         return Page(shown, few.rows[limit - 1][width:] if len(few.rows) > limit else None)
@@ -162,14 +155,3 @@ def fetch_page(
         _order_value(fetched.column(width + i)[limit - 1].as_py(), term) for i, term in enumerate(relation.order)
     )
     return Page(table, last)
-
-
-def _in_order(groups: list[tuple[Any, ...]], relation: Relation) -> FewRows:
-    """Return groups, which come in the order of the columns to group by, in that of their relation."""
-    names = [column.name for column in relation.columns]
-    if relation.groups is not None and relation.groups.order:
-        for term in reversed(relation.order):
-            value = itemgetter(names.index(term.name))
-            known = sorted((row for row in groups if value(row) is not None), key=value, reverse=term.descending)
-            groups = [*known, *(row for row in groups if value(row) is None)]
-    return FewRows(tuple((column.name, column.type) for column in relation.columns), groups)
