@@ -222,19 +222,8 @@ test-browser-planted: ## Dashboards over other builds: one that grows while it i
 	@echo "==> browser tests over planted builds"
 	@.venv/bin/python tests/browser/with_servers.py growing studies marks
 
-.PHONY: hdfs-jars
-hdfs-jars: ## Fetch Hadoop's jars from Maven Central (infra/hdfs/pom.xml): a real HDFS of one node, for tests
-	@infra/setup/debian-packages.sh maven:mvn
-	@mvn -q -B -f infra/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/var/tools/hdfs
-
-.PHONY: kubernetes-server
-kubernetes-server: ## Build what the test of the deployment files runs: a Kubernetes API server, etcd and kubectl (7 CPU minutes, once)
-	@mkdir -p $(SOJOURN_VAR)/tools/kubernetes
-	@folder=$$(realpath $(SOJOURN_VAR)/tools/kubernetes) && cd infra/kubernetes/server && nice -n 10 go build -trimpath \
-		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o "$$folder/" tool
-
 .PHONY: test-long
-test-long: setup-tests hdfs-jars testbed-image kubernetes-server ## What make test leaves out: style of all SQL, fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, a real HDFS, a Kubernetes API server, 10 million connections
+test-long: setup-tests testbed-image ## What make test leaves out: style of all SQL, fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, 10 million connections
 	@infra/setup/debian-packages.sh g++ bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
 	@$(MAKE) lint-sql test-fuzz-smoke test-browser-planted
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration

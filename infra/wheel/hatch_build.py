@@ -33,7 +33,6 @@ PROJECTS = {
 }
 #: Extras of the packages, and what they are called here.
 EXTRAS = {
-    ("ingest", "hdfs"): "hdfs",
     ("ingest", "object-store"): "object-store",
     ("transforms", "dbt"): "dbt",
     ("transforms", "spark"): "spark",

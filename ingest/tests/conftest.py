@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import uuid
 from collections.abc import Iterator
@@ -25,19 +24,6 @@ def endpoint() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
-
-
-@pytest.fixture(scope="session")
-def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the URI of a real HDFS of one node."""
-    place = Path(__file__).resolve().parents[2] / "infra" / "hdfs" / "cluster.py"
-    described = importlib.util.spec_from_file_location("hdfs_of_tests", place)
-    assert described is not None
-    assert described.loader is not None
-    module = importlib.util.module_from_spec(described)
-    described.loader.exec_module(module)
-    with module.hdfs_cluster(tmp_path_factory.mktemp("hdfs")) as started:
-        yield started
 
 
 @pytest.fixture

@@ -1,13 +1,8 @@
-"""A lake in an object store: commits are atomic by conditional puts, and one writer holds it by a lease.
+"""A lake in an object store: commits are atomic by conditional puts, and one writer holds it by a lease."""
 
-The same in HDFS, a real one, where a rename refuses a name that is taken.
-"""
-
-import hashlib
 import json
 import threading
 import time
-import uuid
 from pathlib import Path
 
 import obstore
@@ -24,13 +19,11 @@ from sojourn_ingest.schema import table
 PROVENANCE = ("source_hash", "decoder_version")
 
 
-@pytest.fixture(params=["folder", "object store", pytest.param("hdfs", marks=pytest.mark.long)])
+@pytest.fixture(params=["folder", "object store"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     if request.param == "folder":
         return open_storage(tmp_path / "lake")
-    if request.param == "object store":
-        return open_storage(request.getfixturevalue("uri"), tmp_path / "cache")
-    return open_storage(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}/lake", tmp_path / "cache")
+    return open_storage(request.getfixturevalue("uri"), tmp_path / "cache")
 
 
 def put(lake: Lake, path: str, content: str, score: float) -> None:
@@ -141,26 +134,6 @@ def test_a_killed_writers_lease_is_taken_over_once_it_has_ended(uri: str) -> Non
         pass
     with pytest.raises(FileNotFoundError):
         storage.read(LEASE)
-
-
-@pytest.mark.long
-def test_a_lake_of_hdfs_that_cannot_be_used_says_so_in_one_line(hdfs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage = open_storage(f"{hdfs}/{uuid.uuid4().hex}/lake")
-    storage.create("commits/one.json", b"1")
-    assert storage.sha256("commits/one.json") == hashlib.sha256(b"1").hexdigest()
-    assert storage.size("commits/one.json") == 1
-    assert storage.size("commits/two.json") is None
-    assert storage.names("nothing") == []
-    with pytest.raises(FileNotFoundError, match="not there"):
-        storage.read("commits/two.json")
-    storage.delete("commits/one.json")
-    storage.delete("commits/one.json")
-    assert storage.names("commits") == []
-    # Another user may not write below what this one made.
-    monkeypatch.setenv("HADOOP_USER_NAME", "somebody")
-    other = open_storage(storage.uri)
-    with pytest.raises(PermissionError, match="access is denied"):
-        other.create("commits/one.json", b"1")
 
 
 def test_a_scheme_that_is_none_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Sources in an object store and in HDFS are read as files are: same facts, same outcomes, same rules."""
+"""Sources in an object store are read as files are: same facts, same outcomes, same rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import duckdb
 import pytest
 from captures import udp_frame, write_pcap
 from connection_tables import write_tables
-from remote_folders import Bucket, HdfsFolder, RemoteFolder, put_folder
+from remote_folders import Bucket, put_folder
 from typer.testing import CliRunner, Result
 
 from sojourn_ingest.cli import application
@@ -34,13 +33,6 @@ from sojourn_ingest.session.repair import _state_of
 START_NS = 1_700_000_000 * 10**9
 #: Columns that say where and when something was read, not what it is.
 OF_THE_ATTEMPT = {"modified_ns", "started_ns", "duration_ms"}
-
-
-@pytest.fixture(params=["object store", pytest.param("hdfs", marks=pytest.mark.long)])
-def remote(request: pytest.FixtureRequest) -> RemoteFolder:
-    if request.param == "object store":
-        return Bucket(request.getfixturevalue("uri").replace("/lake", "/captures"))
-    return HdfsFolder(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}/captures")
 
 
 @pytest.fixture
@@ -134,15 +126,13 @@ def inputs(tmp_path: Path, sample: Path) -> Path:
     return folder
 
 
-def test_a_store_gives_the_facts_and_outcomes_of_the_same_files(
-    remote: RemoteFolder, inputs: Path, tmp_path: Path
-) -> None:
-    put_folder(remote, inputs)
+def test_a_store_gives_the_facts_and_outcomes_of_the_same_files(bucket: Bucket, inputs: Path, tmp_path: Path) -> None:
+    put_folder(bucket, inputs)
     there, here = same_key(tmp_path / "there", tmp_path / "here")
     # One at a time, so that of two copies the same one is the first in both.
-    shown = ingest(there, remote.uri, "--workers", "1")
+    shown = ingest(there, bucket.uri, "--workers", "1")
     ingest(here, inputs, "--workers", "1")
-    prefix = str(as_path(remote.uri))
+    prefix = str(as_path(bucket.uri))
     of_store, of_files = facts(there, prefix), facts(here, str(inputs))
     assert {name: len(rows) for name, rows in of_store.items() if rows != of_files[name]} == {}
     assert len(of_store["flow"]) > 3
@@ -152,15 +142,15 @@ def test_a_store_gives_the_facts_and_outcomes_of_the_same_files(
     assert len(live(there)["t.pcap+continued"].parts) == 3
 
     # Nothing has changed: nothing is fetched, and nothing is committed but what is looked at in any case.
-    again = ingest(there, f"{remote.uri}/", "--workers", "1")
+    again = ingest(there, f"{bucket.uri}/", "--workers", "1")
     assert "new" not in re.sub(r"\d+ new or changed", "", again.output)
     assert facts(there, prefix) == of_store
 
-    remote.put("a.pcap", (inputs / "rotated" / "t.pcap1").read_bytes()[:-3])
-    remote.delete("notes.txt")
+    bucket.put("a.pcap", (inputs / "rotated" / "t.pcap1").read_bytes()[:-3])
+    bucket.delete("notes.txt")
     capture(inputs / "rotated" / "t.pcap3", 3)
-    remote.put("rotated/t.pcap3", (inputs / "rotated" / "t.pcap3").read_bytes())
-    ingest(there, remote.uri)
+    bucket.put("rotated/t.pcap3", (inputs / "rotated" / "t.pcap3").read_bytes())
+    ingest(there, bucket.uri)
     later = live(there)
     assert len(later["t.pcap+continued"].parts) == 4
     # What was in its place stays for the copy, which refers to it.
@@ -171,7 +161,7 @@ def test_a_store_gives_the_facts_and_outcomes_of_the_same_files(
 
 
 def test_what_is_unchanged_is_not_fetched_and_joins_what_comes_later(
-    remote: RemoteFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, var = tmp_path / "in", tmp_path / "var"
     for number in range(3):
@@ -179,7 +169,7 @@ def test_what_is_unchanged_is_not_fetched_and_joins_what_comes_later(
     # Names that continue one another, and times that do not.
     capture(folder / "u.pcap", 10)
     capture(folder / "u.pcap1", 900_000)
-    put_folder(remote, folder)
+    put_folder(bucket, folder)
     fetched: list[str] = []
     fetch = copies.fetch
 
@@ -188,15 +178,15 @@ def test_what_is_unchanged_is_not_fetched_and_joins_what_comes_later(
         return fetch(path, *rest)
 
     monkeypatch.setattr(copies, "fetch", noted)
-    ingest(var, remote.uri)
+    ingest(var, bucket.uri)
     # Once to see what continues what, once to read it.
     assert sorted(fetched) == sorted(2 * ["t.pcap", "t.pcap1", "t.pcap2", "u.pcap", "u.pcap1"])
     fetched.clear()
-    assert "unchanged" in ingest(var, remote.uri).output
+    assert "unchanged" in ingest(var, bucket.uri).output
     assert fetched == []
     capture(folder / "t.pcap3", 3)
-    remote.put("t.pcap3", (folder / "t.pcap3").read_bytes())
-    ingest(var, f"{remote.uri}/t.pcap3")
+    bucket.put("t.pcap3", (folder / "t.pcap3").read_bytes())
+    ingest(var, f"{bucket.uri}/t.pcap3")
     assert len(live(var)["t.pcap+continued"].parts) == 4
     assert not {name for name in fetched if name.startswith("u.")}
 
@@ -216,9 +206,9 @@ def test_one_object_and_one_folder_are_paths_too_and_schemes_of_a_store_are_one(
     assert "duplicate" in ingest(var, (tmp_path / "a.pcap").as_uri()).output
 
 
-def test_a_dry_run_fetches_heads_and_writes_nothing(remote: RemoteFolder, inputs: Path, tmp_path: Path) -> None:
-    put_folder(remote, inputs)
-    done = ingest(tmp_path / "var", remote.uri, "--dry-run")
+def test_a_dry_run_fetches_heads_and_writes_nothing(bucket: Bucket, inputs: Path, tmp_path: Path) -> None:
+    put_folder(bucket, inputs)
+    done = ingest(tmp_path / "var", bucket.uri, "--dry-run")
     assert "part of t.pcap+continued" in done.output
     assert "rejected, empty" in done.output
     assert "connection_table:in-parts/connections" in done.output
@@ -230,36 +220,35 @@ def test_a_dry_run_fetches_heads_and_writes_nothing(remote: RemoteFolder, inputs
     [(lambda folder: folder.delete("a.pcap"), "unreadable"), (lambda folder: folder.put("a.pcap", b""), "empty")],
 )
 def test_what_goes_or_changes_between_listing_and_reading_is_an_outcome(
-    remote: RemoteFolder, change: Callable[[RemoteFolder], None], reason: str, tmp_path: Path,
+    bucket: Bucket, change: Callable[[Bucket], None], reason: str, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     capture(tmp_path / "a.pcap", 1)
-    remote.put("a.pcap", (tmp_path / "a.pcap").read_bytes())
+    bucket.put("a.pcap", (tmp_path / "a.pcap").read_bytes())
     fetch = copies.fetch
 
     def fetch_after(*arguments: Any) -> Any:
-        change(remote)
+        change(bucket)
         return fetch(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(copies, "fetch", fetch_after)
-        sojourn("ingest", remote.uri, "--var", tmp_path / "var")
+        sojourn("ingest", bucket.uri, "--var", tmp_path / "var")
     (commit,) = Lake(tmp_path / "var" / "lake").live()
     assert (commit.status, commit.reason) == ("rejected", reason)
-    remote.put("a.pcap", (tmp_path / "a.pcap").read_bytes())
-    ingest(tmp_path / "var", remote.uri)
+    bucket.put("a.pcap", (tmp_path / "a.pcap").read_bytes())
+    ingest(tmp_path / "var", bucket.uri)
     (commit,) = Lake(tmp_path / "var" / "lake").live()
     assert commit.status == "ok"
 
 
 def test_an_object_that_changes_while_it_is_copied_gives_facts_of_one_version(
-    remote: RemoteFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(tmp_path / "a.pcap", 1, packets=30_000)
     capture(tmp_path / "b.pcap", 2, packets=7)
-    remote.put("a.pcap", (tmp_path / "a.pcap").read_bytes())
-    store = type(copies.store_of(as_path(remote.uri).store_uri))  # type: ignore[attr-defined]
-    fetch = store.fetch
+    bucket.put("a.pcap", (tmp_path / "a.pcap").read_bytes())
+    fetch = ObjectSources.fetch
 
     def fetch_and_change(self: Any, path: RemotePath) -> Fetched:
         state, pieces = fetch(self, path)
@@ -267,31 +256,28 @@ def test_an_object_that_changes_while_it_is_copied_gives_facts_of_one_version(
         def changed() -> Iterator[bytes]:
             yield next(pieces)
             time.sleep(0.01)
-            remote.put("a.pcap", (tmp_path / "b.pcap").read_bytes())
+            bucket.put("a.pcap", (tmp_path / "b.pcap").read_bytes())
             yield from pieces
 
         return Fetched(state, changed())
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "fetch", fetch_and_change)
-        sojourn("ingest", remote.uri, "--var", tmp_path / "var")
+        patch.setattr(ObjectSources, "fetch", fetch_and_change)
+        sojourn("ingest", bucket.uri, "--var", tmp_path / "var")
     (commit,) = Lake(tmp_path / "var" / "lake").live()
-    if issubclass(store, ObjectSources):
-        # One answer of the store is of one version, and that is what is recorded.
-        assert (commit.status, commit.records_read) == ("ok", 30_000)
-        assert commit.size_bytes == (tmp_path / "a.pcap").stat().st_size
-    else:
-        assert (commit.status, commit.reason) == ("rejected", "changed_while_read")
-    ingest(tmp_path / "var", remote.uri)
+    # One answer of the store is of one version, and that is what is recorded.
+    assert (commit.status, commit.records_read) == ("ok", 30_000)
+    assert commit.size_bytes == (tmp_path / "a.pcap").stat().st_size
+    ingest(tmp_path / "var", bucket.uri)
     (commit,) = Lake(tmp_path / "var" / "lake").live()
     assert (commit.status, commit.records_read) == ("ok", 7)
 
 
-def test_batches_are_of_whole_folders_and_of_all_objects(remote: RemoteFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_of_whole_folders_and_of_all_objects(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"{folder}{n}" for folder in ("", "a/", "a/b/", "a/b/c/", "a!/", "b/") for n in range(5)]
     for name in names:
-        remote.put(name, b"x")
-    source = as_path(remote.uri)
+        bucket.put(name, b"x")
+    source = as_path(bucket.uri)
     assert isinstance(source, RemotePath)
     batches = list(listing.remote_batches([source], batch_objects=6))
     assert sorted(str(path.relative_to(source)) for batch in batches for path in batch) == sorted(names)
@@ -300,17 +286,17 @@ def test_batches_are_of_whole_folders_and_of_all_objects(remote: RemoteFolder, m
     assert sum(map(len, folders)) == len(set().union(*folders)) == 6
 
 
-def test_an_ingest_in_batches_keeps_what_describes_all(remote: RemoteFolder, inputs: Path, tmp_path: Path,
+def test_an_ingest_in_batches_keeps_what_describes_all(bucket: Bucket, inputs: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     # The description lies in the last folder, the tables before it.
     (inputs / "tables" / "in-parts.yaml").rename(inputs / "zz.yaml")
-    put_folder(remote, inputs)
+    put_folder(bucket, inputs)
     monkeypatch.setattr(listing.remote_batches, "__defaults__", (3,))
     there, here = same_key(tmp_path / "there", tmp_path / "here")
-    ingest(there, remote.uri, "--workers", "1")
+    ingest(there, bucket.uri, "--workers", "1")
     ingest(here, inputs, "--workers", "1")
-    of_store, of_files = facts(there, str(as_path(remote.uri))), facts(here, str(inputs))
+    of_store, of_files = facts(there, str(as_path(bucket.uri))), facts(here, str(inputs))
     differing = {name for name, rows in of_store.items() if rows != of_files[name]}
     # A copy of a file of another batch is one of its facts' holder; which is the holder depends on the order.
     assert differing <= {"ingest_outcome", "flow", "flow_interval"}
@@ -318,23 +304,23 @@ def test_an_ingest_in_batches_keeps_what_describes_all(remote: RemoteFolder, inp
 
 
 def test_a_kill_leaves_no_copy_and_the_same_command_completes_the_rest(
-    remote: RemoteFolder, tmp_path: Path, nothing_is_left: Path
+    bucket: Bucket, tmp_path: Path, nothing_is_left: Path
 ) -> None:
     for number in range(12):
         capture(tmp_path / "in" / f"{'abcdefghijkl'[number]}.pcap", number, packets=2000)
-    put_folder(remote, tmp_path / "in")
+    put_folder(bucket, tmp_path / "in")
     var = tmp_path / "var"
     killer = (
         "import os, sys\nfrom sojourn_ingest.session.contents import ContentAttempts as C\nread, seen = C.read, []\n"
         "def killed(*a):\n    seen.append(1)\n    return read(*a) if len(seen) < 5 else os.kill(os.getpid(), 9)\n"
         "C.read = killed\nfrom sojourn_ingest.cli import main\nmain()\n"
     )
-    command = [sys.executable, "-c", killer, "ingest", remote.uri, "--var", str(var), "--workers", "2"]
+    command = [sys.executable, "-c", killer, "ingest", bucket.uri, "--var", str(var), "--workers", "2"]
     done = subprocess.run(command, env={**os.environ, "TMPDIR": str(nothing_is_left)}, capture_output=True, check=False)
     assert done.returncode == -9, done.stderr
     assert list(nothing_is_left.iterdir()) == []
     assert 0 < len(Lake(var / "lake").live()) < 12
-    ingest(var, remote.uri)
+    ingest(var, bucket.uri)
     assert len(Lake(var / "lake").live()) == 12
 
 
@@ -359,13 +345,7 @@ def test_what_cannot_be_used_is_said_in_one_line(
     assert "goes with files of this machine" in refused(bucket.uri, "--root", tmp_path, *var)
     bucket.client.put_object(Bucket=bucket.bucket, Key="odd//name", Body=b"x")
     assert "rename the object" in refused(f"s3://{bucket.bucket}/odd", *var)
-    assert "lacks the bucket" in refused("hdfs:///captures", *var)
-    assert "give hdfs://host:port, or the folder of the Hadoop configuration" in refused("hdfs://cluster/x", *var)
-    # A name node that does not answer is tried for minutes, in case that another one takes its place.
-    attempts = "<property><name>dfs.client.failover.max.attempts</name><value>1</value></property>"
-    (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{attempts}</configuration>")
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    assert "refused" in refused("hdfs://127.0.0.1:9/captures", *var)
+    assert "lacks the bucket" in refused("s3:///captures", *var)
     with monkeypatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", "")
         assert "is not a URL" in refused(bucket.uri, *var)

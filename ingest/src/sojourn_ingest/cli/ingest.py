@@ -48,7 +48,7 @@ def ingest(
         list[str],
         typer.Argument(
             metavar="PATH…",
-            help="Files, or folders that are read to the bottom, here or at s3://, s3a://, gs://, az:// or hdfs://.",
+            help="Files, or folders that are read to the bottom, here or at s3://, s3a://, gs:// or az://.",
         ),
     ],
     var: VarOption = None,

@@ -1,4 +1,4 @@
-"""Sources in object stores and in HDFS, as paths that the rest of the ingest treats like those of files."""
+"""Sources in object stores, as paths that the rest of the ingest treats like those of files."""
 
 from sojourn_ingest.remote.copies import keeping, local_file, open_remote, seekable
 from sojourn_ingest.remote.path import Reached, RemotePath, as_path, is_remote, reach_by

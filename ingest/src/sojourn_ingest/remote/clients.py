@@ -1,4 +1,4 @@
-"""The clients of object stores and of HDFS, for lakes and for sources."""
+"""The client of object stores, for lakes and for sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from sojourn_ingest.storage_error import StorageError
 
 if TYPE_CHECKING:
-    from hdfs_native import Client
     from obstore.store import ObjectStore
 
 OBJECT_STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
@@ -49,32 +48,9 @@ def object_store_at(uri: str) -> ObjectStore:
         raise StorageError(f"{uri}: {first_line(error)}") from error
 
 
-def hdfs_at(uri: str) -> Client:
-    """Return the client of the cluster that a URI names, which may be one of the Hadoop configuration.
-
-    Raises
-    ------
-    StorageError
-        If the client library is missing, or the cluster is not known.
-    """
-    try:
-        from hdfs_native import Client
-    except ImportError as error:
-        raise StorageError(
-            f"{uri}: the client of HDFS is not installed; {INSTALL.replace('object-store', 'hdfs')}"
-        ) from error
-    cluster = f"hdfs://{urlsplit(uri).netloc}"
-    try:
-        return Client(cluster)
-    except (RuntimeError, ValueError, OSError) as error:
-        needed = "give hdfs://host:port, or the folder of the Hadoop configuration in HADOOP_CONF_DIR"
-        raise StorageError(f"{uri}: {first_line(error)}; {needed}") from error
-
-
 def first_line(error: BaseException) -> str:
     """Return the first line of a client's message, cut where it is long."""
-    # HDFS tells a stack of Java as one text with escaped ends of lines.
-    lines = str(error).replace("\\n", "\n").splitlines() or [type(error).__name__]
+    lines = str(error).splitlines() or [type(error).__name__]
     return lines[0][:MOST_OF_A_MESSAGE].strip()
 
 
@@ -119,7 +95,7 @@ def told(uri: str) -> Iterator[None]:
     except StorageError:
         raise
     except Exception as error:
-        if type(error).__name__ == "PermissionDeniedError" or "AccessControlException" in str(error):
+        if type(error).__name__ == "PermissionDeniedError":
             raise PermissionError(13, "access is denied", uri) from error
         if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
             # Of this machine: the disk of a copy is full.
@@ -130,5 +106,5 @@ def told(uri: str) -> Iterator[None]:
 
 
 def _of_a_client(error: Exception) -> bool:
-    """Return whether a client raised an error: obstore has a class of its own, HDFS raises OSError and RuntimeError."""
+    """Return whether the client raised an error: obstore has classes of its own, and raises some of Python's."""
     return type(error).__module__.startswith("obstore") or isinstance(error, OSError | RuntimeError)

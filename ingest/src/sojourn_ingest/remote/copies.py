@@ -157,13 +157,10 @@ def fetch(path: RemotePath, file: BinaryIO, most_bytes: int | None = None) -> St
             if copied >= wanted:
                 break
         file.flush()
-        if most_bytes is None:
-            # Of an object store the content is of one version; HDFS has none, and tells by its time of modification.
-            now = state if state.tag else store.state(path)
-            if copied != state.size_bytes or now != state:
-                raise InputError(
-                    "changed_while_read", "the object changed while it was read; ingest it again when it is complete"
-                )
+        if most_bytes is None and copied != state.size_bytes:
+            raise InputError(
+                "changed_while_read", "the object changed while it was read; ingest it again when it is complete"
+            )
     except (FileNotFoundError, PermissionError) as error:
         raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
     return state

@@ -1,4 +1,4 @@
-"""The path of a source in an object store or in HDFS.
+"""The path of a source in an object store.
 
 It is a path in all that concerns names, so that folders, neighbours and recordings of remote files are found by the
 code for files. What opens or examines it asks the store. What needs a file of this machine, such as the native
@@ -17,7 +17,6 @@ from urllib.parse import unquote, urlsplit
 from sojourn_ingest.remote.clients import OBJECT_STORES
 from sojourn_ingest.storage_error import StorageError
 
-SCHEMES = (*OBJECT_STORES, "hdfs")
 #: Hadoop's name for a store whose own is another one: objects have one path, whichever was given.
 SAME_SCHEME = {"s3a": "s3"}
 
@@ -51,7 +50,7 @@ def reach_by(reached: Reached) -> None:
 
 
 class RemotePath(PosixPath):
-    """``scheme://bucket/key`` as a path; its first parts are ``scheme:`` and the bucket, or HDFS's host and port."""
+    """``scheme://bucket/key`` as a path; its first parts are ``scheme:`` and the bucket."""
 
     def __str__(self) -> str:
         """Return the URI."""
@@ -65,7 +64,7 @@ class RemotePath(PosixPath):
 
     @property
     def key(self) -> str:
-        """The name within the bucket; HDFS's without the slash before it."""
+        """The name within the bucket."""
         return "/".join(self.parts[2:])
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
@@ -116,7 +115,7 @@ class RemotePath(PosixPath):
 
 
 def is_remote(path: Path) -> bool:
-    """Return whether a path is of an object store or of HDFS."""
+    """Return whether a path is of an object store."""
     return isinstance(path, RemotePath)
 
 
@@ -126,14 +125,12 @@ def as_path(text: str) -> Path:
     Raises
     ------
     StorageError
-        If a URI names no bucket and no cluster.
+        If a URI names no bucket.
     """
     scheme, _, rest = text.partition("://")
-    if scheme in SCHEMES and "://" in text:
+    if scheme in OBJECT_STORES and "://" in text:
         if not rest.partition("/")[0]:
-            raise StorageError(
-                f"{text}: lacks the bucket or the cluster; give s3://bucket/folder or hdfs://host:port/folder"
-            )
+            raise StorageError(f"{text}: lacks the bucket; give s3://bucket/folder")
         return RemotePath(SAME_SCHEME.get(scheme, scheme) + text.removeprefix(scheme))
     if scheme == "file" and "://" in text:
         return Path(unquote(urlsplit(text).path))

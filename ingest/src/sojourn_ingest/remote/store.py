@@ -9,7 +9,7 @@ from sojourn_ingest.remote.path import RemotePath
 
 
 class State(NamedTuple):
-    """What tells one version of an object from another; ``tag`` is the ETag, and empty where there is none."""
+    """What tells one version of an object from another; ``tag`` is the ETag."""
 
     size_bytes: int
     modified_ns: int
@@ -24,7 +24,7 @@ class Fetched(NamedTuple):
 
 
 class RemoteStore(Protocol):
-    """One bucket, or one cluster of HDFS. Every method raises what :func:`clients.told` does."""
+    """One bucket. Every method raises what :func:`clients.told` does."""
 
     def state(self, path: RemotePath) -> State:
         """Return the state of an object now; raises FileNotFoundError."""

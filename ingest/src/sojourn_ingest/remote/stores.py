@@ -1,4 +1,4 @@
-"""The store of a URI: an object store or HDFS, by its scheme."""
+"""The object store of a URI."""
 
 from __future__ import annotations
 
@@ -16,10 +16,6 @@ def store_of(store_uri: str) -> RemoteStore:
     StorageError
         If its client is not installed, or its settings are not complete.
     """
-    if store_uri.startswith("hdfs:"):
-        from sojourn_ingest.remote.hdfs import HdfsSources
-
-        return HdfsSources(store_uri)
     from sojourn_ingest.remote.object_store import ObjectSources
 
     return ObjectSources(store_uri)

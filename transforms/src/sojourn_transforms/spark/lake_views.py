@@ -27,7 +27,6 @@ HADOOP_CLASSES = {
     "gs": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
     "abfs": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
     "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
-    "hdfs": "org.apache.hadoop.hdfs.DistributedFileSystem",
 }
 
 

@@ -1,4 +1,4 @@
-"""Where the objects of a lake are: a folder, an object store or HDFS."""
+"""Where the objects of a lake are: a folder or an object store."""
 
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, Storage, StorageError, kept_of

@@ -11,7 +11,7 @@ from sojourn_ingest.remote.clients import OBJECT_STORES
 
 
 def open_storage(location: str | Path, cache: Path | None = None) -> Storage:
-    """Return the storage at a folder or URI: ``file://``, ``s3://`` or ``s3a://``, ``gs://``, ``az://``, ``hdfs://``.
+    """Return the storage at a folder or URI: ``file://``, ``s3://`` or ``s3a://``, ``gs://``, ``az://``.
 
     ``cache`` is where copies of remote objects are kept. An object store's address and credentials come from the
     environment that its own tools read, such as AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID.
@@ -30,8 +30,4 @@ def open_storage(location: str | Path, cache: Path | None = None) -> Storage:
         from sojourn_ingest.lake.storage.object_store import ObjectStorage
 
         return ObjectStorage.at(location, cache)
-    if scheme == "hdfs":
-        from sojourn_ingest.lake.storage.hdfs import HdfsStorage
-
-        return HdfsStorage.at(location, cache)
-    raise StorageError(f"{location}: not a location of a lake; expected file://, s3a://, gs://, az:// or hdfs://")
+    raise StorageError(f"{location}: not a location of a lake; expected file://, s3a://, gs:// or az://")
