@@ -14,6 +14,7 @@ from captures import client_hello, ip, sized, tcp, udp, write_raw_pcap
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.capture.flow_hints import NO_HINTS
 from sojourn_ingest.formats.capture.server_names import ServerNames, server_names_of
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.session import IngestSession, files_below
@@ -103,7 +104,7 @@ def test_the_choice_is_part_of_the_version() -> None:
         with_packets = Capture(server_names=reader.server_names, packets=True)
         assert reader.is_served_by(with_packets.version)
         assert not with_packets.is_served_by(reader.version)
-        assert reader.with_hints(()).version == reader.version
+        assert reader.with_hints(NO_HINTS).version == reader.version
 
 
 def test_another_word_is_no_choice() -> None:

@@ -9,6 +9,18 @@ chosen_descriptions as (
     where is_chosen
 ),
 
+chosen_captures as (
+    select * from {{ ref('int_run_chosen_capture') }}
+),
+
+flow_roles as (
+    select * from {{ ref('stg_lake__flow_role') }}
+),
+
+flows as (
+    select * from {{ ref('stg_lake__flow') }}
+),
+
 run_flows as (
     select declared_flows.*
     from declared_flows
@@ -17,6 +29,71 @@ run_flows as (
             declared_flows.study_id = chosen_descriptions.study_id
             and declared_flows.run_id = chosen_descriptions.run_id
             and declared_flows.source_hash = chosen_descriptions.source_hash
+),
+
+-- What rules take, they take in the capture that counts for the run. The data go where more bytes went.
+ruled_flows as (
+    select
+        run_flows.study_id,
+        run_flows.run_id,
+        run_flows.flow_number,
+        run_flows.role,
+        flows.protocol,
+        case when flows.rev_bytes > flows.fwd_bytes then flows.responder_host_key else flows.initiator_host_key end
+            as source_host_key,
+        case when flows.rev_bytes > flows.fwd_bytes then flows.responder_port else flows.initiator_port end as source_port,
+        case when flows.rev_bytes > flows.fwd_bytes then flows.initiator_host_key else flows.responder_host_key end
+            as destination_host_key,
+        case when flows.rev_bytes > flows.fwd_bytes then flows.initiator_port else flows.responder_port end
+            as destination_port
+    from run_flows
+    inner join chosen_captures
+        on
+            run_flows.study_id = chosen_captures.study_id
+            and run_flows.run_id = chosen_captures.run_id
+    inner join flow_roles
+        on
+            chosen_captures.measurement_hash = flow_roles.source_hash
+            and run_flows.study_id = flow_roles.study_id
+            and run_flows.run_id = flow_roles.run_id
+            and run_flows.flow_number = flow_roles.flow_number
+            and run_flows.role = flow_roles.role
+    inner join flows
+        on
+            flow_roles.source_hash = flows.source_hash
+            and flow_roles.flow_id = flows.flow_id
+    where run_flows.source_host_key is null
+),
+
+taken_flows as (
+    select
+        study_id,
+        run_id,
+        flow_number,
+        role,
+        protocol,
+        source_host_key,
+        source_port,
+        destination_host_key,
+        destination_port,
+        false as is_ruled
+    from run_flows
+    where source_host_key is not null
+
+    union all
+
+    select
+        study_id,
+        run_id,
+        flow_number,
+        role,
+        protocol,
+        source_host_key,
+        source_port,
+        destination_host_key,
+        destination_port,
+        true as is_ruled
+    from ruled_flows
 ),
 
 both_orientations as (
@@ -30,8 +107,9 @@ both_orientations as (
         source_port as sender_port,
         destination_host_key as receiver_host_key,
         destination_port as receiver_port,
-        true as is_data_direction
-    from run_flows
+        true as is_data_direction,
+        is_ruled
+    from taken_flows
 
     union all
 
@@ -45,8 +123,9 @@ both_orientations as (
         destination_port as sender_port,
         source_host_key as receiver_host_key,
         source_port as receiver_port,
-        false as is_data_direction
-    from run_flows
+        false as is_data_direction,
+        is_ruled
+    from taken_flows
 ),
 
 -- Where a manifest declares both directions of one 5-tuple as flows, each direction is the data direction of its own flow.
@@ -54,10 +133,22 @@ ranked as (
     select
         *,
         row_number() over (
-            partition by study_id, run_id, protocol, sender_host_key, sender_port, receiver_host_key, receiver_port
-            order by is_data_direction desc, flow_number asc
+            partition by study_id, run_id, protocol, sender_host_key, sender_port, receiver_host_key, receiver_port, is_ruled
+            order by case when is_ruled then flow_number end asc, is_data_direction desc, flow_number asc
         ) as preference
     from both_orientations
+),
+
+-- Of a 5-tuple and a rule, the first in the list takes the flow.
+first_of_both as (
+    select
+        *,
+        row_number() over (
+            partition by study_id, run_id, protocol, sender_host_key, sender_port, receiver_host_key, receiver_port
+            order by flow_number
+        ) as place
+    from ranked
+    where preference = 1
 ),
 
 final as (
@@ -72,8 +163,8 @@ final as (
         flow_number,
         role,
         is_data_direction
-    from ranked
-    where preference = 1
+    from first_of_both
+    where place = 1
 )
 
 select * from final

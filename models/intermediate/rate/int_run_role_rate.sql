@@ -17,6 +17,14 @@ capture_directions as (
     where measurement = 'capture_after'
 ),
 
+declared_flows as (
+    select * from {{ ref('stg_lake__run_flow') }}
+),
+
+oriented_flows as (
+    select * from {{ ref('int_run_flow_oriented') }}
+),
+
 study_measurements as (
     select * from {{ ref('stg_lake__run_measurement') }}
 ),
@@ -30,7 +38,24 @@ recognised_runs as (
         study_id,
         run_id
     from capture_directions
-    where role != 'other'
+    where role not in ('other', 'background')
+),
+
+-- A rule that took no flow may be a wrong one: the rate of its role is unknown.
+untaken_roles as (
+    select distinct
+        declared_flows.study_id,
+        declared_flows.run_id,
+        declared_flows.role
+    from declared_flows
+    left join oriented_flows
+        on
+            declared_flows.study_id = oriented_flows.study_id
+            and declared_flows.run_id = oriented_flows.run_id
+            and declared_flows.role = oriented_flows.role
+    where
+        declared_flows.source_host_key is null
+        and oriented_flows.role is null
 ),
 
 -- A flow that got nothing through has no row in the capture; its rate is 0, not unknown. But if the whole recording
@@ -56,8 +81,8 @@ captured_roles as (
         captured_runs.study_id,
         captured_runs.run_id,
         run_roles.role,
-        coalesce(bytes_in_window.bytes, captured_runs.unseen) as bytes,
-        coalesce(bytes_in_window.packets, captured_runs.unseen) as packets,
+        coalesce(bytes_in_window.bytes, case when untaken_roles.role is null then captured_runs.unseen end) as bytes,
+        coalesce(bytes_in_window.packets, case when untaken_roles.role is null then captured_runs.unseen end) as packets,
         captured_runs.window_ms
     from captured_runs
     inner join run_roles
@@ -69,6 +94,11 @@ captured_roles as (
             captured_runs.study_id = bytes_in_window.study_id
             and captured_runs.run_id = bytes_in_window.run_id
             and run_roles.role = bytes_in_window.role
+    left join untaken_roles
+        on
+            captured_runs.study_id = untaken_roles.study_id
+            and captured_runs.run_id = untaken_roles.run_id
+            and run_roles.role = untaken_roles.role
 ),
 
 captured_totals as (

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.enrichment import Enrichment
-from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
 from sojourn_ingest.formats.content.json_outline import JsonStart, json_start
 from sojourn_ingest.formats.content.text_encoding import TextEncoding, encoding_of
 from sojourn_ingest.input_error import InputError
@@ -151,7 +151,7 @@ class DeclaredFiles:
     paths: tuple[Path, ...]
     format: str
     is_listed: bool
-    hints: tuple[RtpHint, ...] = ()
+    hints: FlowHints = NO_HINTS
 
 
 class Format(ABC):
@@ -235,7 +235,7 @@ class Format(ABC):
         """
         return False
 
-    def with_hints(self, hints: Sequence[RtpHint]) -> Format:
+    def with_hints(self, hints: FlowHints) -> Format:
         """Return a reader that uses what is declared about flows."""
         return self
 

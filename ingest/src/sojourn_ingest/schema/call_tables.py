@@ -81,7 +81,11 @@ CALL_FLOW = Table(
             "whole packets of the flow are in the clear",
         ),
         _count("srtcp_packets", "encrypted RTCP packets of sources that sent two or more", "RFC 3711 3.4"),
-        _count("rtcp_unplaced_reports", "report blocks beyond 256 pairs of reporter and source, not in rtcp_report"),
+        _count(
+            "rtcp_unplaced_reports",
+            "report blocks that are not in rtcp_report, beyond 256 pairs of reporter and source; of cut packets, also "
+            "blocks and times of sender reports beyond the 64 that are held until a whole packet has come",
+        ),
         _count(
             "rtcp_refused_reports",
             "report blocks that say what none can, not in rtcp_report: more lost than the highest sequence number "

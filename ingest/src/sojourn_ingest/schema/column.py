@@ -44,7 +44,7 @@ class Column:
 
         Names of servers are kept by an option of their own.
         """
-        is_key = self.name.endswith(("_hash", "_key", "_version")) or self.name == "server_name"
+        is_key = self.name.endswith(("_hash", "_key", "_version")) or self.name in ("server_name", "rule_server_names")
         return pa.types.is_string(self.type) and not self.codes and not is_key
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT16, INT32, INT64, PROVENANCE, STRING, endpoint_columns
+from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, STRING
 
 STUDY = Table(
     "study",
@@ -245,34 +245,6 @@ RUN_SHAPER = Table(
     ),
 )
 
-RUN_FLOW = Table(
-    "run_flow",
-    "manifest reader",
-    "one flow that a run's manifest declares",
-    ("study_id", "run_id", "flow_number"),
-    (
-        *PROVENANCE,
-        Column("study_id", STRING, "study", nullable=False),
-        Column("run_id", STRING, "run", nullable=False),
-        Column("flow_number", INT32, "place in the manifest, from 0", nullable=False),
-        Column(
-            "role",
-            STRING,
-            "app, tcp, rival, or tcp_control",
-            nullable=False,
-            codes=("app", "tcp", "rival", "tcp_control"),
-        ),
-        Column("protocol", STRING, "tcp or udp", nullable=False, codes=("tcp", "udp")),
-        *endpoint_columns("source", "sender of the data"),
-        *endpoint_columns("destination", "receiver of the data"),
-        Column("congestion_control", STRING, "congestion control, TCP only"),
-        Column("application", STRING, "application"),
-        Column("ssrc", INT64, "RTP synchronisation source, where known", source="RFC 3550"),
-        Column("rtp_payload_type", INT16, "RTP payload type, where known", source="RFC 3551"),
-        Column("planned_start_ms", FLOAT, "planned start after the start of the run", "ms"),
-    ),
-)
-
 RUN_BLOCK = Table(
     "run_block",
     "manifest reader",
@@ -483,7 +455,6 @@ TABLES = (
     RUN,
     RUN_EXCLUSION,
     RUN_SHAPER,
-    RUN_FLOW,
     RUN_BLOCK,
     RUN_RIVAL,
     RUN_LINK,

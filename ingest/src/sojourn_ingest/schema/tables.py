@@ -11,6 +11,7 @@ from sojourn_ingest.schema import (
     capture_tables,
     connection_tables,
     ecn_tables,
+    flow_role_tables,
     outcome_tables,
     pair_tables,
     quality_tables,
@@ -26,6 +27,7 @@ TABLES: dict[str, Table] = {
     declared.name: declared
     for family in (
         study_tables,
+        flow_role_tables,
         quality_tables,
         webrtc_tables,
         capture_tables,

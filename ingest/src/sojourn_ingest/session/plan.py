@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
 from sojourn_ingest.formats.interface import DeclaredFiles, Format, InputError, Recording, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, Lake
@@ -85,7 +85,7 @@ class Plan:
     """Recordings among the files of an ingest, hints for its captures, and further files to be tried."""
 
     recordings: list[PlannedRecording] = field(default_factory=list)
-    hints: dict[Path, tuple[RtpHint, ...]] = field(default_factory=dict)
+    hints: dict[Path, FlowHints] = field(default_factory=dict)
     #: Files in the lake about which this ingest changes what is known.
     also: set[Path] = field(default_factory=set)
     #: Parts of a recording that lacks another part on the disk: the recording stays as it is.
@@ -269,7 +269,7 @@ def _declare(declared: list[DeclaredFiles], neighbours: set[Path], given: bool, 
     """Add to the plan what a file declares about those next to it; return those that it lists."""
     overruled: set[Path] = set()
     for found in declared:
-        if found.hints:
+        if found.hints != NO_HINTS:
             result.hints |= dict.fromkeys(found.paths, found.hints)
         if given:
             result.also |= {part for part in found.paths if part in neighbours}

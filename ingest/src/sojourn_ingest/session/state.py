@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from sojourn_ingest.formats.capture.flow_hints import NO_HINTS
 from sojourn_ingest.formats.interface import Context, Format, Reading, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
@@ -39,7 +40,7 @@ class IngestState:
 
     def reader_for(self, path: Path, chosen: Format) -> Format:
         """Return the reader of a file, which uses what is declared about its flows."""
-        return chosen.with_hints(self.plan.hints.get(path, ()))
+        return chosen.with_hints(self.plan.hints.get(path, NO_HINTS))
 
     def commit(
         self,

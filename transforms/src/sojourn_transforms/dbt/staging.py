@@ -45,7 +45,7 @@ SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "capture": ("capture_link",),
     "flow": (
         *("flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge"),
-        *("packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
+        *("flow_role", "packet", "rtp_stream", "rtp_interval", "call_flow", "rtcp_report"),
     ),
     "capture_pair": ("capture_pair", "flow_pair", "packet_pair"),
     "queue": ("queue_packet", "queue", "queue_log", "queue_interval", "queue_counter", "queue_counter_part"),
@@ -183,7 +183,8 @@ OF_HISTORY = frozenset({"connection"})
 
 
 LONG: Final = frozenset(
-    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_spin", "flow_spin_edge", "packet", "packet_pair",
+    {"flow", "flow_interval", "flow_ecn", "flow_ecn_interval", "flow_role", "flow_spin", "flow_spin_edge", "packet",
+     "packet_pair",
      "queue_packet", "queue_interval", "queue_counter", "queue_counter_part", "tcp_poll", "tool_score", "connection",
      "series"}
 )  # fmt: skip

@@ -8,21 +8,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
+
 from sojourn_ingest import _native
+from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
+from sojourn_ingest.formats.capture.flow_roles import FlowRoles
 from sojourn_ingest.formats.capture.rotation import (
     capture_span,
     families_among,
     recordings_among,
     why_not_continued,
 )
-from sojourn_ingest.formats.capture.rtp_hint import RtpHint
 from sojourn_ingest.formats.capture.server_names import ServerNames
-from sojourn_ingest.formats.content.native_decoder import facts, input_error, read_summary
+from sojourn_ingest.formats.content.native_decoder import NativeDecoder, facts, input_error, read_summary
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Recording, Source
 from sojourn_ingest.remote import local_file
 
@@ -37,21 +40,22 @@ class Capture(Format):
     name = "capture"
     holds_addresses = True
     is_joined = True
+    without_facts = "the capture has no packet; look at the interface and the filter that it was recorded with"
 
     def __init__(
         self,
         *,
         packets: bool = False,
-        rtp_hints: Sequence[RtpHint] = (),
+        hints: FlowHints = NO_HINTS,
         server_names: ServerNames = "registrable",
     ) -> None:
         self.packets = packets
         self.server_names = server_names
-        self.rtp_hints = tuple(rtp_hints)
+        self.hints = hints
 
-    def with_hints(self, rtp_hints: Sequence[RtpHint]) -> Capture:
+    def with_hints(self, hints: FlowHints) -> Capture:
         """Return a reader that uses what is declared about flows."""
-        return Capture(packets=self.packets, rtp_hints=rtp_hints, server_names=self.server_names)
+        return Capture(packets=self.packets, hints=hints, server_names=self.server_names)
 
     @property
     def version(self) -> str:
@@ -68,10 +72,14 @@ class Capture(Format):
         return f"capture-{_native.core_version()}"
 
     def _hints_fingerprint(self) -> str:
-        if not self.rtp_hints:
-            return ""
-        text = json.dumps([astuple(hint) for hint in sorted(self.rtp_hints, key=repr)])
-        return f"+rtp-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        rtp = ""
+        if self.hints.rtp:
+            text = json.dumps([astuple(hint) for hint in sorted(self.hints.rtp, key=repr)])
+            rtp = f"+rtp-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        return f"{rtp}{self._roles_fingerprint()}"
+
+    def _roles_fingerprint(self) -> str:
+        return "" if self.hints.roles is None else f"+roles-{self.hints.roles_fingerprint()}"
 
     def native_hints(self) -> list[tuple[str, int, str, int, bool, int | None, int | None]]:
         """Return the hints as the decoder takes them."""
@@ -85,8 +93,12 @@ class Capture(Format):
                 hint.ssrc,
                 hint.payload_type,
             )
-            for hint in self.rtp_hints
+            for hint in self.hints.rtp
         ]
+
+    def _with_roles(self, decoder: NativeDecoder) -> NativeDecoder:
+        """Return the decoder; where a manifest has rules, with the roles of its flows."""
+        return decoder if self.hints.roles is None else _DecodedRoles(decoder, FlowRoles(self.hints.roles))
 
     def compatible_versions(self) -> tuple[str, ...]:
         """Return the versions whose facts hold all that this reader gives: packets once asked for are kept."""
@@ -97,13 +109,15 @@ class Capture(Format):
 
         Names of servers are as they were asked for: whoever asks for fewer does not want those that are there.
 
-        Where two manifests say different things of the same content, those are kept that are there.
+        Where two manifests say different things of the same content, hints are kept that are there; roles are of one
+        run, so that those of another do not serve.
         """
         has_packets = not self.packets or "+packets" in version
-        has_hints = "+rtp-" in version or not self.rtp_hints
+        has_hints = "+rtp-" in version or not self.hints.rtp
+        has_roles = self._roles_fingerprint() in version
         names = re.search(r"\+names-([a-z]+)", version)
         has_names = (names[1] if names else "registrable") == self.server_names
-        return version.startswith(self.base_version()) and has_packets and has_hints and has_names
+        return version.startswith(self.base_version()) and has_packets and has_hints and has_roles and has_names
 
     def families_among(self, paths: Iterable[Path]) -> list[list[Path]]:
         """Return the captures whose names are those of one tool's files."""
@@ -150,10 +164,29 @@ class Capture(Format):
                 )
             except _native.DecodeError as error:
                 raise input_error(error) from error
-            yield from facts(decoder, context, reading)
+            yield from facts(self._with_roles(decoder), context, reading)
         if reading.records_read == 0 and reading.fault is not None:
             # A capture without a decodable packet is rejected; its packets are counted there by reason.
             raise reading.fault
+
+
+class _DecodedRoles:
+    """The batches of a decoder, and the roles of its flows, which are decided by plain addresses."""
+
+    def __init__(self, decoder: NativeDecoder, roles: FlowRoles) -> None:
+        self._decoder = decoder
+        self._roles = roles
+
+    def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        for table, batch in self._decoder:
+            yield table, batch
+            if table == "flow":
+                yield from self._roles.take(batch)
+        yield from self._roles.finish()
+
+    def summary(self) -> _native.Summary:
+        """Return what was seen, once the iteration has ended."""
+        return self._decoder.summary()
 
 
 class CaptureRecording(Recording, Capture):
@@ -162,7 +195,7 @@ class CaptureRecording(Recording, Capture):
     name = "capture_recording"
 
     def __init__(self, parts: Sequence[Path], like: Capture) -> None:
-        Capture.__init__(self, packets=like.packets, rtp_hints=like.rtp_hints, server_names=like.server_names)
+        Capture.__init__(self, packets=like.packets, hints=like.hints, server_names=like.server_names)
         self.parts = tuple(parts)
         #: What was read of each part; empty until then.
         self.part_readings: list[Reading] = []
@@ -180,7 +213,7 @@ class CaptureRecording(Recording, Capture):
                 )
             except _native.DecodeError as error:
                 raise input_error(error) from error
-            yield from facts(decoder, context, reading)
+            yield from facts(self._with_roles(decoder), context, reading)
         self.part_readings = [read_summary(summary) for summary in decoder.file_summaries()]
         for path, part in zip(self.parts, self.part_readings, strict=True):
             if part.fault is not None:

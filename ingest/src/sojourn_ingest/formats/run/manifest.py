@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.formats.capture.flow_hints import FlowHints, RunRules
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.formats.run.declared_flow import Count, DeclaredFlow, ManifestPart, rtp_hint
 from sojourn_ingest.validation_message import one_line
 from sojourn_ingest.yaml_text import load_yaml
 
@@ -20,25 +21,18 @@ SCHEMA = "testbed-manifest/1"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 
-Count = Annotated[int, Field(ge=0, lt=2**53)]
-Port = Annotated[int, Field(ge=0, le=65535)]
 # Seconds whose nanoseconds fit 63 bits: until the year 2262.
 Epoch = Annotated[float, Field(ge=0, lt=9.2e9)]
 
 
-class _Model(BaseModel):
-    # A manifest may say more than Sojourn reads; no number of it is infinite.
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
-
-
-class _Shaper(_Model):
+class _Shaper(ManifestPart):
     #: Kernel name: tbf, htb, cake.
     kind: str | None = None
     #: What a full token bucket lets pass at once; of another shaper, and where it is not known, null.
     burst_bytes: Annotated[int, Field(ge=0, lt=2**32)] | None = None
 
 
-class _Queue(_Model):
+class _Queue(ManifestPart):
     discipline: str
     size_bdp: float | None = None
     size_bytes: Count | None = None
@@ -53,7 +47,7 @@ class _Queue(_Model):
     handle: str | None = None
 
 
-class _Link(_Model):
+class _Link(ManifestPart):
     """One direction of the bottleneck's link."""
 
     bandwidth_bps: Annotated[int, Field(gt=0, lt=2**53)] | None = None
@@ -62,7 +56,7 @@ class _Link(_Model):
     queue: _Queue | None = None
 
 
-class _Links(_Model):
+class _Links(ManifestPart):
     # A third direction is a slip of the pen, and would be lost.
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -70,7 +64,7 @@ class _Links(_Model):
     uplink: _Link | None = None
 
 
-class _Phase(_Model):
+class _Phase(ManifestPart):
     """A phase of the run, in seconds since its start."""
 
     phase: Literal["solo", "competing", "recovery"]
@@ -84,46 +78,30 @@ class _Phase(_Model):
         return self
 
 
-class _Instant(_Model):
+class _Instant(ManifestPart):
     epoch_s: Epoch
 
 
-class _Window(_Model):
+class _Window(ManifestPart):
     start_epoch_s: Epoch
     end_epoch_s: Epoch
 
 
-class _Flow(_Model):
-    role: Literal["app", "tcp", "rival", "tcp_control"]
-    proto: Literal["tcp", "udp"]
-    src: str
-    sport: Port
-    dst: str
-    dport: Port
-    cc: str | None = None
-    app: str | None = None
-    ssrc: Annotated[int, Field(ge=0, lt=2**32)] | None = None
-    rtp_payload_type: Annotated[int, Field(ge=0, lt=128)] | None = None
-    #: Whether the flow is RTP; where it is not said, a flow with an SSRC or a payload type is.
-    rtp: bool | None = None
-    planned_start_s: float | None = None
-
-
-class _Clock(_Model):
+class _Clock(ManifestPart):
     mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
 
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class Part(_Model):
+class Part(ManifestPart):
     """One of the files that a capture was written to; ``sha256`` is that of its plain content."""
 
     name: str = Field(pattern=r"^[^/\\\x00]+$")
     sha256: Sha256 | None = None
 
 
-class _File(_Model):
+class _File(ManifestPart):
     """A file of the run, or, of a capture, the files that it was written to one after the other."""
 
     sha256: Sha256 | None = None
@@ -136,7 +114,7 @@ class _File(_Model):
         return self
 
 
-class Manifest(_Model):
+class Manifest(ManifestPart):
     """A manifest as written by the testbed; fields are named there, columns of ``run`` here."""
 
     run_id: str = Field(min_length=1)
@@ -172,10 +150,10 @@ class Manifest(_Model):
     t0: _Instant | None = None
     window: _Window | None = None
     #: Where they are not given, they follow from the flows.
-    phases: list[_Phase] = []
-    flows: list[_Flow] = []
+    phases: list[_Phase] = Field(default_factory=list)
+    flows: list[DeclaredFlow] = Field(default_factory=list)
     clock: _Clock | None = None
-    files: dict[str, _File] = {}
+    files: dict[str, _File] = Field(default_factory=dict)
     exclusion_reason: str | None = None
 
     @property
@@ -224,6 +202,18 @@ class Manifest(_Model):
             raise ValueError("phases: one begins before the one before it ends")
         if self.phases and self.t0 is None:
             raise ValueError("phases is given without t0, from which its seconds count")
+        return self
+
+    @model_validator(mode="after")
+    def _rules_can_take_a_flow(self) -> Manifest:
+        for number, flow in enumerate(self.flows):
+            if not all(each.is_tuple for each in self.flows):
+                # The reader of captures needs its addresses.
+                flow.rule(number)
+            if flow.rest and number < len(self.flows) - 1:
+                raise ValueError(
+                    f"flows: rule {number} takes the rest, and nothing is left for those behind; put it last"
+                )
         return self
 
     @model_validator(mode="after")
@@ -277,14 +267,13 @@ def load_manifest(source: Source) -> Manifest:
         raise InputError("corrupt_record", f"manifest: {one_line(error)}") from error
 
 
-def rtp_hints(manifest: Manifest) -> tuple[RtpHint, ...]:
-    """Return what a manifest says of its UDP flows: which are RTP, and which are not."""
-    hints = []
-    for flow in manifest.flows:
-        known = flow.ssrc is not None or flow.rtp_payload_type is not None
-        is_rtp = known if flow.rtp is None else flow.rtp
-        if flow.proto == "udp" and (known or flow.rtp is not None):
-            ends = (flow.src, flow.sport, flow.dst, flow.dport)
-            stream = (flow.ssrc, flow.rtp_payload_type) if is_rtp else (None, None)
-            hints.append(RtpHint(*ends, is_rtp, *stream))
-    return tuple(hints)
+def flow_hints(manifest: Manifest) -> FlowHints:
+    """Return what a manifest says of flows to a reader of captures.
+
+    A list of 5-tuples alone needs no capture to say whose role a flow has.
+    """
+    rtp = tuple(hint for hint in map(rtp_hint, manifest.flows) if hint is not None)
+    if all(flow.is_tuple for flow in manifest.flows):
+        return FlowHints(rtp)
+    rules = tuple(flow.rule(number) for number, flow in enumerate(manifest.flows))
+    return FlowHints(rtp, RunRules(manifest.study, manifest.run_id, rules))

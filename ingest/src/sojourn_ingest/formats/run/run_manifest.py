@@ -24,7 +24,7 @@ from sojourn_ingest.formats.interface import (
     Source,
     recording_hash,
 )
-from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA, SCHEMA_ENTRY, Manifest, load_manifest, rtp_hints
+from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA, SCHEMA_ENTRY, Manifest, flow_hints, load_manifest
 from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, SUFFIXES_OF_TOOLS, measured_file
 from sojourn_ingest.schema import table
 
@@ -47,7 +47,7 @@ class RunManifest(Format):
     describes_runs = True
     gives_runs = True
     pair_format = CapturePair
-    version = "run-manifest-10"
+    version = "run-manifest-11"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -110,7 +110,7 @@ class RunManifest(Format):
             measured = [measured_file(manifest, source.path.parent, name) for name in CAPTURES]
         except (InputError, OSError):
             return []
-        hints = rtp_hints(manifest)
+        hints = flow_hints(manifest)
         return [
             DeclaredFiles(found.paths, Capture.name, found.is_listed, hints) for found in measured if found is not None
         ]
@@ -190,15 +190,17 @@ class RunManifest(Format):
 
     @staticmethod
     def _flows(manifest: Manifest, context: Context) -> list[dict[str, Any]]:
-        rows = []
-        for number, flow in enumerate(manifest.flows):
+        def keys(number: int, address: object) -> tuple[str | None, str | None]:
             try:
-                source_keys, destination_keys = (
-                    context.pseudonymiser.keys(flow.src),
-                    context.pseudonymiser.keys(flow.dst),
-                )
+                return (None, None) if address is None else context.pseudonymiser.keys(str(address))
             except ValueError as error:
                 raise InputError("corrupt_record", f"manifest: flow {number}: {error}") from error
+
+        rows = []
+        for number, flow in enumerate(manifest.flows):
+            source_keys, destination_keys = keys(number, flow.src), keys(number, flow.dst)
+            host_key, _ = keys(number, None if flow.host is None else flow.host.network_address)
+            first_port, last_port = flow.ports or (None, None)
             rows.append(
                 {
                     "flow_number": number,
@@ -210,6 +212,13 @@ class RunManifest(Format):
                     "destination_host_key": destination_keys[0],
                     "destination_prefix_key": destination_keys[1],
                     "destination_port": flow.dport,
+                    "rule_host_key": host_key,
+                    "rule_host_bits": None if flow.host is None else flow.host.prefixlen,
+                    "rule_first_port": first_port,
+                    "rule_last_port": last_port,
+                    "rule_server_names": None if flow.server_name is None else " ".join(flow.server_name),
+                    "rule_more_than_bytes": flow.more_than_bytes,
+                    "rule_is_first": None if flow.is_tuple else flow.first,
                     "congestion_control": flow.cc,
                     "application": flow.app,
                     "ssrc": flow.ssrc,
