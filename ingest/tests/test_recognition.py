@@ -23,7 +23,7 @@ from sojourn_ingest.formats.connection.connection_table import ConnectionTable
 from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.delimiters import delimiter_of
 from sojourn_ingest.formats.content.json_document import parse_object
-from sojourn_ingest.formats.content.json_outline import UnfoldedLines
+from sojourn_ingest.formats.content.json_outline import MOST_KEPT, MOST_KEYS, UnfoldedLines, whole_value
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.queue.queue_log_table import QueueLogTable
 from sojourn_ingest.formats.registry import Registry, is_description
@@ -313,6 +313,27 @@ def test_json_of_a_tool_that_cannot_be_used_says_what_to_do(
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_of_a_table_is_found(delimiter: str) -> None:
     assert delimiter_of(delimiter.join(("a", '"b,;|"', "c")), lambda names: names == ["a", "b,;|", "c"]) == delimiter
+
+
+def _kept(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_kept, parts))
+
+
+def test_the_outline_of_a_document_is_bounded_whatever_is_large_in_it() -> None:
+    def outline(document: Any) -> Any:
+        return whole_value(io.BytesIO(json.dumps(document).encode()))
+
+    few = {"first": [1, 2, {"a": [3]}, "x", 5], "map": {"a": {}, "b": None}, "last": True}
+    assert outline(few) == few | {"first": [1, 2, {"a": [3]}, "x"]}
+    names = {f"name{number}": {"of": [number]} for number in range(3 * MOST_KEYS)}
+    assert outline({"names": names, "type": "x"}) == {"names": dict(list(names.items())[:MOST_KEYS]), "type": "x"}
+    maps = {f"map{number}": {f"{key}": {"a": 1, "b": 2} for key in range(MOST_KEYS)} for number in range(40)}
+    found = outline(maps | {"end": {"list": [1]}, "type": "x"})
+    # What the keys at the top say is still there.
+    assert list(found) == [*maps, "end", "type"]
+    assert (found["end"], found["type"]) == ({}, "x")
+    assert MOST_KEPT / 4 < _kept(found) < MOST_KEPT
 
 
 def test_a_table_of_a_spreadsheet_is_read(inputs: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import write_pcap
 from results import read
 from tool_results import flent_document, iperf3, irtt
 
@@ -60,6 +61,37 @@ def test_a_file_without_a_fact_is_refused_with_what_to_do(kind: str, tmp_path: P
     assert caught.value.reason in ("no_measurement", "corrupt_record")
     assert what_to_do in caught.value.message
     assert "no reader knows" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pcap.bz2", b"BZh91AY&SY", "a bzip2 file; decompress it: bunzip2 a.pcap.bz2"),
+        ("a.7z", b"7z\xbc\xaf'\x1c\0\4", "a 7-Zip archive; unpack it and give its folder"),
+        ("a.cap", b"snoop\0\0\0\0\0\0\2", "a capture of snoop; convert it: editcap -F pcap a.cap a.cap.pcap"),
+        ("a.cap", b"GMBU\0\2\1\0", "a capture of Microsoft Network Monitor; convert it: editcap"),
+        ("a.txt", b"ping: unknown host example.test\n", "an error of ping, which measured nothing"),
+        ("a.txt", b"12:00:00.123456 IP 10.0.0.1.80 > 10.0.0.2.5: Flags [S]\n", "tcpdump's text; record with -w"),
+        (
+            "a.csv",
+            b'"No.","Time","Source","Destination"\n"1","0.0","10.0.0.1","10.0.0.2"\n',
+            "Wireshark's list of packets",
+        ),
+        ("a.txt", b"traceroute to 192.0.2.1 (192.0.2.1), 30 hops max\n", "traceroute's text"),
+    ],
+)
+def test_what_no_reader_takes_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / name)
+    assert caught.value.reason == "unrecognised_format"
+    assert caught.value.message.startswith(message)
+
+
+def test_a_capture_without_a_packet_says_where_to_look(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no packet; look at the interface and the filter") as caught:
+        read(write_pcap(tmp_path / "a.pcap", []))
+    assert caught.value.reason == "no_measurement"
 
 
 def test_nothing_of_such_a_file_is_in_the_lake(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from sojourn_ingest.formats.connection.web100 import SideStream
 from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, is_marked
 from sojourn_ingest.formats.content.json_outline import whole_value
 from sojourn_ingest.formats.content.plain_text import head_lines, open_json
+from sojourn_ingest.formats.content.unread_contents import unread_content
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
@@ -174,6 +175,9 @@ class Registry:
         return next((candidate for candidate in self.formats if candidate.recognises(source)), None)
 
     def _describe(self, source: Source) -> str:
+        unread = unread_content(source.head, source.path.name)
+        if unread is not None:
+            return unread
         printable = _looks_like_text(source.head)
         if source.plain_name.lower().endswith(CAPTURE_SUFFIXES):
             kind = "text" if printable else f"bytes {source.head[:4].hex()}"

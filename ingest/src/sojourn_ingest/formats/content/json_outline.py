@@ -19,9 +19,12 @@ from ijson.common import ObjectBuilder
 from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.input_error import InputError
 
-#: Kept of each array, and how deep.
+#: Kept of each array and of each object, and how deep. An object may be a map from names, of which there may be many.
 MOST_ELEMENTS = 4
+MOST_KEYS = 1024
 MOST_DEPTH = 8
+#: Kept of a document; behind them, arrays and objects are empty.
+MOST_KEPT = 2**16
 #: What a tool, or the shell, may write before a document: warnings.
 MOST_LINES_BEFORE = 20
 MOST_BYTES_BEFORE = 4096
@@ -105,28 +108,36 @@ def _outline(stream: Any) -> Any:
 
 
 def _few(tokens: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the tokens of a value without the later elements of arrays, and without what is deep in it."""
-    arrays: list[int | None] = []
-    skipped = 0
+    """Yield the tokens of a value without the later parts of arrays and objects, and without what is deep in it."""
+    #: Of each array or object that is open: how many parts it may have, and how many have begun.
+    opened: list[tuple[int, int]] = []
+    skipped = kept = 0
+    is_left_out = False
     for kind, value in tokens:
         if skipped:
             skipped += (kind in STARTS) - (kind in ENDS)
             continue
         if kind in ENDS:
-            arrays.pop()
-        elif kind != "map_key":
-            elements = arrays[-1] if arrays else None
-            if elements is not None:
-                arrays[-1] = elements + 1
-                if elements >= MOST_ELEMENTS:
+            opened.pop()
+        elif is_left_out:
+            # The value of a key that was left out.
+            is_left_out, skipped = False, int(kind in STARTS)
+            continue
+        else:
+            if opened and (kind == "map_key" or opened[-1][0] == MOST_ELEMENTS):
+                most, parts = opened[-1]
+                opened[-1] = (most, parts + 1)
+                if parts >= most or (kept >= MOST_KEPT and len(opened) > 1):
+                    is_left_out = kind == "map_key"
                     skipped = int(kind in STARTS)
                     continue
             if kind in STARTS:
-                if len(arrays) >= MOST_DEPTH:
+                if len(opened) >= MOST_DEPTH:
                     skipped = 1
                     yield "null", None
                     continue
-                arrays.append(0 if kind == "start_array" else None)
+                opened.append((MOST_ELEMENTS if kind == "start_array" else MOST_KEYS, 0))
+        kept += 1
         yield kind, value
 
 

@@ -1,0 +1,29 @@
+"""Contents that no reader takes, by their first bytes: what each is, and how to make it one that is read."""
+
+from __future__ import annotations
+
+_UNPACK = "unpack it and give its folder"
+_CONVERT = "convert it: editcap -F pcap {name} {name}.pcap"
+#: First bytes, what the content is, and what to do.
+CONTENTS: tuple[tuple[bytes, str], ...] = (
+    (b"BZh", "a bzip2 file; decompress it: bunzip2 {name}"),
+    (b"\x04\x22\x4d\x18", "an LZ4 file; decompress it: lz4 -d {name}"),
+    (b"\x1f\x9d", "a file of compress; decompress it: gunzip {name}"),
+    (b"LZIP", "an lzip file; decompress it: lzip -d {name}"),
+    (b"7z\xbc\xaf\x27\x1c", f"a 7-Zip archive; {_UNPACK}"),
+    (b"Rar!\x1a\x07", f"a RAR archive; {_UNPACK}"),
+    (b"snoop\0\0\0", f"a capture of snoop; {_CONVERT}"),
+    (b"GMBU", f"a capture of Microsoft Network Monitor; {_CONVERT}"),
+    (b"RTSS", f"a capture of Microsoft Network Monitor 1; {_CONVERT}"),
+    (b"XCP\0", f"a capture of NetXray or Windows Sniffer; {_CONVERT}"),
+    (b"TRSNIFF data    \x1a", f"a capture of Sniffer; {_CONVERT}"),
+    (b"btsnoop\0", "a log of Bluetooth (btsnoop), which has no IP packets"),
+    (b"SQLite format 3\0", "an SQLite database; write its tables as CSV"),
+    (b"%PDF-", "a PDF; give the file that it was made from"),
+)
+
+
+def unread_content(head: bytes, name: str) -> str | None:
+    """Return what a content is and what to do with the file of that name; None for one that is not known."""
+    known = (text for magic, text in CONTENTS if head.startswith(magic))
+    return next((text.format(name=name) for text in known), None)
