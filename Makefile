@@ -1,73 +1,72 @@
-# People and CI call only the targets of this file. `make help` lists them.
+# The one entry point for people and CI: `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# Folders to ingest beside the bundled sample, separated by spaces.
+# Your own folders, ingested beside the bundled sample: make run DATA='a b'.
 DATA ?=
-# Everything generated: lake, warehouse, snapshots, secrets, logs.
+# Folder of everything that is generated: lake, warehouse, snapshots, secrets, logs.
 VAR ?= var
 API_PORT ?= 8000
 SUPERSET_PORT ?= 8088
-# Kernel and file system of the testbed's guest.
+# Where the kernel and the file system of the testbed's virtual machine are kept.
 TESTBED_IMAGE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sojourn/testbed-image
-# Reference data that tests read in place.
+# Reference data for tests, which read it in place. Tests are skipped where it is missing.
 SHARED ?= ../shared
-# duckdb: this machine; spark: this machine or, with SOJOURN_SPARK_MASTER, a cluster.
+# Engine of the build: duckdb, or spark (a cluster if SOJOURN_SPARK_MASTER names one).
 ENGINE ?= duckdb
-# Rows of a benchmark, where its own default (ROWS_OF_…) is not wanted.
+# The following settings are for benchmarks. ROWS overrides the number of rows of any of them.
 ROWS ?=
 ROWS_OF_SPARK := $(or $(ROWS),50000000)
-# Connections that make bench-connections generates; SCALE=full is as many as IMC'14 had.
+# bench-connections: SCALE=full generates as many connections as the study IMC'14 had, over more days.
 SCALE ?=
-# As many days more, so that a day has as many connections at either scale.
 DAYS_OF_CONNECTIONS := $(if $(filter full,$(SCALE)),120,28)
 ROWS_OF_CONNECTIONS := $(or $(ROWS),$(if $(filter full,$(SCALE)),430000000,100000000))
-# Rows of the CSV that make bench-connection-files reads at the end; 0 for none.
+# bench-connection-files: rows of its large CSV; 0 leaves it out.
 ROWS_OF_FILES := $(or $(ROWS),80000000)
-# Packets of each capture, events of each log: what bench-capture and bench-queue generate, where not their own default.
+# bench-capture and bench-queue: packets and events to generate; empty means their default.
 PACKETS ?=
 EVENTS ?=
-# Readers of bench-connection-files read this part of their inputs: PART=100 is a hundredth.
+# bench-connection-files: PART=100 reads a hundredth of the inputs.
 PART ?= 1
-# Studies that bench-coverage simulates for each cell of its tables.
+# bench-coverage: simulated studies per cell of its tables.
 STUDIES ?= 10000
-# The same for bench-coverage-mixed, whose studies are fitted one by one.
+# bench-coverage-mixed: the same; fitting one study takes longer.
 MIXED_STUDIES ?= 500
-# What bench-models generates.
+# bench-models: runs, flows, and flows of captures without a run.
 RUNS ?= 100000
 FLOWS ?= 10000000
 CAPTURE_FLOWS ?= 10000000
-# How long make fuzz runs each target.
+# make fuzz: seconds for each target.
 SECONDS_EACH ?= 1200
-# Triples of Rust that make wheels builds for.
+# make wheels: platforms to build for, by their names in Rust, such as aarch64-unknown-linux-gnu.
 TARGETS ?= x86_64-unknown-linux-gnu
-# Processes of pytest; 0 runs tests in one process, as a debugger wants it.
+# Parallel processes of pytest. WORKERS=0 uses one process, which a debugger needs.
 WORKERS ?= 2
 
 SAMPLE := ingest/sample/runs
-# What ECN changes: for the dashboard "Marks". Tests of the figures count the runs of SAMPLE alone.
+# Runs with ECN, for the dashboard "Marks". A separate folder, because tests count the runs of SAMPLE.
 MARKED := ingest/sample/marks
-# What M-Lab measured: 56 connections, beside which a synthetic data set shows what a page does with many, and speed tests by country.
+# Measured by M-Lab: connections, and speed tests by country.
 MEASURED := ingest/sample/connections ingest/sample/percentiles
-# Half of the runs of TMA'23, as its authors published them.
+# Half of the runs of the study TMA'23, as its authors published them.
 PUBLISHED := ingest/sample/tma23/data
-# Every row of both carries the flag synthetic.
+# Generated data. Every row has the flag synthetic.
 SYNTHETIC := $(abspath $(VAR))/generated/connections
 SYNTHETIC_WORLD := --rows 200000 --days 14 --seed 1
 SYNTHETIC_ACCESS := $(abspath $(VAR))/generated/access-network
 SYNTHETIC_ACCESS_NETWORK := --samples 60000 --circuits 600 --sites 12 --seed 1
 UV = $(shell infra/setup/uv.sh path)
 SOJOURN := .venv/bin/sojourn
-# uv names every one of hundreds of packages; what it downloads, builds and how many it installs is enough.
-# What Spark needs is installed once it was asked for, and then kept.
+# Spark's packages are installed when a target needs them, and kept from then on.
 EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-packages/pyspark)),--extra spark)
 TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests testbed/tests
-# A file's tests stay in one process, and files begin in the order given. The slowest tests are listed: they are the ones to make cheaper.
+# The tests of one file share a process. The ten slowest tests of more than 5 s are listed at the end.
 PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
-# Our own packages are installed as links to these folders, whose bytecode uv does not compile.
+# Our packages are installed as links to these folders. make setup compiles them, because uv does not.
 SOURCES := ingest/src transforms/src transforms/snapshot/src transforms/statistics/src api/src api/client/src testbed/src
+# Hides uv's list of installed packages.
 QUIETER := sed -u '/^ [-+~] /d'
 
 export SOJOURN_VAR := $(abspath $(VAR))
@@ -96,7 +95,7 @@ run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset 
 	@exec .venv/bin/python infra/launch.py --api-port $(API_PORT) --superset-port $(SUPERSET_PORT)
 
 .PHONY: build
-build: setup ## The same without the servers
+build: setup ## Ingest and build, without the servers
 	@echo "==> ingest"
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
 	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
@@ -118,7 +117,7 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@.venv/bin/python -m compileall -q $(SOURCES)
 
 .PHONY: setup-spark
-setup-spark: ## Install the second engine too: PySpark, dbt-spark and, for a machine without Java, a Java
+setup-spark: ## Install Spark, and a Java where the machine has none
 	@$(MAKE) setup ENGINE=spark
 
 .PHONY: setup-dashboards
@@ -130,7 +129,7 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need beside: Chromium, tshark, cpio, ffmpeg and faketime, from Debian's packages, flent, and validators
+setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need besides: Chromium, tshark, cpio, ffmpeg and faketime, from Debian's packages, flent, and validators
 	@infra/setup/debian-packages.sh chromium tshark cpio ffmpeg faketime
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
@@ -140,15 +139,15 @@ setup-tests: setup-spark setup-dashboards site-generator ## Install what tests n
 	@$(UV) venv --quiet --allow-existing var/tools/cffconvert
 	@$(UV) pip install --quiet --python var/tools/cffconvert/bin/python cffconvert==2.0.0
 
-# The guest's image is kept beside other caches, since Debian's packages of it take minutes to fetch and change rarely.
+# The image is kept in the user's cache, because building it takes minutes and it rarely changes.
 .PHONY: testbed-image
-testbed-image: ## Make the guest in which `sojourn testbed` runs: QEMU, and a root file system from Debian's packages (once, as root)
+testbed-image: ## Build the virtual machine of `sojourn testbed` (once, as root)
 	@infra/setup/debian-packages.sh qemu-system-x86:qemu-system-x86_64 debootstrap cpio clang
 	@testbed/image/build.sh "$(TESTBED_IMAGE)"
 
 ##@ Package
 
-# What Sojourn needs to be installed without a checkout; TARGETS may name triples of Rust, such as aarch64-unknown-linux-gnu.
+# One file that installs Sojourn without a checkout.
 .PHONY: wheels
 wheels: setup ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
 	@infra/setup/uv.sh install
@@ -156,7 +155,7 @@ wheels: setup ## Build the distribution sojourn with all packages into dist/ (TA
 
 ##@ Test
 
-# Cheap stages come first, so that a failure shows early. Each stage can be called alone after make setup-tests.
+# Cheap stages come first, so that a failure shows early. Each stage can be run alone after make setup-tests.
 .PHONY: test
 test: setup-tests lint test-rust test-guest test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
 
@@ -179,7 +178,7 @@ lint-sql: ## SQL style of every model (six CPU minutes)
 	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
 
 .PHONY: test-rust
-test-rust: ## Tests of the Rust crates, in which every fuzz target is given its seeds and what it failed on once
+test-rust: ## Tests of the Rust crates; every fuzz target replays its seeds and earlier failures
 	@echo "==> Rust tests"
 	@# Without the crate whose dependencies have other features, which would have those of the decoder compiled again.
 	@cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
@@ -190,7 +189,7 @@ test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
 	@cd testbed/guest && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 go test ./...
 
 .PHONY: test-fuzz-smoke
-test-fuzz-smoke: ## Every fuzz target for 10,000 contents, the same every time: those in Rust each, those in Python together (3 minutes)
+test-fuzz-smoke: ## Every fuzz target on 10,000 generated inputs, the same each time (3 minutes)
 	@echo "==> fuzz targets: 10,000 contents"
 	@native/fuzz/run.sh smoke
 	@ingest/fuzz/run.sh smoke all
@@ -208,7 +207,7 @@ test-integration: ## From real files to HTTP answers, against figures computed i
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
 
 .PHONY: test-testbed
-test-testbed: testbed-image ## A guest with two queues: probe, captures and counters held against each other, and ingested
+test-testbed: testbed-image ## A run in the testbed's virtual machine: queue log, captures and counters compared, and ingested
 	@echo "==> testbed's guest"
 	@.venv/bin/pytest -q -m "guest and not long" testbed/tests
 
@@ -218,7 +217,7 @@ test-browser: ## Every dashboard in a real browser, over the build of test-integ
 	@.venv/bin/python tests/browser/with_servers.py sample
 
 .PHONY: test-browser-planted
-test-browser-planted: ## Dashboards over other builds: one that grows while it is served, planted studies, marks and access networks
+test-browser-planted: ## Dashboards over planted builds: a growing one, studies, marks, access networks
 	@echo "==> browser tests over planted builds"
 	@.venv/bin/python tests/browser/with_servers.py growing studies marks
 
@@ -251,7 +250,7 @@ format: ## Format Python, Rust, and the SQL of models that differ from the main 
 	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff fix --processes 2)
 
 .PHONY: docs
-docs: ## Write what is generated: dbt's YAML of lake and marts, the tables in the documentation, the OpenAPI document
+docs: ## Write generated files: dbt's YAML, docs/tables.md, docs/decoded.md, docs/openapi.json
 	@.venv/bin/python -m sojourn_transforms.dbt.staging models
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
@@ -272,7 +271,7 @@ figures: setup ## Run the notebooks over the reference data; writes docs/figures
 	@.venv/bin/python notebooks/execute.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/figures
 
 .PHONY: validation
-validation: setup ## Hold the testbed's runs against figures computed without Sojourn; writes docs/validation.md
+validation: setup ## Compare the testbed's runs with figures computed without Sojourn; writes docs/validation.md
 	@rm -rf $(SOJOURN_VAR)/validation
 	@$(SOJOURN) ingest $(SOJOURN_SHARED)/data/testbed --var $(SOJOURN_VAR)/validation
 	@$(SOJOURN) build --var $(SOJOURN_VAR)/validation
