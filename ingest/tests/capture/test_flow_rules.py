@@ -180,7 +180,7 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
         ([{"role": "app", "ports": 70_000}], "is no port"),
         ([{"role": "app", "host": "10.0.0.0/33"}], "write an address, or a prefix as 192.0.2.0/24"),
         ([{"role": "app", "host": "10.0.0.1/8"}], "has host bits set; write an address"),
-        ([{"role": "app", "server_name": "nflxvideo"}], "is no name of a server"),
+        ([{"role": "app", "server_name": "nflxvideo"}], "is not the name of a server"),
         ([{"role": "app", "server_name": []}], "server_name"),
         ([{"role": "app", "proto": "udp", "port": 5}], "port: not a condition of a rule, which are proto, host, ports"),
         ([{"role": "app", "ports": 5, "ssrc": 1}], "are of one flow; give its 5-tuple"),
