@@ -135,7 +135,7 @@ setup-tests: setup-spark setup-dashboards site-generator ## Install what tests n
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
 	@$(UV) venv --quiet --allow-existing var/tools/publication
 	@$(UV) pip install --quiet --python var/tools/publication/bin/python duckdb==1.5.5 duckdb-extension-httpfs==1.5.5 \
-		mlcroissant==1.1.1 'frictionless[parquet]==5.21.0' roc-validator==0.13.0 rocrate==0.16.0
+		roc-validator==0.13.0 rocrate==0.16.0
 	@$(UV) venv --quiet --allow-existing var/tools/cffconvert
 	@$(UV) pip install --quiet --python var/tools/cffconvert/bin/python cffconvert==2.0.0
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 DOCUMENTS = {
-    "CITATION.cff", "LICENCES.md", "SHA256SUMS", "build.json", "catalog.json", "croissant.json", "datapackage.json",
+    "CITATION.cff", "LICENCES.md", "SHA256SUMS", "build.json", "catalog.json",
     "figures.json", "files.json", "index.html", "publication.json", "ro-crate-metadata.json", "sojourn.duckdb",
     "views.sql",
 }  # fmt: skip
@@ -53,8 +53,6 @@ def test_views_of_a_published_folder_need_no_network_in_it(
 
 def test_every_document_says_the_same_of_columns_units_and_keys(site: Path) -> None:
     catalogue = {one["name"]: one for one in json.loads((site / "catalog.json").read_bytes())["datasets"]}
-    package = {one["name"]: one for one in json.loads((site / "datapackage.json").read_bytes())["resources"]}
-    croissant = {one["name"]: one for one in json.loads((site / "croissant.json").read_bytes())["recordSet"]}
     with duckdb.connect(str(site / "sojourn.duckdb"), read_only=True) as connection:
         connection.execute("set variable sojourn_url = ?", [str(site)])
         columns = connection.execute("select dataset, column_name, unit from catalogue_column").fetchall()
@@ -67,11 +65,6 @@ def test_every_document_says_the_same_of_columns_units_and_keys(site: Path) -> N
         *columns
     }
     for name, one in catalogue.items():
-        names = [column["name"] for column in one["columns"]]
-        assert [field["name"] for field in package[name]["schema"]["fields"]] == names
-        assert [field.get("unit") for field in package[name]["schema"]["fields"]] == [c["unit"] for c in one["columns"]]
-        assert package[name]["schema"]["primaryKey"] == one["key"]
-        assert [field["name"] for field in croissant[name]["field"]] == names
         assert counted[name] == (one["rows"],)
 
 

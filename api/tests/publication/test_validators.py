@@ -25,46 +25,12 @@ session.mount("https://", Bundled())
 for headers in ({}, {"Accept": "application/ld+json"}):
     assert session.get("https://w3id.org/ro/crate/1.1/context", headers=headers).status_code == 200
 """
-PACKAGE = """
-import json, sys
-from frictionless import Package
-report = Package.validate_descriptor(sys.argv[1])
-names = Package(sys.argv[1]).resource_names
-print(json.dumps({"valid": report.valid, "errors": report.flatten(["note"]), "names": names}))
-"""
 
 
 def run(*command: object, status: int = 0) -> str:
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-def test_croissant_is_valid_and_gives_the_rows(site: Path, publication_tools: Path) -> None:
-    said = run(publication_tools / "mlcroissant", "validate", "--jsonld", site / "croissant.json")
-    assert "Done" in said
-    assert "error" not in said.lower()
-    load = (
-        "import sys, mlcroissant as m;"
-        "print(sum(1 for _ in m.Dataset(jsonld=sys.argv[1]).records(record_set='run_harm')))"
-    )
-    rows = {one["name"]: one["rows"] for one in json.loads((site / "catalog.json").read_bytes())["datasets"]}
-    assert run(publication_tools / "python", "-c", load, site / "croissant.json").splitlines()[0] == str(
-        rows["run_harm"]
-    )
-
-
-def test_a_broken_croissant_is_not_valid(site: Path, publication_tools: Path) -> None:
-    document = json.loads((site / "croissant.json").read_bytes())
-    document["recordSet"][0]["field"][0]["source"]["fileObject"]["@id"] = "data/nothing.parquet"
-    (site / "broken.json").write_text(json.dumps(document))
-    run(publication_tools / "mlcroissant", "validate", "--jsonld", site / "broken.json", status=1)
-
-
-def test_the_data_package_is_valid(site: Path, publication_tools: Path) -> None:
-    said = json.loads(run(publication_tools / "python", "-c", PACKAGE, site / "datapackage.json").splitlines()[0])
-    assert said["valid"], said["errors"]
-    assert "run_harm" in said["names"]
 
 
 def test_the_crate_is_valid_and_a_missing_file_is_not(site: Path, publication_tools: Path, tmp_path: Path) -> None:

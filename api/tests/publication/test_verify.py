@@ -20,7 +20,7 @@ def test_a_whole_folder_passes_except_for_an_id_that_the_example_made_up(site: P
     assert "give build" in commands.run("verify", site, status=1)
 
 
-@pytest.mark.parametrize("name", ["data/run.parquet", "croissant.json", "index.html"])
+@pytest.mark.parametrize("name", ["data/run.parquet", "figures.json", "index.html"])
 def test_a_changed_byte_is_found(site: Path, commands: Any, name: str) -> None:
     changed = bytearray((site / name).read_bytes())
     changed[len(changed) // 2] ^= 1

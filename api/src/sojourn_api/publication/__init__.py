@@ -7,8 +7,6 @@ Every document of the folder is written from it and from nothing else:
     data/NAME.parquet          the rows of a dataset: one file, or a folder of files
     catalog.json, files.json   the snapshot's own documents, of what is published
     sojourn.duckdb, views.sql  views over the files, for DuckDB alone
-    croissant.json             Croissant 1.1
-    datapackage.json           Frictionless Data Package
     ro-crate-metadata.json     RO-Crate 1.1, with the inputs and versions that the build was made from
     CITATION.cff, LICENCES.md  how to cite, and the licence of each study
     index.html, figures.json   figures, each with the permalink from which `sojourn verify` computes it again

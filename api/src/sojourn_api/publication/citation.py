@@ -16,6 +16,13 @@ _KNOWN_LICENCES = re.compile(
 )
 
 
+def citation_text(publication: Publication) -> str:
+    """Return one line that cites the publication."""
+    year = publication.date[:4]
+    where = f" {publication.url}" if publication.url else ""
+    return f"{', '.join(publication.authors)} ({year}): {publication.title}. Build {publication.build_id}.{where}"
+
+
 def citation_file(publication: Publication) -> str:
     """Return CITATION.cff. It is YAML whose values are written as JSON, which YAML contains."""
     entries: dict[str, Any] = {

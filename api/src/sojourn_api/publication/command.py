@@ -52,8 +52,8 @@ def publish(
     """Write the served build as a folder that any static host or object store serves.
 
     The folder has the marts as Parquet, sorted by their key and with statistics; views with which DuckDB alone reads
-    them over HTTP (sojourn.duckdb); the catalogue; Croissant, Frictionless Data Package and RO-Crate; CITATION.cff, the
-    licence of each study, checksums, and an index page with figures. The same build and options give the same bytes.
+    them over HTTP (sojourn.duckdb); the catalogue; RO-Crate; CITATION.cff, the licence of each study, checksums,
+    and an index page with figures. The same build and options give the same bytes.
 
     What the build withholds stays withheld: rows are published as the API serves them, with pseudonyms and without
     suppressed cells. The paths of the inputs are published with the dataset ingest_outcome. To keep folders of this

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sojourn_api.publication.croissant import PARQUET, citation_text
+from sojourn_api.publication.citation import citation_text
 from sojourn_api.publication.declaration import Input, Publication
 
 CRATE = "ro-crate-metadata.json"
@@ -29,14 +29,13 @@ _CONTEXT: list[Any] = [
     {"sha256": "https://schema.org/sha256", **{term: f"urn:sojourn:term:{term}" for term in _TERMS}},
 ]
 Entity = dict[str, Any]
+PARQUET = "application/vnd.apache.parquet"
 #: What each document of the folder is, by its name: media type and description.
 DOCUMENTS = {
     "catalog.json": ("application/json", "Datasets with grain, key, columns, types, units and descriptions"),
     "files.json": ("application/json", "Every Parquet file with its rows, length and SHA-256"),
     "sojourn.duckdb": ("application/vnd.duckdb", "Views over the Parquet files for DuckDB, also over HTTP"),
     "views.sql": ("application/sql", "The same views as statements"),
-    "croissant.json": ("application/ld+json", "The data set as Croissant 1.1"),
-    "datapackage.json": ("application/json", "The data set as a Frictionless Data Package"),
     "CITATION.cff": ("text/yaml", "How to cite the data set"),
     "LICENCES.md": ("text/markdown", "The licence of each study"),
     "figures.json": ("application/json", "The figures of the index page with their permalinks"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from sojourn_api.publication.croissant import citation_text
+from sojourn_api.publication.citation import citation_text
 from sojourn_api.publication.declaration import Publication
 from sojourn_api.publication.figures import DrawnFigure
 
@@ -75,7 +75,6 @@ def _reading(publication: Publication) -> list[str]:
         "<h2>Cite it</h2>",
         f"<p>{escape(citation_text(publication))}</p>",
         '<p><a href="CITATION.cff">CITATION.cff</a> · <a href="LICENCES.md">licences</a> · '
-        '<a href="croissant.json">Croissant</a> · <a href="datapackage.json">data package</a> · '
         '<a href="ro-crate-metadata.json">RO-Crate</a> · <a href="SHA256SUMS">checksums</a></p>',
     ]
 

@@ -15,8 +15,6 @@ from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.publication.checksums import CHECKSUMS, files_in, read_checksums, write_checksums
 from sojourn_api.publication.citation import CITATION, LICENCES, citation_file, licences_page
 from sojourn_api.publication.crate import CRATE, crate
-from sojourn_api.publication.croissant import CROISSANT, croissant
-from sojourn_api.publication.data_package import DATA_PACKAGE, data_package
 from sojourn_api.publication.database import write_database, write_views
 from sojourn_api.publication.declaration import (
     DATA,
@@ -234,8 +232,6 @@ def _write_documents(folder: Path, publication: Publication) -> None:
     if publication.choice.whole:
         write_document(folder / BUILD, dict(publication.build))
     write_document(folder / MARK, _mark(publication))
-    write_document(folder / CROISSANT, croissant(publication))
-    write_document(folder / DATA_PACKAGE, data_package(publication))
     write_document(folder / CRATE, crate(publication))
     (folder / CITATION).write_text(citation_file(publication), encoding="utf-8")
     (folder / LICENCES).write_text(licences_page(publication), encoding="utf-8")
