@@ -113,6 +113,14 @@ def test_a_run_has_delay_rates_drops_fairness_and_the_reason_for_what_it_lacks(r
             assert re.search(r"none: .{5,}|\[|in the table", item.evidence.interval), item.key
 
 
+def test_a_file_beside_a_manifest_is_drawn_as_part_of_its_run(sample: Path) -> None:
+    run = sample / "1000k_rtt50_codel_bbr_video_appfirst_rep1"
+    page = seen(run / "ping.txt")
+    assert page.sections[0].lead.startswith("1 run of 1 configuration")
+    assert figure(page, "run-delay-time-0").data
+    assert page.command == f"sojourn ingest {run / 'ping.txt'} {run / 'manifest.json'}"
+
+
 def test_the_distribution_drawn_has_the_packets_and_the_maximum_of_the_queue_log(run_page: Page, sample: Path) -> None:
     """The log itself, read here without Sojourn, says how long each packet of the window waited."""
     import lzma

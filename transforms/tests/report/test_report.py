@@ -24,6 +24,11 @@ QUEUES = {"tail-drop 2 BDP": 80.0, "CoDel": 45.0, "FQ-CoDel": 35.0}
 WITH_BBR, AT_4_MBITS, IN_BOTH = -5.0, -8.0, 3.0
 CONTROLS, RATES = ("cubic", "bbr"), (1_000_000, 4_000_000)
 
+FINDINGS = [("queue", "planted", "best", f"FQ-CoDel waits least in setting {number}.") for number in range(10, 23)] + [
+    ("marks", "planted", "none", "Nothing was marked."),
+    ("study", "another", "agrees", "Another study agrees."),
+]
+
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
@@ -82,6 +87,12 @@ def published(folder: Path, runs: Sequence[dict[str, Any]]) -> Path:
             "copy (select 'planted' as study_id, 'Planted effects' as title, null::varchar as citation) "
             f"to '{snapshot}/study.parquet'"
         )
+        said = ", ".join(
+            f"('{question}', '{study}', '{verdict}', '{sentence}', '{question}-{place:02}')"
+            for place, (question, study, verdict, sentence) in enumerate(FINDINGS)
+        )
+        named = "question, study_id, verdict, sentence, finding_id"
+        connection.execute(f"copy (select * from (values {said}) as t({named})) to '{snapshot}/finding.parquet'")
         delays = "null::double as median_ms, null::double as p95_ms"
         connection.execute(f"copy (select *, {delays} from runs) to '{snapshot}/run_queuing_delay.parquet'")
         for name in {metric.dataset for metric in METRICS.values()} - {"run_queuing_delay"}:
@@ -198,6 +209,13 @@ def test_the_page_is_one_file_that_loads_nothing_and_says_what_it_is_of(tmp_path
     assert page.read_text() == text
 
 
+def test_the_page_has_the_findings_of_its_study_alone(capsys: pytest.CaptureFixture[str], var: Path) -> None:
+    sections = {one["key"]: one for one in numbers(capsys, var)["sections"]}
+    *shown, more = sections["findings"]["points"]
+    assert shown == [f"FQ-CoDel waits least in setting {number}." for number in range(10, 22)]
+    assert more == "1 further sentence: /v1/findings?study_id=planted."
+
+
 def test_a_logarithm_gives_ratios(capsys: pytest.CaptureFixture[str], var: Path) -> None:
     rows = table(numbers(capsys, var, is_log=True), "contrasts")
     (row,) = [
@@ -294,4 +312,4 @@ def test_the_command_writes_a_page_and_a_wrong_option_is_one_line(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert "'square' is not one of linear, log" in capsys.readouterr().err
+    assert "'square' is not one of 'linear', 'log'" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
+from sojourn_ingest.formats.series.run_rows import MANIFESTS
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.session import Attempt, files_below
@@ -54,7 +55,9 @@ class Looked:
 
 @contextmanager
 def given_files(sources: Sequence[Path], folder: Path) -> Iterator[list[Path]]:
-    """Yield the files below ``sources``; ``-`` is standard input, which is kept in ``folder`` meanwhile.
+    """Yield the files below ``sources``, and the manifests beside single files.
+
+    ``-`` is standard input, which is kept in ``folder`` meanwhile.
 
     Raises
     ------
@@ -68,12 +71,18 @@ def given_files(sources: Sequence[Path], folder: Path) -> Iterator[list[Path]]:
             shutil.copyfileobj(sys.stdin.buffer, handle)
         found = [kept if source == STDIN else source for source in found]
     try:
-        files = files_below(found)
+        files = files_below(with_manifests(found))
     except FileNotFoundError as error:
         raise LookError(str(error)) from error
     if not files:
         raise LookError("no file below the given folders; give files, or a folder that has some")
     yield files
+
+
+def with_manifests(sources: Sequence[Path]) -> list[Path]:
+    """Return sources and the manifests beside single files, without which a ping or a queue log is of no run."""
+    beside = (source.parent / name for source in sources if source.is_file() for name in MANIFESTS)
+    return [*sources, *dict.fromkeys(path for path in beside if path.is_file() and path not in sources)]
 
 
 def look(
@@ -122,7 +131,7 @@ def command_of(sources: Sequence[Path]) -> str:
     """Return the command that reads the same into a warehouse."""
     if STDIN in sources:
         return "sojourn ingest FILE    # standard input: keep it as a file first"
-    names = [shlex.quote(str(source)) for source in sources]
+    names = [shlex.quote(str(source)) for source in with_manifests(sources)]
     return f"sojourn ingest {' '.join(names)}"
 
 

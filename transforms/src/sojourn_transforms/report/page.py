@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import numpy as np
 
+from sojourn_ingest.printable import counted
 from sojourn_statistics.mixed.design import design_of
 from sojourn_statistics.mixed.fitting import fit_mixed
 from sojourn_statistics.mixed.residuals import check_residuals
@@ -14,6 +17,9 @@ from sojourn_transforms.report.diagnostics import diagnostics_section
 from sojourn_transforms.report.estimates import differences_of, estimates_section, findings
 from sojourn_transforms.report.fitted import Fitted, value_unit
 from sojourn_transforms.report.runs import FACTORS_OF_MODEL, ReportError, SelectedRuns
+
+#: Sentences of a study with many settings that a page has room for.
+MOST_FINDINGS = 12
 
 REPORT = Frame(
     generator="sojourn report",
@@ -47,6 +53,7 @@ def page_of(runs: SelectedRuns, is_log: bool, command: str) -> Page:
     differences = differences_of(fitted)
     sections = [
         question_section(fitted, findings(fitted, differences)),
+        *findings_sections(runs),
         data_section(fitted),
         model_section(fitted),
         estimates_section(fitted, differences),
@@ -82,6 +89,20 @@ def question_section(fitted: Fitted, found: list[str]) -> Section:
             "Diagnostics before you quote these numbers.",
         ]
     return section
+
+
+def findings_sections(runs: SelectedRuns) -> list[Section]:
+    """Return what the build says of the whole study; none if it says nothing."""
+    if not runs.findings:
+        return []
+    section = Section("findings", "What the build says of this study")
+    section.lead = "Sentences of the mart finding, over all runs of the study and without the model of this page."
+    section.points = list(runs.findings[:MOST_FINDINGS])
+    left = len(runs.findings) - MOST_FINDINGS
+    if left > 0:
+        study = quote(runs.study["study_id"], safe="")
+        section.points.append(f"{counted(left, 'further sentence')}: /v1/findings?study_id={study}.")
+    return [section]
 
 
 def model_section(fitted: Fitted) -> Section:

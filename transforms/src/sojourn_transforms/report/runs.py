@@ -77,7 +77,8 @@ class SelectedRuns:
     """The runs of a report in the order of their ids.
 
     ``values`` is float, shape (n,), in the metric's unit; ``levels`` and ``blocks`` have an entry for each run.
-    ``shared`` are parts of the configuration that all runs have in common; ``left_out`` says what is not in it and why.
+    ``shared`` are parts of the configuration that all runs have in common; ``left_out`` says what is not in it and why;
+    ``findings`` are the sentences that the build has of the study.
     """
 
     build_id: str
@@ -95,6 +96,7 @@ class SelectedRuns:
     left_out: tuple[str, ...]
     flagged: int
     synthetic: int
+    findings: tuple[str, ...]
 
 
 @contextmanager
@@ -112,7 +114,7 @@ def opened_build(snapshots: Path) -> Iterator[Build]:
             raise ReportError(f"{snapshots} has no published build; run sojourn ingest and sojourn build first")
         folder = snapshots / pointer.build_id
         read_build(folder)
-        datasets = {"study", "run", *(metric.dataset for metric in METRICS.values())}
+        datasets = {"study", "run", "finding", *(metric.dataset for metric in METRICS.values())}
         with duckdb.connect() as connection:
             for name in sorted(datasets):
                 files = ", ".join(f"'{_quoted(path)}'" for path in mart_paths(folder, name))
@@ -171,7 +173,18 @@ def selected(build: Build, asked: Asked) -> SelectedRuns:
         left_out=tuple(left_out),
         flagged=sum(row["run_flag"] is not None for row in chosen),
         synthetic=sum(bool(row["synthetic"]) for row in chosen),
+        findings=_findings(build, asked.study),
     )
+
+
+def _findings(build: Build, study: str) -> tuple[str, ...]:
+    """Return what the mart ``finding`` says of a study; a finding without an answer is none."""
+    found = build.rows(
+        "select sentence from finding where study_id = ? and verdict not in ('none', 'cannot tell') "
+        "order by question, finding_id",
+        study,
+    )
+    return tuple(row["sentence"] for row in found)
 
 
 def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, Any]]:
