@@ -1,0 +1,32 @@
+"""Queries of the page "Which table answers which question", over the bundled sample."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sojourn_transforms.sql.local import connect_local
+
+from .conftest import Service
+
+pytestmark = pytest.mark.integration
+#: A question, the tables that answer it, and the query.
+QUESTION = re.compile(r"^(?P<question>[A-Z][^\n`]+\?) (?P<tables>`[^\n]+)\n\n```sql\n(?P<query>.*?)^```", re.M | re.S)
+#: Questions about inputs that the sample may have none of.
+MAY_BE_EMPTY = {"ingest_outcome"}
+
+
+def test_every_question_is_answered_from_the_table_that_is_named(service: Service, repository: Path) -> None:
+    text = (repository / "docs" / "how-to" / "which-table.md").read_text(encoding="utf-8")
+    questions = list(QUESTION.finditer(text))
+    assert len(questions) == 20 == text.count("```sql")
+    with connect_local(service.var, lake=False) as connection:
+        there = {row[0] for row in connection.sql("show tables").fetchall()}
+        for found in questions:
+            tables = re.findall(r"`([a-z_0-9]+)`", found["tables"])
+            assert set(tables) <= there, found["question"]
+            assert re.search(rf"from {tables[0]}\b", found["query"]), found["question"]
+            rows = connection.execute(found["query"]).fetchall()
+            assert rows or tables[0] in MAY_BE_EMPTY, found["question"]
