@@ -13,47 +13,24 @@ from typing import Any
 
 import pytest
 
+from sojourn_ingest.synthetic.flent_files import (
+    LOAD_END_S,
+    LOAD_START_S,
+    LOADED_MS,
+    REPETITIONS,
+    START_S,
+    flent_file,
+    pings,
+)
+
 from .conftest import SOJOURN, Service, serving
 
 pytestmark = pytest.mark.integration
 
-START_S = 1_700_000_000.0
-REPETITIONS = 6
-#: Delay under load by queue, in ms: what is planted.
-LOADED_MS = {"pfifo": 120.0, "fq_codel": 25.0}
-IDLE_MS = 20.0
-LOAD_START_S, LOAD_END_S = 5.0, 25.0
 #: Of iperf3 on a link of 20 Mbit/s: one flow up, one down, two up, one each way at once (README.md beside them).
 IPERF3 = ("solo", "solo-down", "two", "ways")
 #: A VoIP call and an upload, by flent's own authors.
 VOIP = "data/public/tohojo__flent/unittests/test_data/test-voip-1up.flent.gz"
-
-
-def pings(queue: str, repetition: int) -> list[tuple[float, float]]:
-    """Return times (s) and round trips (ms) of one run: five a second, the load's between 5 and 25 s."""
-    times = [n / 5 for n in range(150)]
-    return [
-        (time, (LOADED_MS[queue] if LOAD_START_S <= time <= LOAD_END_S else IDLE_MS) + repetition + n % 7 / 10)
-        for n, time in enumerate(times)
-    ]
-
-
-def flent_file(queue: str, repetition: int) -> bytes:
-    """Return one data file."""
-    rates = [{"t": START_S + LOAD_START_S + second + 1, "dur": 1.0, "val": 9.5} for second in range(20)]
-    probes = [{"seq": n, "t": START_S + t, "val": rtt} for n, (t, rtt) in enumerate(pings(queue, repetition))]
-    document = {
-        "metadata": {
-            "DATA_FILENAME": "a.flent.gz", "NAME": "tcp_upload", "T0": "2023-11-14T22:13:20.000000Z",
-            "TITLE": f"qdisc:{queue} rtt:20ms rate:50Mbit/10Mbit rep:{repetition} cc:cubic",
-            "SERIES_META": {"Ping (ms) ICMP": {"UNITS": "ms"}, "TCP upload": {"UNITS": "Mbits/s"}},
-        },
-        "raw_values": {"Ping (ms) ICMP": probes, "TCP upload": rates},
-        "results": {"Ping (ms) ICMP": [20.0], "TCP upload": [9.5]},
-        "version": 4,
-        "x_values": [0.0],
-    }  # fmt: skip
-    return gzip.compress(json.dumps(document, sort_keys=True).encode(), mtime=0)
 
 
 #: Rates in Mbit/s of CUBIC and BBR beside each other, and of each alone.

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from .test_tool_results import LOADED_MS, REPETITIONS, flent_file
 from .tutorials import Block, blocks_of, plain, run
 
 pytestmark = pytest.mark.integration
@@ -17,13 +16,6 @@ CALLS = {
     "tail-drop.pcap.xz": "1000k_rtt50_taildrop-2bdp_cubic_video_appfirst_rep1",
     "fq_codel.pcap.xz": "1000k_rtt50_fq_codel_cubic_video_appfirst_rep1",
 }
-
-
-def _flent_files(folder: Path, shared: Path) -> None:
-    (folder / "results").mkdir()
-    for queue in LOADED_MS:
-        for repetition in range(1, REPETITIONS + 1):
-            (folder / "results" / f"{queue}-{repetition}.flent.gz").write_bytes(flent_file(queue, repetition))
 
 
 def _calls(folder: Path, shared: Path) -> None:
@@ -37,7 +29,7 @@ def _nothing(folder: Path, shared: Path) -> None:
     """The page itself makes what it needs."""
 
 
-PAGES = {"flent-two-queues": _flent_files, "passive-rtt-of-an-isp": _nothing, "pcaps-of-calls": _calls}
+PAGES = {"flent-two-queues": _nothing, "passive-rtt-of-an-isp": _nothing, "pcaps-of-calls": _calls}
 
 
 def page_of(repository: Path, name: str) -> str:
@@ -46,6 +38,13 @@ def page_of(repository: Path, name: str) -> str:
 
 def test_every_tutorial_is_run(repository: Path) -> None:
     assert {path.stem for path in (repository / "docs" / "tutorials").glob("*.md")} == {*PAGES}
+
+
+def test_the_page_on_captures_says_where_they_come_from(repository: Path) -> None:
+    lines = [line.split() for line in page_of(repository, "pcaps-of-calls").splitlines()]
+    copied = {words[2]: words[1] for words in lines if words[:1] == ["cp"]}
+    assert copied == {f"calls/{name}": f"ingest/sample/runs/{run}/after.pcap.xz" for name, run in CALLS.items()}
+    assert all((repository / path).is_file() for path in copied.values())
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -20,13 +20,14 @@ MOST_ROWS = 810_000_000
 
 def register(app: typer.Typer) -> None:
     """Add ``generate`` to the command line."""
-    group = typer.Typer(no_args_is_help=True, help="Make up measurements whose truth is known, labelled synthetic.")
+    group = typer.Typer(no_args_is_help=True, help="Make up measurements whose truth is known.")
 
     @group.callback()
     def generate_options() -> None:
-        """Make up measurements whose truth is known, labelled synthetic in every row and in all that is served."""
+        """Make up measurements whose truth is known."""
 
     group.command("connections", short_help="Generate connections with known RTT.")(connections)
+    group.command("flent", short_help="Generate flent's results of two queues.")(flent)
     group.command("passive-rtt", short_help="Generate a day of ePPing's output with a worst site that is known.")(
         passive_rtt
     )
@@ -46,8 +47,9 @@ def connections(
 ) -> None:
     """Generate connections with smoothed RTT, calibrated to the shares that IMC'14 published.
 
-    The same rows, seed and days give the same bytes. Ingest the folder with `sojourn ingest`. OUT.truth.json contains
-    the true shares, quantiles and shares of hosts of the data set, computed and not drawn.
+    Every row is labelled synthetic, and so is all that is served. The same rows, seed and days give the same bytes.
+    Ingest the folder with `sojourn ingest`. OUT.truth.json contains the true shares, quantiles and shares of hosts of
+    the data set, computed and not drawn.
 
     For example:
 
@@ -75,6 +77,25 @@ def connections(
         f"{rows:,} synthetic connections of {dataset_of(world)} in {printable(out)}, {rows / seconds:,.0f} per second; "
         f"{printable(truth_path(out.resolve()))} has their true distribution"
     )
+
+
+def flent(
+    out: Annotated[Path, typer.Option(help="Folder to write to, one file of flent for each run.")],
+) -> None:
+    """Generate flent's results of two queues, six repetitions each, in which FQ-CoDel waits 95 ms less than pfifo.
+
+    The tutorial on flent reads them. Flent has no flag for what was not measured: the note in each file states it.
+
+    For example:
+
+      sojourn generate flent --out results
+
+      sojourn ingest results && sojourn build
+    """
+    from sojourn_ingest.synthetic.flent_files import LOADED_MS, write_flent_files
+
+    written = write_flent_files(out)
+    typer.echo(f"{len(written)} files of {' and '.join(LOADED_MS)} in {printable(out)}, generated and not measured")
 
 
 #: 10.0.0.0/8 in networks of four addresses.
