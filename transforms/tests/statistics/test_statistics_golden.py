@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from sojourn_statistics.correlation.coefficients import pearson, spearman
 from sojourn_statistics.histogram import log_linear
@@ -114,6 +115,14 @@ def test_hodges_lehmann_and_mann_whitney() -> None:
     assert [exact.statistic, exact.p_value] == close(GOLDEN["mann_whitney"])
     tied = mann_whitney(INPUT["pain_y"], INPUT["pain_n"])
     assert [tied.statistic, tied.p_value] == close(GOLDEN["mann_whitney_ties"])
+
+
+def test_mann_whitney_is_that_of_scipy() -> None:
+    random = np.random.default_rng(7)
+    for _ in range(200):
+        x, y = random.normal(0.5, 1, random.integers(1, 13)), random.normal(0, 1, random.integers(2, 40))
+        exact, expected = mann_whitney(x, y), scipy.stats.mannwhitneyu(x, y, method="exact")
+        assert [exact.statistic, exact.p_value] == close([expected.statistic, expected.pvalue])
 
 
 def test_paired() -> None:

@@ -36,7 +36,7 @@ from sojourn_statistics.samples.estimate import (
     estimate,
     refused_test,
 )
-from sojourn_statistics.significance.rank_distributions import EXACT_LARGEST_PRODUCT, shift_rank
+from sojourn_statistics.significance.rank_distributions import EXACT_LARGEST_PRODUCT, mann_whitney_cdf, shift_rank
 
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 TIES_NOTE = "ties: the exact interval covers with more than its level"
@@ -127,17 +127,14 @@ def mann_whitney(treatment: npt.ArrayLike, baseline: npt.ArrayLike, replication_
     pooled = np.concatenate([x, y])
     if np.ptp(pooled) == 0:
         return refused_test(name, hypothesis, replication_unit, n, "all values are equal")
-    exact = not has_ties(pooled) and x.size * y.size <= EXACT_LARGEST_PRODUCT
-    result = scipy.stats.mannwhitneyu(x, y, alternative="two-sided", method="exact" if exact else "asymptotic")
-    return SignificanceTest(
-        f"{name}, {'exact' if exact else 'normal approximation'}",
-        hypothesis,
-        replication_unit,
-        n,
-        float(result.statistic),
-        float(result.pvalue),
-        None,
-    )
+    if not has_ties(pooled) and x.size * y.size <= EXACT_LARGEST_PRODUCT:
+        # SciPy derives the distribution anew for each call, which is most of the time that a build compares for.
+        u = int((x[:, None] > y).sum())
+        p_value = min(1.0, 2 * float(mann_whitney_cdf(*n)[min(u, x.size * y.size - u)]))
+        return SignificanceTest(f"{name}, exact", hypothesis, replication_unit, n, float(u), p_value, None)
+    result = scipy.stats.mannwhitneyu(x, y, alternative="two-sided", method="asymptotic")
+    statistic, p_value = float(result.statistic), float(result.pvalue)
+    return SignificanceTest(f"{name}, normal approximation", hypothesis, replication_unit, n, statistic, p_value, None)
 
 
 def brunner_munzel(
@@ -187,13 +184,13 @@ def dominance_bounds(treatment: Reals, baseline: Reals, level: float = LEVEL) ->
     unbiased = (m**2 * of_treatment + n**2 * of_baseline - of_pairs) / (m * n * (m - 1) * (n - 1))
     # The unbiased estimate of the variance can be negative; Cliff bounds it from below.
     variance = np.maximum(unbiased, (1 - delta**2) / (m * n - 1))
-    t = float(scipy.stats.t.ppf(0.5 + level / 2, m + n - 2))
+    t = float(scipy.special.stdtrit(m + n - 2, 0.5 + level / 2))
     half = t * np.sqrt(variance) * np.sqrt((1 - delta**2) ** 2 + t**2 * variance)
     scale = 1 - delta**2 + t**2 * variance
     with np.errstate(invalid="ignore"):
         lower, upper = (delta - delta**3 - half) / scale, (delta - delta**3 + half) / scale
     # Without overlap the variance is 0; Feng and Cliff bound delta by the smaller group then.
-    z = float(scipy.stats.norm.ppf(0.5 + level / 2))
+    z = float(scipy.special.ndtri(0.5 + level / 2))
     fewest = min(m, n)
     nearest = (fewest - z**2) / (fewest + z**2)
     lower = np.where(delta == 1, nearest, np.where(delta == -1, -1.0, lower))
