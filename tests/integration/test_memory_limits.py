@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from .conftest import SOJOURN
 from .memory_group import MemoryGroup, NoGroupError, memory_group
 
 GIB = 2**30
-ROWS = int(os.environ.get("SOJOURN_MEMORY_ROWS") or 1_000_000)
+ROWS = 1_000_000
 FLOWS = 300_000
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.privileged]

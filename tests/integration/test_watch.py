@@ -1,8 +1,4 @@
-"""``sojourn watch`` as a process over a folder that fills: how soon an answer has a capture, kills, and a long day.
-
-``SOJOURN_WATCH_MINUTES`` is how many one-minute captures the day has (1,440), ``SOJOURN_WATCH_EVERY_S`` after how many
-seconds the next one comes (0.5).
-"""
+"""``sojourn watch`` as a process over a folder that fills: how soon an answer has a capture, kills, and a long day."""
 
 from __future__ import annotations
 
@@ -29,8 +25,9 @@ from sojourn_snapshot.pointer import read_pointer
 
 from .conftest import SOJOURN, serving
 
-MINUTES = int(os.environ.get("SOJOURN_WATCH_MINUTES") or 1440)
-EVERY_S = float(os.environ.get("SOJOURN_WATCH_EVERY_S") or 0.5)
+#: One-minute captures of the day, and after how many seconds the next one comes.
+MINUTES = 1440
+EVERY_S = 0.5
 #: The first minute of the day.
 BEGIN_S = 1_795_564_800
 #: A capture is in an answer so soon after it was closed, with the bundled sample as history.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from api.tests.service.real_server import HOST, Server, serving
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
-REQUESTS = int(os.environ.get("SOJOURN_SOAK_REQUESTS") or 1_000_000)
+REQUESTS = 1_000_000
 CLIENTS = 4
 #: The first is left out of the comparison: caches fill, and libraries are loaded.
 WINDOWS = 10
