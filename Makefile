@@ -153,6 +153,10 @@ wheels: setup ## Build the distribution sojourn with all packages into dist/ (TA
 	@infra/setup/uv.sh install
 	@infra/wheel/build.sh dist $(TARGETS)
 
+.PHONY: release
+release: wheels ## Add what a release has besides the wheels: the client's wheel, the list of dependencies, checksums
+	@infra/wheel/release.sh dist
+
 ##@ Test
 
 # Cheap stages come first, so that a failure shows early. Each stage can be run alone after make setup-tests.
