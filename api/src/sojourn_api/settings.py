@@ -12,6 +12,8 @@ from sojourn_api.safety.keys import Key, parse_key
 
 DEFAULT_PAGE_ROWS = 1000
 MOST_MEMORY_BYTES = 2_000_000_000
+#: Four of the largest answers at a time; the others wait.
+MOST_ANSWER_BYTES = 1_000_000_000
 #: DuckDB's own bound is four fifths of the memory of the machine or of its control group; this makes it half.
 SHARE_OF_DUCKDBS_BOUND = 0.625
 #: Answers have half of what DuckDB has: a quarter of the memory.
@@ -27,7 +29,7 @@ def memory_that_fits(duckdbs_bound: str, workers: int = 1) -> str:
 
 def answer_bytes_that_fit(duckdbs_bound: str, workers: int = 1) -> int:
     """Return what answers may take in each worker, beside DuckDB, from the bound that DuckDB sets itself."""
-    return min(MOST_MEMORY_BYTES, int(_bytes_of(duckdbs_bound) * SHARE_OF_ANSWERS / workers))
+    return min(MOST_ANSWER_BYTES, int(_bytes_of(duckdbs_bound) * SHARE_OF_ANSWERS / workers))
 
 
 def _bytes_of(text: str) -> float:
@@ -99,7 +101,7 @@ class Settings(BaseSettings):
         default=None,
         ge=1,
         description="Memory, beside SOJOURN_API_MEMORY, that answers may take in each worker until they are sent; "
-        "unless set, 2 GB, or a quarter of the machine's or the control group's where that is less, shared "
+        "unless set, 1 GB, or a quarter of the machine's or the control group's where that is less, shared "
         "among workers.",
     )
     api_kept_bytes: int = Field(

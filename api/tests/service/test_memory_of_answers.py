@@ -19,6 +19,7 @@ from tests.integration.memory_group import NoGroupError, memory_group
 from sojourn_api.formats import OutputColumn, encode, expected_bytes, needed_bytes
 from sojourn_api.problems import ProblemError
 from sojourn_api.safety.answer_memory import MOST_WAITING, AnswerMemory
+from sojourn_api.settings import answer_bytes_that_fit
 
 GIB = 2**30
 ROWS = 110_000
@@ -88,6 +89,13 @@ def test_the_estimates_are_not_below_what_is_written(format_name: str) -> None:
     assert table.nbytes + written <= needed
     # An estimate before the query knows nothing of texts; it is of the same size.
     assert needed / 3 <= expected_bytes(format_name, table.num_rows, columns) <= needed * 3
+
+
+def test_four_of_the_largest_answers_are_under_way_at_most() -> None:
+    table = wide(5000)
+    needed = needed_bytes("json", table) / table.num_rows * 100_000
+    assert 4 * needed < answer_bytes_that_fit("100.0 GiB") < 5 * needed
+    assert answer_bytes_that_fit("800.0 MiB", workers=2) < 140_000_000
 
 
 def test_answers_wait_for_one_another_and_are_refused_in_words() -> None:
