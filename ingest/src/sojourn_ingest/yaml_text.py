@@ -50,8 +50,12 @@ def load_yaml(text: bytes | str) -> Any:
     Raises
     ------
     yaml.YAMLError
-        If it is not YAML, or its aliases stand for far more than was written, or it is nested too deeply.
+        If it is not YAML, or its aliases stand for far more than was written, or it is nested too deeply, or a value
+        is none of its type, such as the date 2026-13-45, ``!!bool maybe`` and a number of 5,000 digits.
     """
     text = utf8_of(text) if isinstance(text, bytes) else text
     _refuse_explosion(text)
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506, the loader is a safe one
+    try:
+        return yaml.load(text, Loader=_LOADER)  # noqa: S506, the loader is a safe one
+    except (ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise yaml.YAMLError(f"a value is none of its type ({str(error)[:80]}); write texts in quotes") from error

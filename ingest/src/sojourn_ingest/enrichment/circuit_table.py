@@ -188,12 +188,12 @@ def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     first = kept[0][1] if kept else ""
     delimiter = delimiter_of(first, lambda names: set(REQUIRED) <= {name.strip() for name in names}) or ","
     reader = csv.reader((line for _, line in kept), delimiter=delimiter)
-    header = [name.strip() for name in next(reader, [])]
-    missing = [name for name in REQUIRED if name not in header]
-    if missing:
-        message = f"{path}: a circuit table of LibreQoS has the column {missing[0]}; give ShapedDevices.csv"
-        raise InputError("unrecognised_format", message)
     try:
+        header = [name.strip() for name in next(reader, [])]
+        missing = [name for name in REQUIRED if name not in header]
+        if missing:
+            message = f"{path}: a circuit table of LibreQoS has the column {missing[0]}; give ShapedDevices.csv"
+            raise InputError("unrecognised_format", message)
         for values in reader:
             # A comment that was not quoted pushes later columns; those that are read stand before it.
             row = dict(zip(header, (value.strip() for value in values), strict=False))

@@ -1,0 +1,35 @@
+"""Values that no type holds are refused in words wherever a person writes YAML or a table."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sojourn_ingest.enrichment import AccessRules, CircuitTable
+from sojourn_ingest.formats.interface import InputError
+from sojourn_ingest.formats.registry import Registry
+from sojourn_ingest.yaml_text import load_yaml
+
+VALUES = ["9" * 5000, "0x", "2026-13-45", "!!bool maybe", "!!timestamp then", "!!float x", "!!int 1.5"]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=[value[:20] for value in VALUES])
+def test_a_value_that_is_none_of_its_type_is_no_yaml(value: str, tmp_path: Path) -> None:
+    if value != "0x":  # which is a text
+        with pytest.raises(yaml.YAMLError, match="none of its type"):
+            load_yaml(f"a: {value}")
+    description = tmp_path / "study.yaml"
+    description.write_text(f"sojourn_study: 1\nstudy: {value}\n")
+    with pytest.raises(InputError):
+        Registry([description])
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(f"sojourn_access_rules: 1\nrules:\n  - id: a\n    version: {value}\n")
+    with pytest.raises(InputError):
+        AccessRules.load(rules)
+
+
+def test_a_table_of_circuits_with_an_endless_column_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "ShapedDevices.csv"
+    table.write_text("Circuit ID," + "a" * 200_000 + "\nc,n\n")
+    with pytest.raises(InputError, match="not a CSV table"):
+        CircuitTable.load(table)
