@@ -258,7 +258,7 @@ docs: ## Write generated files: dbt's YAML, docs/tables.md, docs/decoded.md, doc
 	@.venv/bin/python -m sojourn_transforms.dbt.staging models
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
-	@.venv/bin/python -m sojourn_ingest.decoded_document docs/decoded.md
+	@.venv/bin/python infra/decoded_document.py docs/decoded.md
 	@.venv/bin/python infra/openapi_document.py docs/openapi.json
 
 .PHONY: site
