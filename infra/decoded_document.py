@@ -1,6 +1,6 @@
 """The page docs/decoded.md: what the decoder reads, and why it refuses what it does not.
 
-``python -m sojourn_ingest.decoded_document docs/decoded.md`` writes it, from the lists that the decoder itself exports.
+``python infra/decoded_document.py docs/decoded.md`` writes it, from the lists that the decoder itself exports.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def decoded_document() -> str:
 def main(arguments: Sequence[str]) -> int:
     """Write the page to the one path given; return the exit status."""
     if len(arguments) != 1:
-        print("usage: python -m sojourn_ingest.decoded_document PATH", file=sys.stderr)
+        print("usage: python infra/decoded_document.py PATH", file=sys.stderr)
         return 2
     Path(arguments[0]).write_text(decoded_document(), encoding="utf-8")
     return 0
