@@ -138,6 +138,27 @@ def test_the_table_of_changes_can_be_read() -> None:
     assert [cell for row in rows for cell in row.split("|") if len(cell.strip()) > 300] == []
 
 
+NAMED = re.compile(
+    r"`(?:class |def )?([A-Z][A-Za-z_]{3,}|[a-z_]+\(\))`(?:,? and `(\w+)`)? (?:in|of) `([\w./<>-]+\.py)`"
+)
+
+
+def test_what_the_table_of_changes_names_in_a_module_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    short = dict(SHORT.findall(text))
+    gone = []
+    for one, other, place in NAMED.findall(text):
+        top, _, rest = place.partition("/")
+        module = ROOT / short.get(top, top) / rest
+        if not module.exists():
+            # A name beside one with its folder.
+            continue
+        content = module.read_text(encoding="utf-8")
+        gone += [f"{place}: {name}" for name in (one, other) if name and not re.search(rf"\b{name}\b", content)]
+    assert len(NAMED.findall(text)) > 10
+    assert gone == []
+
+
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("# One `code` heading\n\n## Twice\n\n## Twice\n")
     page = tmp_path / "page.md"
