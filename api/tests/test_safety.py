@@ -69,6 +69,12 @@ def test_a_request_at_the_limits_is_answered() -> None:
         ("sojourn-api.attacker.example", 421),
         ("192.0.2.7.attacker.example", 421),
         ("localhost.attacker.example:8000", 421),
+        ("localhost.", 200),
+        ("127.0.0.1:80@attacker.example", 421),
+        ("localhost:8000, attacker.example", 421),
+        ("localhost:attacker", 421),
+        ("[::1]attacker.example", 421),
+        ("2130706433", 421),
         ("", 421),
     ],
 )

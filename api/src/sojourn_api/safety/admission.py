@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections import Counter
 from collections.abc import Collection
 
@@ -27,12 +28,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+#: RFC 9110, section 7.2: a name or an address, an IPv6 address in brackets, and perhaps a port.
+_HOST = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]@,]*?)\.?)(?::[0-9]*)?", re.ASCII)
+
+
 def _name_of(host: str) -> str:
-    """Return the name or address of a Host header, without port and brackets, in lower case."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].rstrip(".")
+    """Return the name or address of a Host header, in lower case; an empty text if it is no such header."""
+    host_and_port = _HOST.fullmatch(host.strip().lower())
+    return (host_and_port[1] or host_and_port[2] or "") if host_and_port else ""
 
 
 def _is_address(name: str) -> bool:
@@ -60,7 +63,7 @@ class AdmissionMiddleware:
     def __init__(self, app: ASGIApp, client_requests: int, names: Collection[str] = ()) -> None:
         self.app = app
         self._most = client_requests
-        self._names = {_name_of(name) for name in names} | {"localhost"}
+        self._names = ({_name_of(name) for name in names} | {"localhost"}) - {""}
         self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
