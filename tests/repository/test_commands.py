@@ -38,6 +38,20 @@ PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
 1 packets transmitted, 1 received, 0% packet loss, time 0ms
 rtt min/avg/max/mdev = 10.0/10.0/10.0/0.0 ms
 """
+#: Modules that say how many there are of something.
+TELLING = (
+    "ingest/src/sojourn_ingest/cli/*.py",
+    "testbed/src/sojourn_testbed/commands.py",
+    "transforms/src/sojourn_transforms/*ing*.py",
+    "transforms/src/sojourn_transforms/look/command.py",
+    "transforms/src/sojourn_transforms/maintenance.py",
+    "transforms/src/sojourn_transforms/watching/*.py",
+)
+#: What is counted there, as `1 rows` would be written.
+PLURAL = re.compile(
+    r"\{[^{}]*\} (?:[a-z]+ )?"
+    r"(?:attempts|blocks|circuits|commits|connections|files|frames|packets|rows|samples|sources|tables|tests)\b"
+)
 #: Sentences that list values belong to a choice: "linear: differences; log: ratios".
 LISTED = re.compile(r"^[a-z][\w-]*: [^;]*; [a-z][\w-]*: ")
 
@@ -155,3 +169,13 @@ def test_a_terminal_is_asked_and_its_answer_counts(tmp_path: Path, sojourn: Call
         assert done.stderr.startswith("Do it? [y/N]: ")
         assert done.stdout.startswith(would)
         assert done.stdout.endswith(ends_with), done.stdout
+
+
+def test_one_is_no_plural() -> None:
+    root = Path(__file__).resolve().parents[2]
+    modules = [path for pattern in TELLING for path in root.glob(pattern)]
+    assert len(modules) > 12
+    wrong = [
+        f"{path.name}: {found[0]}; use counted()" for path in modules for found in PLURAL.finditer(path.read_text())
+    ]
+    assert not wrong

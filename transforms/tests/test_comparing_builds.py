@@ -53,12 +53,12 @@ def test_doubles_may_differ_in_their_last_digits_and_no_more(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ((("r1", "app", 4, 1e6), *BASE[1:]), "m: packets differs in 1 rows, such as run_id='r1', role='app'"),
-        ((("r1", "app", None, 1e6), *BASE[1:]), "m: packets differs in 1 rows"),
-        ((("r1", "app", 3, None), *BASE[1:]), "m: rate_bps differs in 1 rows"),
-        (BASE[1:], "m: only on the left in 1 rows, such as run_id='r1', role='app'"),
-        ((*BASE, ("r3", "tcp", 1, 1.0)), "m: only on the right in 1 rows, such as run_id='r3'"),
-        ((*BASE, BASE[0]), "m: key is not unique on the right in 1 rows"),
+        ((("r1", "app", 4, 1e6), *BASE[1:]), "m: packets differs in 1 row, such as run_id='r1', role='app'"),
+        ((("r1", "app", None, 1e6), *BASE[1:]), "m: packets differs in 1 row"),
+        ((("r1", "app", 3, None), *BASE[1:]), "m: rate_bps differs in 1 row"),
+        (BASE[1:], "m: only on the left in 1 row, such as run_id='r1', role='app'"),
+        ((*BASE, ("r3", "tcp", 1, 1.0)), "m: only on the right in 1 row, such as run_id='r3'"),
+        ((*BASE, BASE[0]), "m: key is not unique on the right in 1 row"),
     ],
 )  # fmt: skip
 def test_each_difference_is_listed_with_an_example(tmp_path: Path, changed: tuple, expected: str) -> None:

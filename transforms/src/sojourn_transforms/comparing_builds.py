@@ -14,6 +14,7 @@ from sojourn_ingest.command_line import no_installation
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
+from sojourn_ingest.printable import counted
 from sojourn_ingest.schema import TABLES
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, read_catalogue
 from sojourn_snapshot.files import mart_paths
@@ -35,7 +36,7 @@ class Difference:
     example: str = ""
 
     def __str__(self) -> str:
-        rows = f" in {self.rows:,} rows" if self.rows else ""
+        rows = f" in {counted(self.rows, 'row')}" if self.rows else ""
         example = f", such as {self.example}" if self.example else ""
         return f"{self.relation}: {self.what}{rows}{example}"
 

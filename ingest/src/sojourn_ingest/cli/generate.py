@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn_ingest.printable import printable
+from sojourn_ingest.printable import counted, printable
 
 if TYPE_CHECKING:
     from sojourn_ingest.synthetic.connection_files import GeneratedFile
@@ -20,11 +20,11 @@ MOST_ROWS = 810_000_000
 
 def register(app: typer.Typer) -> None:
     """Add ``generate`` to the command line."""
-    group = typer.Typer(no_args_is_help=True, help="Make up measurements whose truth is known.")
+    group = typer.Typer(no_args_is_help=True, help="Generate synthetic measurements with known truth.")
 
     @group.callback()
     def generate_options() -> None:
-        """Make up measurements whose truth is known."""
+        """Generate synthetic measurements with known truth."""
 
     group.command("connections", short_help="Generate connections with known RTT.")(connections)
     group.command("flent", short_help="Generate flent's results of two queues.")(flent)
@@ -58,7 +58,9 @@ def connections(
       sojourn ingest synthetic && sojourn build
     """
     if rows < days:
-        raise typer.BadParameter(f"{rows} connections do not spread over {days} days", param_hint="--days")
+        raise typer.BadParameter(
+            f"{counted(rows, 'connection')} cannot spread over {counted(days, 'day')}", param_hint="--days"
+        )
     from sojourn_ingest.synthetic.connection_files import dataset_of, truth_path, write_world
     from sojourn_ingest.synthetic.connection_world import ConnectionWorld
 
@@ -69,12 +71,13 @@ def connections(
     def tell(file: GeneratedFile) -> None:
         nonlocal done
         done += file.rows
-        typer.echo(f"{printable(file.path.name)}: {file.rows:,} connections, {done:,} of {rows:,}", err=True)
+        typer.echo(f"{printable(file.path.name)}: {counted(file.rows, 'connection')}, {done:,} of {rows:,}", err=True)
 
     write_world(world, days, out.resolve(), workers, tell)
     seconds = time.perf_counter() - clock
     typer.echo(
-        f"{rows:,} synthetic connections of {dataset_of(world)} in {printable(out)}, {rows / seconds:,.0f} per second; "
+        f"{counted(rows, 'synthetic connection')} of {dataset_of(world)} in {printable(out)}, "
+        f"{rows / seconds:,.0f} per second; "
         f"{printable(truth_path(out.resolve()))} has their true distribution"
     )
 
@@ -95,7 +98,9 @@ def flent(
     from sojourn_ingest.synthetic.flent_files import LOADED_MS, write_flent_files
 
     written = write_flent_files(out)
-    typer.echo(f"{len(written)} files of {' and '.join(LOADED_MS)} in {printable(out)}, generated and not measured")
+    typer.echo(
+        f"{counted(len(written), 'file')} of {' and '.join(LOADED_MS)} in {printable(out)}, generated and not measured"
+    )
 
 
 #: 10.0.0.0/8 in networks of four addresses.
@@ -128,10 +133,11 @@ def passive_rtt(
     network = AccessNetwork(samples, circuits, sites, seed)
 
     def tell(path: Path, count: int) -> None:
-        typer.echo(f"{printable(path.name)}: {count:,} samples", err=True)
+        typer.echo(f"{printable(path.name)}: {counted(count, 'sample')}", err=True)
 
     write_access_network(network, out, tell)
     typer.echo(
-        f"{samples:,} synthetic RTT samples of {circuits:,} circuits at {sites} sites in {printable(out)}/pping; "
+        f"{counted(samples, 'synthetic RTT sample')} of {counted(circuits, 'circuit')} at {sites} sites "
+        f"in {printable(out)}/pping; "
         f"{printable(out)}/truth.json has what was planted"
     )

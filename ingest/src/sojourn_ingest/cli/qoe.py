@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.printable import counted
+
 
 def register(app: typer.Typer) -> None:
     """Add ``qoe`` to the command line."""
@@ -48,11 +50,14 @@ def video(
     found = score_frames(sent, after, out, before, ssrc)
     unscored = found.sent_frames - found.compared_frames
     typer.echo(
-        f"{found.compared_frames} of {found.sent_frames} frames scored, mean SSIM {found.ssim_mean:.4f}; "
-        f"{found.missing_packets} of {found.sent_packets} packets missing (SSRC {found.stream.ssrc})"
+        f"{found.compared_frames:,} of {counted(found.sent_frames, 'frame')} scored, mean SSIM {found.ssim_mean:.4f}; "
+        f"{found.missing_packets:,} of {counted(found.sent_packets, 'packet')} missing (SSRC {found.stream.ssrc})"
     )
     if unscored > 0:
-        typer.echo(f"{unscored} frames before the first that arrived have no score and are not in the mean", err=True)
+        typer.echo(
+            f"without a score, and not in the mean: {counted(unscored, 'frame')} before the first that arrived",
+            err=True,
+        )
     if before is None:
         typer.echo(
             "packets lost before the first or after the last that arrived are not counted; --before counts them",

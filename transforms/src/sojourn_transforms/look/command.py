@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from sojourn_ingest.printable import markup, printable
+from sojourn_ingest.printable import counted, markup, printable
 from sojourn_ingest.session import Attempt
 from sojourn_transforms.look.content import LOOK
 from sojourn_transforms.look.html import html_of
@@ -59,7 +59,7 @@ def run_look(options: LookOptions) -> None:
     if options.json_numbers:
         typer.echo(json_of(looked.page))
     if options.parquet is not None:
-        typer.echo(f"{len(looked.marts)} tables in {printable(options.parquet)}", err=True)
+        typer.echo(f"{counted(len(looked.marts), 'table')} in {printable(options.parquet)}", err=True)
     if options.out is not None:
         replaced = options.out.exists()
         write_page(options.out, html_of(looked.page))
@@ -86,6 +86,6 @@ def _progress() -> Iterator[Callable[[Attempt], None]]:
         def note(attempt: Attempt) -> None:
             nonlocal done
             done += 1
-            status.update(f"{done} files read, last {markup(attempt.path.name)}")
+            status.update(f"{counted(done, 'file')} read, last {markup(attempt.path.name)}")
 
         yield note
