@@ -19,15 +19,20 @@ ADMIN, ADMIN_PASSWORD = os.environ["SUPERSET_ADMIN_USER"], os.environ["SUPERSET_
 OTHER_API = os.environ["OTHER_API"]
 
 
-def logged_in(app: Any, user: str, password: str) -> tuple[Any, dict[str, str], list[str]]:
-    """Return a client with a session, the headers of its changes, and the cookies that the login set."""
-    client = app.test_client()
+def token_of(client: Any) -> str:
+    """Return the token that a form of the login page carries."""
     page = client.get("/login/").get_data(as_text=True)
     found = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', page) or re.search(
         r"csrf_token&#34;: &#34;([^&]+)", page
     )
-    token = found.group(1) if found else client.get("/api/v1/security/csrf_token/").get_json()["result"]
-    answer = client.post("/login/", data={"username": user, "password": password, "csrf_token": token})
+    return str(found.group(1) if found else client.get("/api/v1/security/csrf_token/").get_json()["result"])
+
+
+def logged_in(app: Any, user: str, password: str, address: str = "127.0.0.1") -> tuple[Any, dict[str, str], list[str]]:
+    """Return a client with a session, the headers of its changes, and the cookies that the login set."""
+    client = app.test_client()
+    client.environ_base["REMOTE_ADDR"] = address
+    answer = client.post("/login/", data={"username": user, "password": password, "csrf_token": token_of(client)})
     cookies = answer.headers.getlist("Set-Cookie")
     assert client.get("/api/v1/me/").status_code == 200, (user, answer.status_code)
     token = client.get("/api/v1/security/csrf_token/").get_json()

@@ -21,8 +21,8 @@ CONFIG = Path(__file__).parents[2] / "infra" / "superset" / "superset_config.py"
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return what Superset answered, and what was asked of another host."""
+def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what Superset answered to each program, and what was asked of another host."""
     folder = tmp_path_factory.mktemp("access")
     write_assets(folder / "assets")
     put_prepared_database(folder / "var")
@@ -59,16 +59,63 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
             )
             assert run.returncode == 0, run.stderr[-3000:]
-        program = Path(__file__).with_name("superset_requests.py")
-        run = subprocess.run(
-            [sys.executable, str(program)], env=environment, capture_output=True, text=True, check=False
-        )
-        assert run.returncode == 0, run.stderr[-3000:]
-    found: dict[str, Any] = json.loads(run.stderr.splitlines()[-1])
+        found: dict[str, Any] = {}
+        for program in ("superset_requests.py", "superset_roles.py"):
+            run = subprocess.run(
+                [sys.executable, str(Path(__file__).with_name(program))],
+                env=environment, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert run.returncode == 0, run.stderr[-3000:]
+            found[program] = json.loads(run.stderr.splitlines()[-1])
     print(json.dumps(found, indent=1))
-    found["asked of another host"] = other.requests
-    found["asked of the API"] = contract.row_requests()
+    found["superset_requests.py"]["asked of another host"] = other.requests
+    found["superset_requests.py"]["asked of the API"] = contract.row_requests()
     return found
+
+
+@pytest.fixture
+def told(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what an administrator and a viewer were answered."""
+    answers: dict[str, Any] = asked["superset_requests.py"]
+    return answers
+
+
+@pytest.fixture
+def roles(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what each role was answered, and what logins were."""
+    answers: dict[str, Any] = asked["superset_roles.py"]
+    return answers
+
+
+def may(user: str, answer: int | str) -> str:
+    """Return whether an answer is that of someone who may ask."""
+    status = int(str(answer).split()[0])
+    # What is refused for its content is of someone who may ask; without a session it is for want of a token.
+    return "yes" if status in (200, 201) or (status in (400, 422) and user != "nobody") else "no"
+
+
+def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
+    text = (CONFIG.parents[2] / "SECURITY.md").read_text(encoding="utf-8")
+    section = text.partition("### What Superset's roles can do")[2].partition("\n## ")[0]
+    (_, *users), _, *rows = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")
+    )
+    stated = {(user, what): cell for what, *cells in rows for user, cell in zip(users, cells, strict=True)}
+    found = {(user, what): may(user, answer) for user in users for what, answer in roles[user].items()}
+    assert found == stated
+    assert set(users) == set(roles) - {"logins"}
+    for user in ("Alpha, sql_lab", "Admin"):
+        assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
+
+
+def test_ten_logins_a_minute_are_taken_from_one_address_by_each_way(roles: dict[str, Any]) -> None:
+    logins = roles["logins"]
+    # The right password too: the thirteenth.
+    assert logins["page"][10:] == logins["API"][10:] == [429] * 3
+    assert 429 not in logins["page"][:10]
+    assert logins["API"][:10] == [401] * 10
+    assert logins["page, then"] == logins["API, then"] == 401
+    assert logins["API, another address"] == 200
 
 
 def test_no_secret_is_a_default_and_none_is_used_twice(told: dict[str, Any]) -> None:
