@@ -37,7 +37,7 @@ RULES = {
     r"(?:has|have|is|are|with) an? [\w-]+ of (?:its|their) own": "its own …, or separate",
     r"in the place of": "instead of, or in place of",
     r"in case that": "if",
-    r"puts? together": "combine, merge or compact",
+    r"[Pp]uts? (?:[a-z]+ ){0,2}together": "combine, merge or compact",
     r"taken for": "recognised as",
     r"(?:is|are) told": "is reported",
     r"let go": "removed, or disconnected",

@@ -14,7 +14,7 @@ from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkC
 maintain = typer.Typer(
     name="maintain",
     no_args_is_help=True,
-    help="Keep a lake in order: find and repair damage, put small files together, let old facts go.",
+    help="Maintain a lake: find and repair damage, combine small files, remove old facts.",
 )
 
 
@@ -93,7 +93,7 @@ def repair_command(
     run_repair(var, drop=drop, dry_run=dry_run, yes=yes)
 
 
-@maintain.command("compact", short_help="Put small files together.")
+@maintain.command("compact", short_help="Combine small files.")
 def compact_command(
     var: VarOption = None,
     small_mib: Annotated[int, typer.Option(min=1, help="Files below this size are combined.")] = SMALL_BYTES // MIB,
@@ -103,7 +103,7 @@ def compact_command(
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
 ) -> None:
-    """Put small files together, sorted by what readers filter by, in the columns that are declared now.
+    """Combine small files, sorted by what readers filter by, with the columns declared now.
 
     Facts stay what they are, and so does the id of the next build. A kill at any moment loses nothing. A build that
     reads meanwhile reads on: the files it looks at are removed by the next writer.

@@ -13,7 +13,7 @@ from sojourn_transforms.sql.forms import Form
 
 def register(app: typer.Typer) -> None:
     """Add ``sql`` to the command line."""
-    app.command("sql", short_help="Ask the served build in SQL (DuckDB).")(sql)
+    app.command("sql", short_help="Query the served build in SQL (DuckDB).")(sql)
 
 
 def sql(
@@ -30,7 +30,7 @@ def sql(
     out: Annotated[Path | None, typer.Option(help="File to write to, which is replaced. Needed for parquet.")] = None,
     var: VarOption = None,
 ) -> None:
-    """Ask the served build in SQL: every mart is a view, and the schema lake has the facts that were decoded.
+    """Query the served build in SQL: every mart is a view, and the schema lake has the facts that were decoded.
 
     Nothing is written but --out: only statements that read, and views and tables in memory, are allowed. `show tables`
     lists the marts, `describe run_harm` the columns of one; docs/tables.md says what they hold.
