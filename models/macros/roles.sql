@@ -3,7 +3,7 @@
     ('app', 'tcp', 'rival')
 {%- endmacro %}
 
-{#- The roles that a manifest gives its flows: the others are `other`. -#}
+{#- The roles of what a run is about: background traffic, and what its manifest does not declare, is `other`. -#}
 {% macro declared_roles() -%}
     ('app', 'tcp', 'rival', 'tcp_control')
 {%- endmacro %}

@@ -21,7 +21,9 @@ data_senders as (
         run_id,
         sender_host_key
     from oriented_flows
-    where is_data_direction
+    where
+        is_data_direction
+        and role != 'background'
 ),
 
 flow_directions as (
@@ -78,7 +80,11 @@ final as (
         flow_directions.direction,
         flow_directions.protocol,
         coalesce(oriented_flows.role, 'other') as role,
-        coalesce(oriented_flows.is_data_direction, data_senders.sender_host_key is not null) as is_data_direction,
+        -- Of background traffic, as of what no manifest declares, that which goes the way of the data counts.
+        coalesce(
+            case when oriented_flows.role != 'background' then oriented_flows.is_data_direction end,
+            data_senders.sender_host_key is not null
+        ) as is_data_direction,
         flow_directions.handshake_rtt_us,
         flow_directions.packets,
         flow_directions.bytes,

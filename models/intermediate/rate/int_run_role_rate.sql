@@ -38,7 +38,7 @@ recognised_runs as (
         study_id,
         run_id
     from capture_directions
-    where role not in ('other', 'background')
+    where role in {{ declared_roles() }}
 ),
 
 -- A rule that took no flow may be a wrong one: the rate of its role is unknown.

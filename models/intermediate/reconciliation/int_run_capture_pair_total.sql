@@ -25,7 +25,7 @@ scoped as (
         packet_pairs.packet_bytes,
         packet_pairs.before_ns,
         packet_pairs.after_ns,
-        oriented_flows.role is not null as is_declared,
+        coalesce(oriented_flows.role in {{ declared_roles() }}, false) as is_declared,
         -- In the clock of the second capture. A packet left the queue between the two, and one that was dropped stayed no
         -- longer than those that passed. The minimum time from point to point is in the two captures' clocks, so their offset
         -- is in it; where packets went one way only, the offset is not known and the two clocks are taken to be one.
