@@ -164,7 +164,7 @@ def test_it_serves_https_with_a_certificate(example_folder: Path, tmp_path: Path
     )  # fmt: skip
     wrong = run("--snapshots", str(example_folder), "--port", "0", "--tls-certificate", str(key), "--tls-key", str(key))
     assert wrong.returncode == 1
-    assert wrong.stderr.startswith("sojourn serve: --tls-certificate or --tls-key cannot be used: ")
+    assert wrong.stderr.startswith("error: --tls-certificate or --tls-key cannot be used: ")
     assert wrong.stderr.count("\n") == 1
     options = ["--port", "0", "--snapshots", example_folder, "--tls-certificate", certificate, "--tls-key", key]
     process = subprocess.Popen(

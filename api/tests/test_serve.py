@@ -108,9 +108,9 @@ def test_workers_end_with_a_killed_parent(publish: Any, build: Any, seconds: flo
 def test_no_build_is_one_line(tmp_path: Path) -> None:
     ended = run("--snapshots", str(tmp_path / "none"), "--port", "0")
     assert ended.returncode == 1
-    assert ended.stderr == (f"sojourn serve: no build published under {tmp_path / 'none'}: run `sojourn build`\n")
+    assert ended.stderr == (f"error: no build published under {tmp_path / 'none'}: run `sojourn build`\n")
     from_var = run(SOJOURN_VAR=str(tmp_path))
-    assert from_var.stderr.startswith(f"sojourn serve: no build published under {tmp_path / 'snapshots'}")
+    assert from_var.stderr.startswith(f"error: no build published under {tmp_path / 'snapshots'}")
 
 
 def test_a_port_in_use_is_one_line(example_folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_port_in_use_is_one_line(example_folder: Path) -> None:
         ended = run("--snapshots", str(example_folder), "--port", str(port))
     assert ended.returncode == 1
     assert ended.stderr == (
-        f"sojourn serve: cannot listen on 127.0.0.1 port {port}: Address already in use (choose another with --port)\n"
+        f"error: cannot listen on 127.0.0.1 port {port}: Address already in use (choose another with --port)\n"
     )
 
 

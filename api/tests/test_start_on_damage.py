@@ -188,7 +188,7 @@ def test_the_command_refuses_in_one_line(builds: Builds) -> None:
         (builds.folder / name / "study.parquet").write_bytes(b"PAR1")
     done = run("--port", "0", "--snapshots", str(builds.folder))
     assert done.returncode == 1
-    lines = [line for line in done.stderr.splitlines() if line.startswith("sojourn serve: ")]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
     assert "study.parquet" in lines[0]
     assert "Traceback" not in done.stderr

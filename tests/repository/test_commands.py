@@ -29,7 +29,7 @@ MEANINGS = {
     "--full": "Count every day of connections from scratch",
     "--workers": r"(Files|Days) (decoded|written) at a time; each uses one core.",
     "--out": r"(The page|File to write to|Folder to write to|Folder of the r)",
-    "--engine": "(threads: of this machine|duckdb: this machine); spark: ",
+    "--engine": "(threads, or duckdb as of sojourn build|duckdb): this machine; spark: ",
 }
 PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
 [1700000000.000000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=10.0 ms
@@ -116,7 +116,7 @@ def test_what_removes_facts_asks_and_can_be_tried(name: str) -> None:
 
 def test_choices_stand_in_the_help(sojourn: Callable[..., Ended]) -> None:
     shown = sojourn("ingest", "--help").stdout
-    for choices in ("[pseudonymise|keep]", "[registrable|full|none]", "[keep|hashed]", "[threads|spark]"):
+    for choices in ("[pseudonymise|keep]", "[registrable|full|none]", "[keep|hashed]", "[threads|duckdb|spark]"):
         assert choices in shown
 
 

@@ -96,7 +96,14 @@ def test_its_own_output_is_not_input(tmp_path: Path) -> None:
 def test_wrong_address_policy_says_what_to_give(tmp_path: Path) -> None:
     done = sojourn("ingest", tmp_path, "--addresses", "hide")
     assert done.exit_code == 2
-    assert "give pseudonymise or keep" in done.output
+    assert "'hide' is not one of 'pseudonymise', 'keep'" in done.output
+
+
+def test_the_engine_of_one_machine_has_the_name_that_builds_give_it(tmp_path: Path) -> None:
+    write_pcap(tmp_path / "a.pcap", [udp_frame(b"x")])
+    for engine in ("threads", "duckdb"):
+        done = sojourn("ingest", tmp_path / "a.pcap", "--engine", engine, "--var", tmp_path / engine)
+        assert done.exit_code == 0, done.output
 
 
 def test_a_capture_without_packets_is_no_duplicate(tmp_path: Path) -> None:

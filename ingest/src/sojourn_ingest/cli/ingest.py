@@ -120,10 +120,8 @@ def ingest(
         ),
     ] = None,
     engine: Annotated[
-        Literal["threads", "spark"],
-        typer.Option(
-            help="threads: of this machine; spark: tasks of this machine or of a cluster that sees the sources."
-        ),
+        Literal["threads", "duckdb", "spark"],
+        typer.Option(help="threads, or duckdb as of sojourn build: this machine; spark: tasks here, or of a cluster."),
     ] = "threads",
     master: Annotated[
         str | None,
