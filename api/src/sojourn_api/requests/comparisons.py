@@ -51,8 +51,8 @@ class ComparisonParameters(DataParameters):
     )
     effect: Annotated[Text, OneOf(EFFECTS)] = Field(
         default=None,
-        description="What the effect is: `difference`, without it, or `ratio`, the treatment over the baseline, with an "
-        "interval on the scale of logarithms.",
+        description="What the effect is: `difference`, without it, or `ratio`, the treatment over the baseline, with "
+        "an interval on the scale of logarithms.",
     )
     margin: Text = Field(
         default=None, description="Smallest difference that matters, in the metric's unit: adds a test of equivalence."
