@@ -275,12 +275,16 @@ figures: setup ## Run the notebooks over the reference data; writes docs/figures
 	@.venv/bin/python notebooks/execute.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/figures
 
 .PHONY: validation
-validation: setup ## Compare the testbed's runs with figures computed without Sojourn; writes docs/validation.md
+validation: setup ## Compare runs with figures computed without Sojourn, and with what studies state; writes docs/validation.md and docs/published-findings.md
 	@rm -rf $(SOJOURN_VAR)/validation
 	@$(SOJOURN) ingest $(SOJOURN_SHARED)/data/testbed --var $(SOJOURN_VAR)/validation
 	@$(SOJOURN) build --var $(SOJOURN_VAR)/validation
 	@.venv/bin/python -m sojourn_transforms.validation_report \
 		$(SOJOURN_VAR)/validation $(SOJOURN_SHARED)/data/testbed/validation.csv docs/validation.md
+	@rm -rf $(SOJOURN_VAR)/findings
+	@$(SOJOURN) ingest ingest/sample/tma23 --var $(SOJOURN_VAR)/findings
+	@.venv/bin/python -m sojourn_transforms.findings_report \
+		models $(SOJOURN_VAR)/findings/lake testbed/results docs/published-findings.md
 
 .PHONY: screenshot
 screenshot: test-browser ## Take the README's picture of the dashboard

@@ -34,7 +34,9 @@ def expected_groups(finding: dict[str, str]) -> int:
 def test_every_tma23_finding_is_inside_its_tolerance_in_every_group(studies: Service, shared: Path) -> None:
     stated = {name: finding for name, finding in findings(shared).items() if finding["study"] == "tma23-imvca"}
     assert len(stated) == 23
-    served = studies.rows("published_comparison", study_id="tma23-imvca")
+    served = [
+        row for row in studies.rows("published_comparison", study_id="tma23-imvca") if row["finding_id"] in stated
+    ]
     groups = Counter(str(row["finding_id"]) for row in served)
     assert groups == {name: expected_groups(finding) for name, finding in stated.items()}
     for row in served:
@@ -47,17 +49,32 @@ def test_every_tma23_finding_is_inside_its_tolerance_in_every_group(studies: Ser
 
 def test_findings_without_data_say_why_and_have_no_value_of_their_own(studies: Service, shared: Path) -> None:
     served = studies.rows("published_comparison")
-    assert {row["finding_id"] for row in served} == set(findings(shared))
+    assert {row["finding_id"] for row in served} > set(findings(shared))
     for row in served:
         if row["study_id"] != "tma23-imvca":
             assert row["own_value"] is None, row
             assert row["not_answered_reason"], row
 
 
+def test_what_else_tma23_states_comes_out_of_its_tables(studies: Service) -> None:
+    served = {str(row["finding_id"]): row for row in studies.rows("published_comparison", study_id="tma23-imvca")}
+    # Below 20 ms at 5 Mbit/s with CoDel; most rates of WhatsApp that return do not reach its demand.
+    delay, recovery = served["tma23-24"], served["tma23-25"]
+    assert (delay["is_inside_tolerance"], recovery["is_inside_tolerance"]) == (True, True)
+    assert 10 < float(str(delay["own_value"])) < 20
+    assert int(str(recovery["runs"])) > 10
+    assert served["tma23-28"]["not_answered_reason"]
+    figures = studies.rows("published_figure", finding_id="tma23-24")
+    assert max(float(str(row["own_value"])) for row in figures) == delay["own_value"]
+
+
 def test_stated_values_are_those_of_the_list_of_findings(studies: Service, shared: Path) -> None:
     listed = findings(shared)
     for row in studies.rows("published_comparison"):
-        finding = listed[str(row["finding_id"])]
+        finding = listed.get(str(row["finding_id"]))
+        if finding is None:
+            # Of the texts and figures of the studies, which the list has not.
+            continue
         for column in ("stated_low", "stated_high", "tolerance_low", "tolerance_high"):
             assert row[column] == (float(finding[column]) if finding[column] else None), (row["finding_id"], column)
 

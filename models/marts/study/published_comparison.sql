@@ -1,5 +1,5 @@
--- What a study states, beside the same figure from the runs of that study that are in the build. One statement for all findings:
--- the seed gives the runs and the metric of each.
+-- What a study states, beside the same figure from what the build has measured of that study. One statement for all findings: the seed of
+-- selections gives the values and the statistic of each.
 with
 
 findings as (
@@ -10,12 +10,16 @@ selections as (
     select * from {{ ref('published_selection') }}
 ),
 
-metrics as (
-    select * from {{ ref('run_metric') }}
+shift_ranks as (
+    select * from {{ ref('shift_interval_rank') }}
 ),
 
 study_runs as (
     select * from {{ ref('run') }}
+),
+
+figures as (
+    select * from {{ ref('published_figure') }}
 ),
 
 replications as (
@@ -56,96 +60,242 @@ elsewhere as (
     group by finding_id
 ),
 
-selected as (
+-- Each group of a finding has its columns and a text that names it, so that groups of nothing match too.
+grouped as (
     select
-        findings.finding_id,
-        selections.statistic as own_statistic,
-        selections.second_metric,
-        metrics.study_id,
-        metrics.run_id,
-        metrics.role,
-        metrics.exclusion_reason is not null as is_excluded,
-        metrics.metric_value * selections.value_factor as own,
-        case when selections.group_columns like '%application%' then metrics.application end as application,
-        case when selections.group_columns like '%bandwidth_bps%' then metrics.bandwidth_bps end as bandwidth_bps,
-        case when selections.group_columns like '%congestion_control%' then metrics.congestion_control end as congestion_control,
-        case when selections.group_columns like '%start_order%' then metrics.start_order end as start_order,
-        row_number() over (
-            partition by findings.finding_id, metrics.study_id, metrics.run_id, metrics.role, metrics.metric, metrics.basis
-            order by selections.selection_number
-        ) as preference
-    from findings
-    inner join selections
-        on findings.finding_id = selections.finding_id
-    inner join metrics
-        on
-            findings.study_id = metrics.study_id
-            and selections.metric = metrics.metric
-            and selections.role = metrics.role
-    where
-        (selections.application is null or selections.application = metrics.application)
-        and {{ has_finding_axes('selections', 'metrics') }}
+        *,
+        exclusion_reason is not null as is_excluded,
+        finding_id
+        || '/' || coalesce(application, 'any')
+        || '/' || coalesce(incumbent, 'any')
+        || '/' || coalesce({{ plain_text('bandwidth_bps') }}, 'any')
+        || '/' || coalesce(congestion_control, 'any')
+        || '/' || coalesce(start_order, 'any')
+        || '/' || coalesce(workload, 'any')
+        || '/' || coalesce(direction, 'any')
+        || '/' || coalesce(congested_direction, 'any')
+        || '/' || coalesce({{ plain_text('rtt_ms') }}, 'any')
+        || '/' || coalesce({{ plain_text('queue_size_bdp') }}, 'any')
+        || '/' || coalesce({{ plain_text('queue_limit_packets') }}, 'any') as group_id
+    from figures
 ),
 
-paired as (
+counted as (
+    select * from grouped
+    where not is_excluded
+),
+
+group_columns as (
     select
-        selected.finding_id,
-        selected.own_statistic,
-        selected.application,
-        selected.bandwidth_bps,
-        selected.congestion_control,
-        selected.start_order,
-        selected.is_excluded,
-        case when not selected.is_excluded then selected.own end as own,
-        case when not selected.is_excluded then partners.metric_value end as partner
-    from selected
-    left join metrics as partners
-        on
-            selected.study_id = partners.study_id
-            and selected.run_id = partners.run_id
-            and selected.role = partners.role
-            and selected.second_metric = partners.metric
-    -- A run that several selections of a finding have counts once.
+        group_id,
+        finding_id,
+        max(own_statistic) as own_statistic,
+        max(stated_end) as stated_end,
+        max(population) as population,
+        max(application) as application,
+        max(incumbent) as incumbent,
+        max(bandwidth_bps) as bandwidth_bps,
+        max(congestion_control) as congestion_control,
+        max(start_order) as start_order,
+        max(workload) as workload,
+        max(direction) as direction,
+        max(congested_direction) as congested_direction,
+        max(rtt_ms) as rtt_ms,
+        max(queue_size_bdp) as queue_size_bdp,
+        max(queue_limit_packets) as queue_limit_packets,
+        cast(count(distinct case when not is_excluded and term = 'value' and population = 'run' then coalesce(run_id, item) end) as bigint) as runs,
+        cast(count(distinct case when is_excluded then coalesce(run_id, item) end) as bigint) as excluded_runs,
+        case
+            when max(population) = 'run' then cast(count(case when not is_excluded then 1 end) as bigint)
+            else cast(max(units) as bigint)
+        end as units
+    from grouped
+    group by
+        group_id,
+        finding_id
+),
+
+-- Sums of doubles depend on their order in the last digits.
+of_values as (
+    select
+        group_id,
+        case max(own_statistic)
+            when 'pearson' then round(corr(own_value, second_value), 9)
+            when 'mean' then round(avg(own_value), 9)
+            when 'sum' then round(sum(own_value), 9)
+            when 'min' then min(own_value)
+            when 'max' then max(own_value)
+            else median(own_value)
+        end as own_value
+    from counted
+    where own_statistic not in ('highest_median', 'ratio')
+    group by group_id
+),
+
+cells as (
+    select
+        group_id,
+        cell,
+        median(own_value) as cell_median
+    from counted
+    where own_statistic = 'highest_median'
+    group by
+        group_id,
+        cell
+),
+
+of_cells as (
+    select
+        group_id,
+        max(cell_median) as own_value
+    from cells
+    group by group_id
+),
+
+-- Every run of the one kind over every run of the other: on the scale of logarithms, the differences of Hodges and Lehmann.
+ratios as (
+    select
+        numerators.group_id,
+        numerators.own_value / denominators.own_value as ratio,
+        row_number() over (
+            partition by numerators.group_id
+            order by numerators.own_value / denominators.own_value
+        ) as ratio_rank
+    from counted as numerators
+    inner join counted as denominators
+        on numerators.group_id = denominators.group_id
     where
-        selected.preference = 1
-        and (
-            selected.second_metric is null
-            or partners.metric_value is not null
-        )
+        numerators.own_statistic = 'ratio'
+        and numerators.term = 'value'
+        and denominators.term = 'baseline'
+        and numerators.own_value > 0
+        and denominators.own_value > 0
+),
+
+ratio_sizes as (
+    select
+        group_id,
+        count(case when term = 'value' then 1 end) as value_runs,
+        count(case when term = 'baseline' then 1 end) as baseline_runs
+    from counted
+    where
+        own_statistic = 'ratio'
+        and own_value > 0
+    group by group_id
+),
+
+-- Beyond the table, the normal approximation of sojourn_statistics.
+ratio_ranks as (
+    select
+        ratio_sizes.group_id,
+        ratio_sizes.value_runs * ratio_sizes.baseline_runs as pairs,
+        coalesce(
+            shift_ranks.lower_rank,
+            case
+                when greatest(ratio_sizes.value_runs, ratio_sizes.baseline_runs) > 30
+                    then cast(
+                        greatest(
+                            floor(
+                                ratio_sizes.value_runs * ratio_sizes.baseline_runs / cast(2 as double)
+                                - 1.959963984540054 * sqrt(
+                                    ratio_sizes.value_runs * ratio_sizes.baseline_runs
+                                    * (ratio_sizes.value_runs + ratio_sizes.baseline_runs + 1) / cast(12 as double)
+                                )
+                            ),
+                            1
+                        ) as bigint
+                    )
+            end
+        ) as lower_rank
+    from ratio_sizes
+    left join shift_ranks
+        on
+            least(ratio_sizes.value_runs, ratio_sizes.baseline_runs) = shift_ranks.smaller_n
+            and greatest(ratio_sizes.value_runs, ratio_sizes.baseline_runs) = shift_ranks.larger_n
+),
+
+of_ratios as (
+    select
+        ratios.group_id,
+        round(exp(median(ln(ratios.ratio))), 9) as own_value,
+        max(case when ratios.ratio_rank = ratio_ranks.lower_rank then ratios.ratio end) as own_lower,
+        max(case when ratios.ratio_rank = ratio_ranks.pairs + 1 - ratio_ranks.lower_rank then ratios.ratio end) as own_upper
+    from ratios
+    inner join ratio_ranks
+        on ratios.group_id = ratio_ranks.group_id
+    group by ratios.group_id
+),
+
+figures_of_groups as (
+    select
+        group_id,
+        own_value,
+        cast(null as double) as own_lower,
+        cast(null as double) as own_upper
+    from of_values
+
+    union all
+
+    select
+        group_id,
+        own_value,
+        null as own_lower,
+        null as own_upper
+    from of_cells
+
+    union all
+
+    select
+        group_id,
+        own_value,
+        own_lower,
+        own_upper
+    from of_ratios
 ),
 
 recomputed as (
     select
+        group_columns.*,
+        figures_of_groups.own_value,
+        figures_of_groups.own_lower,
+        figures_of_groups.own_upper
+    from group_columns
+    left join figures_of_groups
+        on group_columns.group_id = figures_of_groups.group_id
+),
+
+-- What a single value is of, if nothing answers the finding.
+units_asked as (
+    select
         finding_id,
-        own_statistic,
-        application,
-        bandwidth_bps,
-        congestion_control,
-        start_order,
-        count(own) as runs,
-        count(case when is_excluded then 1 end) as excluded_runs,
-        -- Sums of doubles depend on their order in the last digits.
+        max(population) as population
+    from selections
+    group by finding_id
+),
+
+-- A printed number stands for all that round to it. Of two values that are no band, each end has runs of its own.
+judged as (
+    select
+        recomputed.*,
         case
-            when own_statistic = 'pearson' then round(corr(own, partner), 9)
-            else median(own)
-        end as own_value
-    from paired
-    group by
-        finding_id,
-        own_statistic,
-        application,
-        bandwidth_bps,
-        congestion_control,
-        start_order
+            when recomputed.stated_end = 'high' then findings.tolerance_high
+            when findings.is_band or recomputed.stated_end = 'low' then findings.tolerance_low
+        end - coalesce(findings.printed_step, 0) / 2 as agrees_from,
+        case
+            when recomputed.stated_end = 'low' then findings.tolerance_low
+            when findings.is_band or recomputed.stated_end = 'high' then findings.tolerance_high
+        end + coalesce(findings.printed_step, 0) / 2 as agrees_to
+    from recomputed
+    inner join findings
+        on recomputed.finding_id = findings.finding_id
 ),
 
 final as (
     select
-        findings.finding_id
-        || '/' || coalesce(recomputed.application, 'any')
-        || '/' || coalesce({{ plain_text('recomputed.bandwidth_bps') }}, 'any')
-        || '/' || coalesce(recomputed.congestion_control, 'any')
-        || '/' || coalesce(recomputed.start_order, 'any') as published_comparison_id,
+        coalesce(
+            judged.group_id,
+            findings.finding_id || '/any/any/any/any/any/any/any/any/any/any/any'
+        ) as published_comparison_id,
         findings.finding_id,
         findings.study_id,
         findings.reference,
@@ -157,28 +307,50 @@ final as (
         findings.stated_high,
         findings.tolerance_low,
         findings.tolerance_high,
+        findings.printed_step,
         findings.is_band,
         findings.reading,
-        recomputed.application,
-        recomputed.bandwidth_bps,
-        recomputed.congestion_control,
-        recomputed.start_order,
-        recomputed.own_statistic,
-        recomputed.own_value,
-        coalesce(recomputed.runs, 0) as runs,
-        coalesce(recomputed.excluded_runs, 0) as excluded_runs,
+        judged.application,
+        judged.incumbent,
+        judged.bandwidth_bps,
+        judged.congestion_control,
+        judged.start_order,
+        judged.workload,
+        judged.direction,
+        judged.congested_direction,
+        judged.rtt_ms,
+        judged.queue_size_bdp,
+        judged.queue_limit_packets,
+        judged.own_statistic,
+        judged.own_value,
+        judged.own_lower,
+        judged.own_upper,
+        coalesce(judged.runs, 0) as runs,
+        coalesce(judged.excluded_runs, 0) as excluded_runs,
+        coalesce(judged.population, units_asked.population) as population,
+        coalesce(judged.units, 0) as units,
         case
+            when judged.own_value is null or coalesce(judged.agrees_from, judged.agrees_to) is null then null
+            -- A ratio has an interval: what it leaves open is not judged.
+            when judged.own_statistic = 'ratio' and judged.own_lower is null then null
             when
-                recomputed.own_value is not null
-                and findings.is_band
-                and coalesce(findings.tolerance_low, findings.tolerance_high) is not null
-                then
-                    (findings.tolerance_low is null or recomputed.own_value >= findings.tolerance_low)
-                    and (findings.tolerance_high is null or recomputed.own_value <= findings.tolerance_high)
+                judged.own_statistic = 'ratio'
+                and (judged.own_lower > judged.agrees_to or judged.own_upper < judged.agrees_from)
+                then false
+            when judged.own_statistic = 'ratio' and judged.agrees_from < 1 and judged.agrees_to > 1
+                then case when judged.own_lower >= judged.agrees_from and judged.own_upper <= judged.agrees_to then true end
+            when judged.own_statistic = 'ratio'
+                then case when judged.own_lower > 1 or judged.own_upper < 1 then true end
+            else
+                (judged.agrees_from is null or judged.own_value >= judged.agrees_from - 1e-9)
+                and (judged.agrees_to is null or judged.own_value <= judged.agrees_to + 1e-9)
         end as is_inside_tolerance,
         case
-            when recomputed.own_value is not null then null
+            when judged.own_value is not null then null
             when findings.not_answered_reason is not null then findings.not_answered_reason
+            when units_asked.population in ('connection', 'host')
+                then 'the build has no data set of connections with the name of the study, or one of too few hosts'
+            when units_asked.population = 'subject' then 'the build has no ratings of the study'
             when described_studies.study_id is null then 'the build has no run of the study'
             else 'no run of the build is one that the finding is of'
         end as not_answered_reason,
@@ -186,8 +358,10 @@ final as (
         cast(coalesce(elsewhere.other_telling_configurations, 0) as bigint) as other_telling_configurations,
         coalesce(elsewhere.other_verdict, 'no such runs') as other_verdict
     from findings
-    left join recomputed
-        on findings.finding_id = recomputed.finding_id
+    left join judged
+        on findings.finding_id = judged.finding_id
+    left join units_asked
+        on findings.finding_id = units_asked.finding_id
     left join described_studies
         on findings.study_id = described_studies.study_id
     left join elsewhere

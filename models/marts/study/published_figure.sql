@@ -1,0 +1,446 @@
+-- Every value that a finding is recomputed from: of runs of the study that states it, of connections in a data set with its name, of its
+-- subjects. The seed says which; published_comparison makes one figure of them.
+with
+
+findings as (
+    select * from {{ ref('published_finding') }}
+),
+
+selections as (
+    select * from {{ ref('published_selection') }}
+),
+
+study_runs as (
+    select * from {{ ref('run') }}
+),
+
+run_metrics as (
+    select * from {{ ref('run_metric') }}
+),
+
+utilisations as (
+    select * from {{ ref('run_utilisation') }}
+),
+
+utilisation_checks as (
+    select * from {{ ref('run_utilisation_check') }}
+),
+
+concurrencies as (
+    select * from {{ ref('run_flow_concurrency') }}
+),
+
+delays as (
+    select * from {{ ref('run_queuing_delay') }}
+),
+
+links as (
+    select * from {{ ref('run_link') }}
+),
+
+queues as (
+    select * from {{ ref('run_queue') }}
+),
+
+page_loads as (
+    select * from {{ ref('run_page_load') }}
+),
+
+quality_items as (
+    select * from {{ ref('run_quality') }}
+),
+
+phases as (
+    select * from {{ ref('run_phase') }}
+),
+
+reactions as (
+    select * from {{ ref('step_reaction') }}
+),
+
+ratings as (
+    select * from {{ ref('subject_rating') }}
+),
+
+t_quantiles as (
+    select * from {{ ref('student_t_quantile') }}
+),
+
+connections as (
+    select * from {{ ref('int_study_connection') }}
+),
+
+stating_studies as (
+    select distinct study_id
+    from findings
+),
+
+-- A value may be of another link than its run is named after: the own columns say so.
+of_runs as (
+    {%- for relation, item, role, metric, value, condition in [
+        ('run_metrics', 'basis', 'role', 'metric', 'metric_value', none),
+        (
+            'utilisations', "'run'", "'all'", "'utilisation_standard_deviation_ratio'",
+            'utilisation_standard_deviation_ratio', none,
+        ),
+        (
+            'utilisation_checks', "'run'", "'tcp'", "'is_below_utilisation_check'",
+            'case when is_passed then 0 else 1 end', 'is_passed is not null',
+        ),
+        ('concurrencies', "'run'", "'all'", "'mean_tcp_flows'", 'mean_tcp_flows', none),
+        ('delays', "'bottleneck'", 'role', "'queuing_delay_max_ms'", 'max_ms', none),
+        ('page_loads', 'item', "'all'", "'page_load_time_ms'", 'page_load_time_ms', none),
+        ('quality_items', 'item', "'app'", "'ssim'", 'score', "qoe_model_id = 'ssim-to-mos'"),
+        ('phases', "'competing'", 'incumbent_role', "'incumbent_rate_bps'", 'incumbent_rate_bps', "run_phase = 'competing'"),
+    ] %}
+        select
+            study_id,
+            run_id,
+            {{ item }} as item,
+            {{ role }} as role,
+            {{ metric }} as metric,
+            cast({{ value }} as double) as metric_value,
+            cast(null as string) as own_direction,
+            cast(null as bigint) as own_bandwidth_bps,
+            cast(null as bigint) as own_queue_limit_packets
+        from {{ relation }}
+        {%- if condition %}
+            where {{ condition }}
+        {%- endif %}
+
+        union all
+    {% endfor %}
+    -- The queue of the other direction, which one log may hold too.
+    select
+        links.study_id,
+        links.run_id,
+        links.link_direction as item,
+        'all' as role,
+        'queuing_delay_max_ms' as metric,
+        queues.max_ms as metric_value,
+        links.link_direction as own_direction,
+        links.link_bandwidth_bps as own_bandwidth_bps,
+        links.link_queue_limit_packets as own_queue_limit_packets
+    from links
+    inner join queues
+        on
+            links.study_id = queues.study_id
+            and links.run_id = queues.run_id
+            and links.queue_number = queues.queue_number
+    where not links.is_bottleneck
+),
+
+described as (
+    select
+        of_runs.study_id,
+        of_runs.run_id,
+        of_runs.item,
+        of_runs.role,
+        of_runs.metric,
+        of_runs.metric_value,
+        'run' as population,
+        cast(1 as bigint) as units,
+        study_runs.workload,
+        coalesce(of_runs.own_direction, study_runs.direction) as direction,
+        study_runs.congested_direction,
+        coalesce(of_runs.own_bandwidth_bps, study_runs.bandwidth_bps) as bandwidth_bps,
+        study_runs.rtt_ms,
+        study_runs.aqm,
+        study_runs.queue_size_bdp,
+        coalesce(of_runs.own_queue_limit_packets, study_runs.queue_limit_packets) as queue_limit_packets,
+        study_runs.congestion_control,
+        lower(study_runs.application) as application,
+        lower(study_runs.rival_application) as rival_application,
+        study_runs.start_order,
+        study_runs.exclusion_reason,
+        study_runs.synthetic
+    from of_runs
+    inner join study_runs
+        on
+            of_runs.study_id = study_runs.study_id
+            and of_runs.run_id = study_runs.run_id
+    inner join stating_studies
+        on of_runs.study_id = stating_studies.study_id
+    where of_runs.metric_value is not null
+),
+
+-- Profiles of a study's tables need not say which run they are of, and name their own configuration.
+of_steps as (
+    select
+        profile_id || '/' || {{ plain_text('step_number') }} as item,
+        'step_fall_reaction_ms' as metric,
+        reaction_ms as metric_value,
+        to_bps as step_bandwidth_bps,
+        reactions.*
+    from reactions
+    where reaction = 'fall_below'
+
+    union all
+
+    select
+        profile_id || '/' || {{ plain_text('step_number') }} as item,
+        'send_rate_before_step_bps' as metric,
+        rate_before_bps as metric_value,
+        from_bps as step_bandwidth_bps,
+        reactions.*
+    from reactions
+    where
+        reaction = 'fall_below'
+        and rate_basis = 'capture_before'
+
+    union all
+
+    select
+        profile_id || '/' || {{ plain_text('step_number') }} as item,
+        'is_demand_reached' as metric,
+        case when demand_reached_ms is not null then cast(1 as double) else cast(0 as double) end as metric_value,
+        to_bps as step_bandwidth_bps,
+        reactions.*
+    from reactions
+    where
+        reaction = 'back'
+        and demand_bps is not null
+),
+
+of_profiles as (
+    select
+        of_steps.study_id,
+        of_steps.run_id,
+        of_steps.item,
+        of_steps.role,
+        of_steps.metric,
+        of_steps.metric_value,
+        'run' as population,
+        cast(1 as bigint) as units,
+        of_steps.workload,
+        of_steps.direction,
+        study_runs.congested_direction,
+        of_steps.step_bandwidth_bps as bandwidth_bps,
+        of_steps.rtt_ms,
+        of_steps.aqm,
+        of_steps.queue_size_bdp,
+        of_steps.queue_limit_packets,
+        of_steps.congestion_control,
+        lower(of_steps.application) as application,
+        lower(of_steps.rival_application) as rival_application,
+        of_steps.start_order,
+        of_steps.exclusion_reason,
+        coalesce(study_runs.synthetic, false) as synthetic
+    from of_steps
+    left join study_runs
+        on
+            of_steps.study_id = study_runs.study_id
+            and of_steps.run_id = study_runs.run_id
+    where of_steps.metric_value is not null
+),
+
+scored as (
+    select
+        study_id,
+        condition,
+        item,
+        synthetic,
+        count(*) as subjects,
+        avg(rating_mean) as score_mean,
+        stddev_samp(rating_mean) as score_deviation
+    from ratings
+    where rating_mean is not null
+    group by study_id, condition, item, synthetic
+),
+
+scored_intervals as (
+    select
+        scored.*,
+        t_quantiles.quantile * scored.score_deviation / sqrt(scored.subjects) as half_width
+    from scored
+    inner join t_quantiles
+        on
+            scored.subjects - 1 = t_quantiles.degrees_of_freedom
+            and t_quantiles.level_ratio = 0.95
+),
+
+of_subjects as (
+    select
+        study_id,
+        'subjects' as item,
+        'subjects' as metric,
+        cast(count(distinct subject_number) as double) as metric_value,
+        count(distinct subject_number) as units,
+        synthetic
+    from ratings
+    group by study_id, synthetic
+
+    union all
+
+    select
+        first_scores.study_id,
+        first_scores.item || '/' || first_scores.condition || '/' || second_scores.condition as item,
+        'rating_intervals_apart' as metric,
+        case
+            when abs(first_scores.score_mean - second_scores.score_mean) > first_scores.half_width + second_scores.half_width
+                then cast(1 as double)
+            else cast(0 as double)
+        end as metric_value,
+        least(first_scores.subjects, second_scores.subjects) as units,
+        first_scores.synthetic
+    from scored_intervals as first_scores
+    inner join scored_intervals as second_scores
+        on
+            first_scores.study_id = second_scores.study_id
+            and first_scores.item = second_scores.item
+            and first_scores.synthetic = second_scores.synthetic
+            and first_scores.condition < second_scores.condition
+),
+
+of_people as (
+    select
+        study_id,
+        item,
+        metric,
+        metric_value,
+        'subject' as population,
+        units,
+        synthetic
+    from of_subjects
+
+    union all
+
+    select
+        study_id,
+        'data set' as item,
+        metric,
+        metric_value,
+        population,
+        units,
+        synthetic
+    from connections
+),
+
+-- Without a run there is no configuration: only a selection that asks for none finds these.
+named as (
+    select * from described
+
+    union all
+
+    select * from of_profiles
+
+    union all
+
+    select
+        study_id,
+        null as run_id,
+        item,
+        'all' as role,
+        metric,
+        metric_value,
+        population,
+        units,
+        null as workload,
+        null as direction,
+        null as congested_direction,
+        null as bandwidth_bps,
+        null as rtt_ms,
+        null as aqm,
+        null as queue_size_bdp,
+        null as queue_limit_packets,
+        null as congestion_control,
+        null as application,
+        null as rival_application,
+        null as start_order,
+        null as exclusion_reason,
+        synthetic
+    from of_people
+),
+
+selected as (
+    select
+        named.*,
+        findings.finding_id,
+        selections.selection_number,
+        selections.statistic as own_statistic,
+        selections.term,
+        selections.stated_end,
+        selections.second_metric,
+        selections.group_columns,
+        named.metric_value * selections.value_factor as own,
+        -- Who was there first has the role of the metric: an incumbent may be the application or its rival.
+        case when selections.role = 'rival' then named.rival_application else named.application end as incumbent,
+        row_number() over (
+            partition by findings.finding_id, selections.term, named.study_id, named.run_id, named.item, named.role, named.metric
+            order by selections.selection_number
+        ) as preference
+    from findings
+    inner join selections
+        on findings.finding_id = selections.finding_id
+    inner join named
+        on
+            findings.study_id = named.study_id
+            and selections.metric = named.metric
+            and selections.role = named.role
+    where
+        (selections.application is null or selections.application = named.application)
+        and (selections.rival_application is null or selections.rival_application = named.rival_application)
+        and (
+            selections.competitor is null
+            or (selections.competitor = 'tcp' and named.congestion_control is not null and named.rival_application is null)
+        )
+        and (selections.congested_direction is null or selections.congested_direction = named.congested_direction)
+        and (selections.queue_limit_packets is null or selections.queue_limit_packets = named.queue_limit_packets)
+        and {{ has_finding_axes('selections', 'named') }}
+),
+
+final as (
+    select
+        selected.finding_id
+        || '/' || selected.term
+        || '/' || coalesce(selected.run_id, selected.study_id)
+        || '/' || selected.metric
+        || '/' || selected.role
+        || '/' || selected.item as published_figure_id,
+        selected.finding_id,
+        selected.selection_number,
+        selected.study_id,
+        selected.run_id,
+        selected.item,
+        selected.role,
+        selected.metric,
+        selected.own_statistic,
+        selected.term,
+        selected.stated_end,
+        selected.own as own_value,
+        partners.metric_value as second_value,
+        selected.population,
+        selected.units,
+        case when selected.group_columns like '%application%' then selected.application end as application,
+        case when selected.group_columns like '%incumbent%' then selected.incumbent end as incumbent,
+        case when selected.group_columns like '%workload%' then selected.workload end as workload,
+        case
+            when concat(';', selected.group_columns, ';') like '%;direction;%' then selected.direction
+        end as direction,
+        case when selected.group_columns like '%congested_direction%' then selected.congested_direction end as congested_direction,
+        case when selected.group_columns like '%bandwidth_bps%' then selected.bandwidth_bps end as bandwidth_bps,
+        case when selected.group_columns like '%rtt_ms%' then selected.rtt_ms end as rtt_ms,
+        case when selected.group_columns like '%queue_size_bdp%' then selected.queue_size_bdp end as queue_size_bdp,
+        case when selected.group_columns like '%queue_limit_packets%' then selected.queue_limit_packets end as queue_limit_packets,
+        case when selected.group_columns like '%congestion_control%' then selected.congestion_control end as congestion_control,
+        case when selected.group_columns like '%start_order%' then selected.start_order end as start_order,
+        case when selected.own_statistic = 'highest_median' then selected.workload end as cell,
+        selected.exclusion_reason,
+        selected.synthetic
+    from selected
+    left join run_metrics as partners
+        on
+            selected.study_id = partners.study_id
+            and selected.run_id = partners.run_id
+            and selected.role = partners.role
+            and selected.second_metric = partners.metric
+    -- A value that several selections of a finding have counts once.
+    where
+        selected.preference = 1
+        and (
+            selected.second_metric is null
+            or partners.metric_value is not null
+        )
+)
+
+select * from final

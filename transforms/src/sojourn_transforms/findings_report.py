@@ -1,0 +1,130 @@
+"""docs/published-findings.md: what studies state, beside the same figure recomputed, for every finding.
+
+``python -m sojourn_transforms.findings_report MODELS LAKE RESULTS DOCUMENT`` writes it. ``MODELS`` is the dbt project,
+``LAKE`` a lake with the runs of TMA'23, ``RESULTS`` the folder with what is kept of the testbed's runs (one folder for
+each plan, with a ``published_replication.parquet``). ``make validation`` makes that lake first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sojourn_ingest.lake import Lake
+from sojourn_transforms.models_in_memory import ModelsInMemory
+
+_INTRODUCTION = """\
+Written by `make validation`. *Stated* is what a study says, *recomputed* the same figure from what is bundled of that
+study: half of the runs of TMA'23. Nothing is public of the other three, so theirs are recomputed for whoever has the
+data: `published_selection` says from which values, `published_figure` lists them, and tests plant them. *Own testbed*
+counts the configurations of runs that are kept in `testbed/results` and that are like what the words say
+(`published_replication`); they are no recomputation of the study."""
+
+_COLUMNS = ("finding", "of", "stated", "recomputed", "n", "verdict", "own testbed")
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def _stated(row: dict[str, Any]) -> str:
+    low, high, unit = row["stated_low"], row["stated_high"], row["metric_unit"]
+    named = "" if unit in ("ratio", "none") else f" {unit}"
+    if low is None and high is None:
+        return "no number"
+    if low is None or high is None:
+        return f"{'at most' if low is None else 'at least'} {_number(high if low is None else low)}{named}"
+    between = " to " if row["is_band"] else " and "
+    return f"{_number(low)}{'' if low == high else between + _number(high)}{named}"
+
+
+def _recomputed(groups: list[dict[str, Any]]) -> str:
+    values = [row["own_value"] for row in groups if row["own_value"] is not None]
+    if not values:
+        return ""
+    least, most = _number(min(values)), _number(max(values))
+    return least if least == most else f"{least} to {most} ({len(values)} groups)"
+
+
+def _verdict(groups: list[dict[str, Any]]) -> str:
+    inside = [row["is_inside_tolerance"] for row in groups if row["is_inside_tolerance"] is not None]
+    if inside:
+        return "agrees" if all(inside) else f"differs in {inside.count(False)} of {len(inside)}"
+    if any(row["own_value"] is not None for row in groups):
+        return "not judged"
+    return str(groups[0]["not_answered_reason"])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _testbed(results: Path) -> dict[str, str]:
+    """Return what the kept tables of own runs say of each finding, by the verdicts of configurations."""
+    paths = sorted(str(path) for path in results.glob("*/published_replication.parquet"))
+    if not paths:
+        return {}
+    verdicts = duckdb.execute(
+        "select finding_id, finding_verdict, count(distinct configuration_id)"
+        " from read_parquet($1, union_by_name = true) where own_value is not null"
+        " group by all order by finding_id, finding_verdict",
+        [paths],
+    ).fetchall()
+    found: dict[str, list[str]] = {}
+    for finding, verdict, configurations in verdicts:
+        found.setdefault(finding, []).append(f"{verdict} {configurations}")
+    return {finding: ", ".join(texts) for finding, texts in found.items()}
+
+
+def _lines(rows: list[dict[str, Any]], testbed: dict[str, str]) -> Iterator[str]:
+    studies: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        studies.setdefault(row["study_id"], {}).setdefault(row["finding_id"], []).append(row)
+    yield "# Published findings"
+    yield ""
+    yield from _INTRODUCTION.splitlines()
+    for study, findings in studies.items():
+        yield ""
+        yield f"## {study}"
+        yield ""
+        yield "| " + " | ".join(_COLUMNS) + " |"
+        yield "| " + " | ".join("---" for _ in _COLUMNS) + " |"
+        for finding, groups in findings.items():
+            first = groups[0]
+            units = sum(row["units"] for row in groups)
+            cells = (
+                f"`{finding}`, {first['reference']}",
+                f"{first['subject']}: {first['condition']} ({first['statistic']})",
+                _stated(first),
+                _recomputed(groups),
+                "" if not units else f"{units} {first['population']}{'' if units == 1 else 's'}",
+                _verdict(groups),
+                testbed.get(finding, ""),
+            )
+            yield "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def report(project: Path, lake: Path, results: Path) -> str:
+    """Return the document for the live facts of a lake and the kept results of the testbed."""
+    models = ModelsInMemory(project, Lake(lake))
+    rows = models.rows("published_comparison", order="study_id, finding_id, published_comparison_id")
+    models.close()
+    return "\n".join(_lines(rows, _testbed(results))) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the document; return the status of the process."""
+    if len(arguments) != 4:
+        print("usage: python -m sojourn_transforms.findings_report MODELS LAKE RESULTS DOCUMENT", file=sys.stderr)
+        return 2
+    project, lake, results, document = (Path(argument) for argument in arguments)
+    document.write_text(report(project, lake, results), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
