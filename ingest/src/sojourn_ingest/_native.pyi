@@ -17,6 +17,9 @@ class TruncatedError(DecodeError):
 class CorruptRecordError(DecodeError):
     """A record contradicts the format, such as a length no record can have."""
 
+class OverlappingCapturesError(DecodeError):
+    """The captures in an archive do not follow one another in time."""
+
 class UnsupportedLinkTypeError(DecodeError):
     """The capture's link type has no decoder."""
 
@@ -55,8 +58,11 @@ class CaptureSpan:
     last_ns: int | None
     link_types: list[int]
 
-def holds_capture(head: bytes) -> bool:
-    """Return whether a content begins with a tar archive that has a capture among its first files."""
+def holds_capture(path: str) -> bool:
+    """Return whether a file is a tar or zip archive that has a capture among its files.
+
+    Raises a DecodeError where it cannot be opened.
+    """
 
 def capture_span(path: str) -> CaptureSpan:
     """Read the times and link types of a capture; of a damaged one the span ends at the damage.

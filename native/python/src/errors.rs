@@ -31,6 +31,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    OverlappingCapturesError,
+    DecodeError,
+    "The captures in an archive do not follow one another in time."
+);
+create_exception!(
+    sojourn_ingest._native,
     UnsupportedLinkTypeError,
     DecodeError,
     "The capture's link type has no decoder."
@@ -66,7 +72,8 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
     match fault.kind {
         FaultKind::UnrecognisedFormat => UnrecognisedFormatError::new_err(arguments),
         FaultKind::Truncated => TruncatedError::new_err(arguments),
-        FaultKind::CorruptRecord | FaultKind::OverlappingCaptures => CorruptRecordError::new_err(arguments),
+        FaultKind::CorruptRecord => CorruptRecordError::new_err(arguments),
+        FaultKind::OverlappingCaptures => OverlappingCapturesError::new_err(arguments),
         FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
         FaultKind::NothingUsable => NothingUsableError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
@@ -94,6 +101,10 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     module.add("TruncatedError", py.get_type::<TruncatedError>())?;
     module.add("CorruptRecordError", py.get_type::<CorruptRecordError>())?;
+    module.add(
+        "OverlappingCapturesError",
+        py.get_type::<OverlappingCapturesError>(),
+    )?;
     module.add(
         "UnsupportedLinkTypeError",
         py.get_type::<UnsupportedLinkTypeError>(),

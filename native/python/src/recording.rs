@@ -45,8 +45,9 @@ pub(crate) fn capture_span(py: Python<'_>, path: PathBuf) -> PyResult<CaptureSpa
         .map_err(|fault| to_exception(&fault))
 }
 
-/// Whether a content begins with an archive that has a capture among its first files.
+/// Whether a file is an archive that has a capture among its files.
 #[pyfunction]
-pub(crate) fn holds_capture(head: &[u8]) -> bool {
-    sojourn_decode::holds_capture(head)
+pub(crate) fn holds_capture(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+    py.detach(|| sojourn_decode::holds_capture(&CaptureInput::File(path)))
+        .map_err(|fault| to_exception(&fault))
 }

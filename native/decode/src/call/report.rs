@@ -110,7 +110,7 @@ struct SenderReport {
 pub(crate) struct Reports {
     pub(crate) packets: i64,
     pub(crate) cut_packets: i64,
-    /// Reports of pairs beyond the bound, and of cut packets beyond what is held.
+    /// Blocks of pairs beyond the bound, and blocks and times of sender reports of cut packets beyond what is held.
     pub(crate) unplaced: i64,
     /// Reports that say what none can.
     pub(crate) refused: i64,
@@ -120,7 +120,7 @@ pub(crate) struct Reports {
     secure: Vec<(u32, i64)>,
     /// What cut packets said, while no whole packet in the clear has passed.
     held: Vec<Held>,
-    /// Reports of cut packets that did not fit there, by sender.
+    /// Blocks and times of sender reports of cut packets that did not fit there, by sender.
     not_held: BTreeMap<u32, i64>,
 }
 
@@ -170,13 +170,11 @@ impl Reports {
         rtcp.each(|statement| self.state(&held(statement)));
     }
 
-    /// Keep what a cut packet says until a whole one shows whether it is to be believed; count the reports that do not fit.
+    /// Keep what a cut packet says until a whole one shows whether it is to be believed; count what does not fit: blocks,
+    /// and times of sender reports, without which blocks that answer to them have no round trip.
     fn hold(&mut self, said: Held) {
         if self.held.len() < HELD_STATEMENTS {
             return self.held.push(said);
-        }
-        if matches!(said.statement, Statement::Sent { .. }) {
-            return;
         }
         // More senders than that are those of noise, and count as one.
         let is_counted = self.not_held.len() < HELD_STATEMENTS || self.not_held.contains_key(&said.sender);
@@ -396,6 +394,14 @@ mod tests {
         assert_eq!((reports.unplaced, reports.held.len()), (0, HELD_STATEMENTS));
         take(&mut reports, &receiver_report(1, 80, 0, 0), Direction::Fwd, 100);
         assert_eq!((reports.pairs[0].reports, reports.unplaced), (65, 36));
+        // So are times of sender reports, of which a cut packet may say nothing but that.
+        let long = [sender_report(5, 0), rtcp::tests::packet(204, 0, &[7; 40])].concat();
+        let mut reports = Reports::default();
+        for time_ns in 0..100 {
+            take_cut(&mut reports, &long, 28, time_ns);
+        }
+        take(&mut reports, &sender_report(5, 0), Direction::Fwd, 100);
+        assert_eq!((reports.pairs.len(), reports.unplaced), (0, 36));
         // Of a source that turns out to be encrypted, they were none.
         let mut reports = Reports::default();
         for time_ns in 0..100 {

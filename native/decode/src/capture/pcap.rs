@@ -115,6 +115,15 @@ impl PcapReader {
         else {
             return Err(cut("record header", self.record_header_bytes, available, offset));
         };
+        if is_file_header(header) {
+            return Err(Fault::new(
+                FaultKind::CorruptRecord,
+                format!(
+                    "another capture begins at offset {offset}; join captures with mergecap, or give each as a file"
+                ),
+                Some(offset),
+            ));
+        }
         let swapped = self.minor_version < 3 || (self.minor_version == 3 && captured_bytes > wire_bytes);
         let (captured_bytes, wire_bytes) = if swapped {
             (wire_bytes, captured_bytes)
@@ -164,5 +173,43 @@ impl PcapReader {
             link: self.link,
             frame,
         }))
+    }
+}
+
+/// Whether the header of a file stands in the place of a record: captures that were joined byte by byte.
+///
+/// As a record it would have no byte, on the wire neither.
+fn is_file_header(record: &[u8]) -> bool {
+    let is_of = |version: [u8; 4]| record.get(4..8) == Some(&version);
+    let has_version = match record.get(..4) {
+        Some([0xa1, 0xb2, 0xc3, 0xd4] | [0xa1, 0xb2, 0x3c, 0x4d]) => is_of([0, 2, 0, 4]),
+        Some([0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1]) => is_of([2, 0, 4, 0]),
+        _ => false,
+    };
+    has_version && record.get(8..16) == Some(&[0; 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::source::tests::reader_over;
+    use crate::test_capture::{TestCapture, tcp_frame};
+
+    #[test]
+    fn a_capture_that_was_joined_to_another_is_named() {
+        let mut capture = TestCapture::new(1);
+        capture.record(1_000_000, &tcp_frame(1, 10));
+        let one = capture.content;
+        let mut other = vec![0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4];
+        other.resize(FILE_HEADER_BYTES, 0);
+        for joined in [[&one[..], &one].concat(), [&one[..], &other].concat()] {
+            let mut source = reader_over(&joined);
+            source.fill(FILE_HEADER_BYTES);
+            let mut reader = PcapReader::new(source).unwrap();
+            assert!(reader.next_packet().unwrap().is_some());
+            let fault = reader.next_packet().map(drop).unwrap_err();
+            assert_eq!(fault.offset, Some(one.len() as u64));
+            assert!(fault.message.contains("join captures with mergecap"), "{fault}");
+        }
     }
 }

@@ -10,7 +10,6 @@ use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
 use crate::packet::captured::CapturedPacket;
 use crate::packet::link_type::LinkType;
-use crate::packet::refusal::PacketRefusal;
 
 /// The queues of a network card are written in turn, so two captures of one recording may overlap by a little.
 const OVERLAP_NS: i64 = 1_000_000_000;
@@ -25,38 +24,42 @@ pub enum CaptureInput {
 }
 
 impl CaptureInput {
+    fn source(&self) -> Result<PlainReader, Fault> {
+        match self {
+            Self::File(path) => PlainReader::open(path),
+            Self::Memory(content) => Ok(PlainReader::in_memory(content.clone())),
+        }
+    }
+
     /// Its reader, at the first capture of it.
     fn open(&self) -> Result<FileReader, Fault> {
-        let mut source = match self {
-            Self::File(path) => PlainReader::open(path)?,
-            Self::Memory(content) => PlainReader::in_memory(content.clone()),
-        };
+        let mut source = self.source()?;
         // A packet may hold what would be the magic of an archive.
-        if CaptureReader::begins(&mut source) || !Archive::begins(&mut source) {
+        let form = if CaptureReader::begins(&mut source) {
+            None
+        } else {
+            Archive::form_of(&mut source)
+        };
+        let Some(form) = form else {
             return CaptureReader::new(source).map(|capture| FileReader::new(capture, None));
-        }
-        let mut archive = Archive::new(source);
+        };
+        let mut archive = Archive::new(source, form);
         match archive.next_capture() {
             Some(capture) => Ok(FileReader::new(capture, Some(archive))),
-            None => Err(archive.fault.unwrap_or_else(|| {
-                Fault::new(
-                    FaultKind::UnrecognisedFormat,
-                    format!(
-                        "archive: none of its {} files is a pcap or pcapng",
-                        archive.other_members
-                    ),
-                    Some(0),
-                )
-            })),
+            None => Err(archive.without_capture()),
         }
     }
 }
 
-/// Whether a content begins with an archive whose first files, as far as they are there, have a capture among them.
-#[must_use]
-pub fn holds_capture(head: &[u8]) -> bool {
-    let mut source = PlainReader::in_memory(head.to_vec());
-    Archive::begins(&mut source) && Archive::new(source).next_capture().is_some()
+/// Whether a file is an archive that has a capture among its files.
+///
+/// # Errors
+///
+/// A fault where it cannot be opened.
+pub fn holds_capture(input: &CaptureInput) -> Result<bool, Fault> {
+    let mut source = input.source()?;
+    let form = Archive::form_of(&mut source);
+    Ok(form.is_some_and(|form| Archive::new(source, form).next_capture().is_some()))
 }
 
 /// Reader of one file: a capture, or an archive of captures that follow one another in time.
@@ -168,8 +171,8 @@ impl RecordingReader {
                 return;
             }
             if let Some(archive) = file.archive {
-                for _ in 0..archive.other_members {
-                    summary.refuse(PacketRefusal::MemberWithoutCapture);
+                for (reason, count) in &archive.refused {
+                    summary.refuse_all(*reason, *count);
                 }
                 if let Some(fault) = archive.fault {
                     summary.fail(fault);

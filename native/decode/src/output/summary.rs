@@ -20,7 +20,12 @@ pub struct Summary {
 impl Summary {
     /// Count a record as refused.
     pub(crate) fn refuse(&mut self, reason: impl Refusal) {
-        *self.refused.entry(reason.name()).or_default() += 1;
+        self.refuse_all(reason, 1);
+    }
+
+    /// Count records as refused.
+    pub(crate) fn refuse_all(&mut self, reason: impl Refusal, records: u64) {
+        *self.refused.entry(reason.name()).or_default() += records;
     }
 
     /// Count a record as refused no more.

@@ -6,6 +6,9 @@ refusals! {
     /// Why a captured packet is not decoded.
     pub(crate) enum PacketRefusal of "packet" {
         MemberWithoutCapture = "member_without_capture": "a file in an archive of captures that is none",
+        ArchiveInArchive = "archive_in_archive": "an archive in an archive of captures; unpack it",
+        MemberEncrypted = "member_encrypted": "an encrypted file in a zip archive; unpack it",
+        MemberNotUnpacked = "member_not_unpacked": "a file in a zip archive that is packed in another way than deflate; unpack it",
         LengthImplausible = "length_implausible": "the original length is above 1 MiB, twice the largest packet that a host hands over in one piece",
         TimeImplausible = "time_implausible": "the time is before 1970 or after 2106, its fraction is a second or more, or a block without a time comes before any that has one",
         LinkHeaderCut = "link_header_cut": "the captured bytes end inside the link header",

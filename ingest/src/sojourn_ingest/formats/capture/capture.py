@@ -1,6 +1,6 @@
 """Packet captures (pcap, pcapng): flow, ECN, intervals, RTP streams, calls, and packet where it is asked for.
 
-Captures in several files are decoded as one, so that flows go on over the files; so are those in one tar archive.
+Captures in several files are decoded as one, so that flows go on over the files; so are those in one archive.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from sojourn_ingest.formats.capture.rotation import (
     why_not_continued,
 )
 from sojourn_ingest.formats.capture.server_names import ServerNames
+from sojourn_ingest.formats.content.archive_magic import is_archive
 from sojourn_ingest.formats.content.native_decoder import NativeDecoder, facts, input_error, read_summary
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Recording, Source
 from sojourn_ingest.remote import local_file
 
 PCAP_MAGICS = frozenset(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "34cdb2a1"))
 PCAPNG_MAGIC = bytes.fromhex("0a0d0d0a")
-TAR_MAGIC_OFFSET = 257
 
 
 class Capture(Format):
@@ -149,8 +149,16 @@ class Capture(Format):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with a magic number of pcap or pcapng, or is an archive of captures."""
-        is_archive = source.head[TAR_MAGIC_OFFSET:].startswith(b"ustar")
-        return source.head[:4] in (*PCAP_MAGICS, PCAPNG_MAGIC) or (is_archive and _native.holds_capture(source.head))
+        if source.head[:4] in (*PCAP_MAGICS, PCAPNG_MAGIC):
+            return True
+        if not is_archive(source.head):
+            return False
+        # Its first capture may stand behind any other file.
+        with local_file(source.path) as (local,):
+            try:
+                return _native.holds_capture(local)
+            except _native.DecodeError as error:
+                raise input_error(error) from error
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield flows, flow intervals, RTP streams, calls, and packets where asked for."""

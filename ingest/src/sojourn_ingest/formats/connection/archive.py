@@ -1,4 +1,4 @@
-"""Archives (tar, plain or compressed, under any name) of files of connections: one outcome, members counted.
+"""Archives (tar, plain or compressed, and zip, under any name) of files of connections: one outcome, members counted.
 
 Members are read as a stream and never written to the disk. Their names are not repeated anywhere, because M-Lab's older
 ones hold the client's address; a member is named by its position.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import BinaryIO, Self, cast
 
 import pyarrow as pa
@@ -23,9 +24,12 @@ from sojourn_ingest.formats.connection.connection_format import (
 )
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tcp_info import WITHOUT_POLLS, TcpInfoReader, is_tcp_info
+from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, refused_entry
+from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.remote import local_file
 
 HEAD_BYTES = 65_536
 #: A member up to this size is read at once, which is quicker; a larger one is streamed.
@@ -36,7 +40,6 @@ NAMING_TYPES = (
     tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
 )  # fmt: skip
 LONGEST_NAME_BYTES = 2**20
-MAGIC_OFFSET = 257
 MAGIC_BYTES = 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 
@@ -113,7 +116,7 @@ def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
 
 
 class ConnectionArchive(ConnectionFormat):
-    """A tar archive whose members hold connections: tcp-info, NDT5, NDT7, SideStream, flent, described tables.
+    """A tar or zip archive whose members hold connections: tcp-info, NDT5, NDT7, SideStream, flent, described tables.
 
     Polls of one connection in several tcp-info members are one row. A member that is empty is counted and is not a
     fault; one that is damaged is, and the others are still read.
@@ -128,15 +131,24 @@ class ConnectionArchive(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader, with those of the readers of its members."""
-        return "archive-1+" + "+".join(member.version for member in self._members)
+        return "archive-2+" + "+".join(member.version for member in self._members)
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the content has the magic of a tar archive."""
-        return source.head[MAGIC_OFFSET : MAGIC_OFFSET + 5] == b"ustar"
+        """Return whether the content has the magic of an archive."""
+        return is_archive(source.head)
+
+    def nothing_measured(self, reading: Reading) -> InputError:
+        """Return the error of an archive without connections, whatever else is in it."""
+        error = super().nothing_measured(reading)
+        return InputError(error.reason, f"archive: {error.message}; unpack it and give its folder")
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of all members, numbered through."""
         rows = _Rows(context, reading)
+        if is_zip(source.head):
+            yield from self._zip(source, reading, rows)
+            yield from rows.finish()
+            return
         place = 0
         with open_plain(source) as plain:
             handle = _Ending(plain)
@@ -156,10 +168,7 @@ class ConnectionArchive(ConnectionFormat):
                             content = _member_content(cast(io.BufferedReader, member), entry.size)
                             yield from self._member(content, source, reading, rows)
                         except InputError as error:
-                            reading.refuse(f"member: {error.reason}")
-                            if error.reason not in ("unrecognised_format", "empty"):
-                                fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
-                                reading.fault = reading.fault or fault
+                            _refuse_member(place, error, reading)
                     continued = _holds_more(cast(BinaryIO, archive.fileobj))
                 whole = handle.ends_as_an_archive()
             except (tarfile.TarError, EOFError) as error:
@@ -177,6 +186,24 @@ class ConnectionArchive(ConnectionFormat):
                     message = f"tar archive ends without its end marker after member {place}; copy the file again"
                     reading.fault = reading.fault or InputError("truncated", message)
         yield from rows.finish()
+
+    def _zip(self, source: Source, reading: Reading, rows: _Rows) -> Facts:
+        if source.compression != "none":
+            raise InputError("unrecognised_format", f"zip archive in {source.compression}; decompress it")
+        with local_file(source.path) as (local,), opened_zip(Path(local)) as archive:
+            files = (entry for entry in archive.infolist() if not entry.is_dir())
+            for place, entry in enumerate(files, 1):
+                reason = refused_entry(entry) or (None if entry.file_size else "empty_member")
+                if reason is not None:
+                    reading.refuse(reason)
+                    continue
+                try:
+                    with archive.open(entry) as member:
+                        yield from self._member(cast(BinaryIO, member), source, reading, rows)
+                except InputError as error:
+                    _refuse_member(place, error, reading)
+                except DAMAGED_MEMBER as error:
+                    _refuse_member(place, InputError("compression", f"zip: {error}; copy the file again"), reading)
 
     def _member(self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows) -> Facts:
         compression = "none"
@@ -201,6 +228,8 @@ class ConnectionArchive(ConnectionFormat):
                     yield from rows.of_polls(polls)
                 return
             chosen = next((one for one in self._members if one.recognises(source)), None)
+            if chosen is None and is_archive(head):
+                raise InputError("archive_in_archive", "an archive itself; unpack it")
             if chosen is None:
                 raise InputError("unrecognised_format", "no reader of connections recognises it")
             inner = Reading()
@@ -223,6 +252,13 @@ class ConnectionArchive(ConnectionFormat):
                     reading.refuse(reason, count)
             if inner.fault is not None:
                 raise inner.fault
+
+
+def _refuse_member(place: int, error: InputError, reading: Reading) -> None:
+    reading.refuse(f"member: {error.reason}")
+    if error.reason not in ("unrecognised_format", "empty", "archive_in_archive"):
+        fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
+        reading.fault = reading.fault or fault
 
 
 def _member_content(member: io.BufferedReader, size: int) -> BinaryIO:

@@ -14,6 +14,7 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.UnrecognisedFormatError: "unrecognised_format",
     _native.TruncatedError: "truncated",
     _native.CorruptRecordError: "corrupt_record",
+    _native.OverlappingCapturesError: "overlapping_captures",
     _native.UnsupportedLinkTypeError: "unsupported_link_type",
     _native.NothingUsableError: "nothing_usable",
     _native.CompressionError: "compression",

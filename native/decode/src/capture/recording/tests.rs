@@ -48,8 +48,13 @@ fn the_captures_of_an_archive_are_one_file_of_the_recording() {
     assert!(recording.summaries.iter().all(|summary| summary.fault.is_none()));
     let span = capture_span(&inputs[0]).unwrap();
     assert_eq!((span.first_ns, span.last_ns), (Some(1000), Some(5000)));
-    assert!(holds_capture(&archive) && holds_capture(&archive[..1600]));
-    assert!(!holds_capture(&archive[..1024]) && !holds_capture(b"a text"));
+    let holds = |content: &[u8]| holds_capture(&CaptureInput::Memory(content.to_vec())).unwrap();
+    assert!(holds(&archive) && holds(&archive[..1600]));
+    assert!(!holds(&archive[..1024]) && !holds(b"a text"));
+    // However far behind the other files the first capture is.
+    assert!(holds(
+        &[entry("large.csv", b'0', &vec![b'9'; 1 << 20]), archive.clone()].concat()
+    ));
     let none = [entry("README", b'0', b"a text"), vec![0; 1024]].concat();
     let fault = CaptureInput::Memory(none).open().map(drop).unwrap_err();
     assert_eq!(fault.kind, FaultKind::UnrecognisedFormat);

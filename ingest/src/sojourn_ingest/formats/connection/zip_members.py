@@ -1,0 +1,67 @@
+"""Files of a zip archive, read as streams; its list of files is bounded before it is read."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sojourn_ingest.input_error import InputError
+
+#: Of the list of files, of which each takes a hundred bytes or so.
+MOST_LIST_BYTES = 8 * 2**20
+END_BYTES, END_MAGIC = 22, b"PK\x05\x06"
+LONGEST_COMMENT_BYTES = 2**16
+ENCRYPTED = 1
+READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+DAMAGED_MEMBER = (zipfile.BadZipFile, zlib.error, EOFError)
+COPY_AGAIN = "copy the file again"
+
+
+@contextmanager
+def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive.
+
+    Raises
+    ------
+    InputError
+        ``truncated`` without its list of files, ``too_many_members``, ``corrupt_record``.
+    """
+    with path.open("rb") as handle:
+        list_bytes = _list_bytes(handle, path.stat().st_size)
+        if list_bytes is None:
+            raise InputError("truncated", f"zip archive ends without its list of files; {COPY_AGAIN}")
+        if list_bytes > MOST_LIST_BYTES:
+            raise InputError("too_many_members", "zip archive of too many files; unpack it and give its folder")
+        try:
+            archive = zipfile.ZipFile(handle)
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise InputError(
+                "corrupt_record", f"zip archive: its list of files is damaged: {error}; {COPY_AGAIN}"
+            ) from error
+        with archive:
+            yield archive
+
+
+def refused_entry(entry: zipfile.ZipInfo) -> str | None:
+    """Return why a file cannot be looked into; None if it can."""
+    if entry.flag_bits & ENCRYPTED:
+        return "member_encrypted"
+    return None if entry.compress_type in READ_METHODS else "member_not_unpacked"
+
+
+def _list_bytes(handle: BinaryIO, size: int) -> int | None:
+    """Return the size of the list of files, as the end of the archive states it; None without an end.
+
+    In the form for large archives it is stated as 2^32 - 1.
+    """
+    handle.seek(max(0, size - END_BYTES - LONGEST_COMMENT_BYTES))
+    tail = handle.read()
+    handle.seek(0)
+    place = tail.rfind(END_MAGIC)
+    if place < 0 or len(tail) - place < END_BYTES:
+        return None
+    return int.from_bytes(tail[place + 12 : place + 16], "little")

@@ -1,0 +1,144 @@
+//! Headers of tar archives (POSIX.1-2001, pax; GNU tar).
+
+use crate::capture::archive::layout::{LARGEST_BYTES, cut, damaged_header, skip_bytes};
+use crate::input::source::PlainReader;
+use crate::output::fault::Fault;
+use crate::packet::refusal::PacketRefusal;
+
+pub(super) const BLOCK_BYTES: usize = 512;
+const MAGIC: (usize, &[u8]) = (257, b"ustar");
+pub(super) const SIZE: (usize, usize) = (124, 136);
+pub(super) const CHECKSUM: (usize, usize) = (148, 156);
+pub(super) const KIND: usize = 156;
+/// Of a sparse file of GNU tar: whether blocks with more of its map follow, in its header and in each such block.
+pub(super) const SPARSE_CONTINUES: (usize, usize) = (482, 504);
+/// A longer header of pax is damage: it holds names, times and extended attributes.
+const PAX_BYTES: u64 = 1 << 20;
+
+/// Whether a content is a tar archive.
+pub(super) fn begins(source: &mut PlainReader) -> bool {
+    source.fill(BLOCK_BYTES);
+    let (place, magic) = MAGIC;
+    source.available().get(place..place + magic.len()) == Some(magic)
+}
+
+/// A file of which the content is next.
+pub(super) struct File {
+    pub(super) bytes: u64,
+    /// Up to the next block.
+    pub(super) padding_bytes: u64,
+    /// Why it cannot be looked into.
+    pub(super) refusal: Option<PacketRefusal>,
+}
+
+/// Go to the next file from the end of the one before it; `None` at the end marker.
+pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File>, Fault> {
+    let mut pax_bytes = None;
+    loop {
+        let offset = source.offset();
+        if source.fill(BLOCK_BYTES) < BLOCK_BYTES {
+            return Err(cut(source, members));
+        }
+        let header = source.available().get(..BLOCK_BYTES).unwrap_or_default();
+        if header.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let (kind, bytes) = read_header(header).ok_or_else(|| damaged_header(offset, members))?;
+        if kind == b'S' {
+            skip_sparse_map(source);
+        } else {
+            source.consume(BLOCK_BYTES);
+        }
+        // Where the field is too small for a size, pax states it before, and the field holds 0.
+        let is_about_next = matches!(kind, b'x' | b'g' | b'L' | b'K');
+        let stated = if is_about_next { None } else { pax_bytes.take() };
+        let bytes = stated.unwrap_or(bytes);
+        let padding_bytes = bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes;
+        let refusal = match kind {
+            // A file, also one that is stored in one piece.
+            b'0' | 0 | b'7' => None,
+            // A file without its holes: its packets stand elsewhere than their headers say.
+            b'S' => Some(PacketRefusal::MemberWithoutCapture),
+            // Folders, links, and names.
+            _ => {
+                if kind == b'x' {
+                    pax_bytes = stated_size(source, bytes);
+                }
+                skip_bytes(source, bytes + padding_bytes);
+                continue;
+            }
+        };
+        return Ok(Some(File {
+            bytes,
+            padding_bytes,
+            refusal,
+        }));
+    }
+}
+
+/// The size that a header of pax, the next so many bytes, states for the file after it.
+fn stated_size(source: &mut PlainReader, bytes: u64) -> Option<u64> {
+    let bytes = usize::try_from(bytes.min(PAX_BYTES)).ok()?;
+    source.fill(bytes);
+    let available = source.available();
+    pax_size(available.get(..bytes.min(available.len()))?)
+}
+
+/// Leave out the header of a sparse file, which is available, and the rest of its map.
+fn skip_sparse_map(source: &mut PlainReader) {
+    let (in_header, in_block) = SPARSE_CONTINUES;
+    let mut place = in_header;
+    loop {
+        let continues = source.available().get(place).is_some_and(|byte| *byte != 0);
+        source.consume(BLOCK_BYTES.min(source.available().len()));
+        if !continues || source.fill(BLOCK_BYTES) < BLOCK_BYTES {
+            return;
+        }
+        place = in_block;
+    }
+}
+
+/// Kind and size of an entry, where its checksum is right.
+fn read_header(header: &[u8]) -> Option<(u8, u64)> {
+    let sum: u64 = header
+        .iter()
+        .enumerate()
+        .map(|(place, byte)| {
+            let in_checksum = (CHECKSUM.0..CHECKSUM.1).contains(&place);
+            u64::from(if in_checksum { b' ' } else { *byte })
+        })
+        .sum();
+    if number(header.get(CHECKSUM.0..CHECKSUM.1)?)? != sum {
+        return None;
+    }
+    let bytes = number(header.get(SIZE.0..SIZE.1)?)?;
+    (bytes < LARGEST_BYTES).then_some((*header.get(KIND)?, bytes))
+}
+
+/// The last `size` among the records of a pax header, each "length key=value\n" (POSIX.1-2001, pax, "Extended Header").
+pub(super) fn pax_size(mut records: &[u8]) -> Option<u64> {
+    let mut size = None;
+    while let Some(space) = records.iter().position(|byte| *byte == b' ') {
+        let length = std::str::from_utf8(records.get(..space)?).ok()?.parse().ok()?;
+        let record = records.get(space + 1..length)?;
+        if let Some(value) = record.strip_prefix(b"size=") {
+            let digits = value.strip_suffix(b"\n")?;
+            let bytes: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+            size = (bytes < LARGEST_BYTES).then_some(bytes);
+        }
+        records = records.get(length..)?;
+    }
+    size
+}
+
+/// A number in octal digits, or, as GNU tar writes large ones, in base 256 after a set bit.
+pub(super) fn number(field: &[u8]) -> Option<u64> {
+    let (first, rest) = field.split_first()?;
+    if *first == 0x80 {
+        return rest.iter().try_fold(0u64, |number, byte| {
+            number.checked_mul(256)?.checked_add(u64::from(*byte))
+        });
+    }
+    let text = std::str::from_utf8(field).ok()?;
+    u64::from_str_radix(text.trim_matches([' ', '\0']), 8).ok()
+}
