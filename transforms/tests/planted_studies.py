@@ -12,9 +12,9 @@ from typing import Any
 Row = dict[str, Any]
 
 IMC14, PAM21, IMC21, TMA23 = "imc14-buffers", "pam21-zoom", "imc21-vca", "tma23-imvca"
-UP = {"direction": "uplink", "bandwidth_bps": 1_000_000}
-DOWN = {"direction": "downlink", "bandwidth_bps": 16_000_000}
-BACKBONE = {"direction": "downlink", "bandwidth_bps": 155_000_000, "rtt_ms": 60.0}
+UP: Row = {"direction": "uplink", "bandwidth_bps": 1_000_000}
+DOWN: Row = {"direction": "downlink", "bandwidth_bps": 16_000_000}
+BACKBONE: Row = {"direction": "downlink", "bandwidth_bps": 155_000_000, "rtt_ms": 60.0}
 CONGESTED = {"upstream": "upstream", "bidirectional": "both", "downstream": "downstream"}
 WORKLOADS = [
     f"{kind} {way}"
@@ -101,7 +101,7 @@ def _buffers(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
     for number, name in enumerate(WORKLOADS, 1):
         workload, way = name.split()
         for link, axes in (("up", UP), ("do", DOWN)):
-            cell = {**axes, "workload": workload, "congested_direction": CONGESTED[way]}
+            cell: Row = {**axes, "workload": workload, "congested_direction": CONGESTED[way]}
             for kind, metric in (("util", "utilisation_ratio"), ("loss", "drop_ratio")):
                 finding = f"imc14-t1-{number:02}-{link}-{kind}"
                 planted.metric(IMC14, truth[finding][0] / 100, metric, "all", **cell)
@@ -124,21 +124,22 @@ def _buffers(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
         if number == 29:
             # The log of a run of the uplink holds the queue of the downlink too.
             for share in (0.4, 1.0):
-                name = planted.run(IMC14, **UP, queue_limit_packets=128, workload="noBG")
+                run = planted.run(IMC14, **UP, queue_limit_packets=128, workload="noBG")
                 planted.add(
-                    "run_link", **name, link_direction="downlink", link_bandwidth_bps=16_000_000,
+                    "run_link", **run, link_direction="downlink", link_bandwidth_bps=16_000_000,
                     link_queue_limit_packets=128, queue_number=1, is_bottleneck=False,
                 )  # fmt: skip
-                planted.add("run_queue", **name, queue_number=1, max_ms=value * share)
+                planted.add("run_queue", **run, queue_number=1, max_ms=value * share)
             continue
         for share in (0.4, 1.0):
-            name = planted.run(IMC14, **axes, queue_limit_packets=packets, workload="noBG")
-            planted.add("run_queuing_delay", **name, role="all", max_ms=value * share)
+            run = planted.run(IMC14, **axes, queue_limit_packets=packets, workload="noBG")
+            planted.add("run_queuing_delay", **run, role="all", max_ms=value * share)
     _buffers_of_users(planted, truth)
 
 
 def _buffers_of_users(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
-    voice, upload = "mos_imc14-voip", {**UP, "congested_direction": "upstream"}
+    voice = "mos_imc14-voip"
+    upload: Row = {**UP, "congested_direction": "upstream"}
 
     def listened(finding: str, value: float, **axes: Any) -> None:
         planted.metric(IMC14, value, voice, "app", **axes)
@@ -151,8 +152,8 @@ def _buffers_of_users(planted: Planted, truth: dict[str, tuple[float, bool]]) ->
         listened("imc14-31", mos, **upload, workload=workload, queue_limit_packets=8)
     planted.truths["imc14-31"] = best
     for number, workload in ((32, "long-many"), (33, "long-few")):
-        axes = {**DOWN, "congested_direction": "downstream", "queue_limit_packets": 64, "workload": workload}
-        listened(f"imc14-{number}", truth[f"imc14-{number}"][0], **axes)
+        cell: Row = {**DOWN, "congested_direction": "downstream", "queue_limit_packets": 64, "workload": workload}
+        listened(f"imc14-{number}", truth[f"imc14-{number}"][0], **cell)
         planted.truths[f"imc14-{number}"] = truth[f"imc14-{number}"]
     listened("imc14-34", truth["imc14-34"][0], **BACKBONE, workload="short-overload", queue_limit_packets=749)
     planted.truths["imc14-34"] = truth["imc14-34"]
@@ -173,7 +174,7 @@ def _pages(planted: Planted, fastest: tuple[float, bool], usual: tuple[float, bo
 
     loads((fastest[0], fastest[0] * 2, fastest[0] * 3), **DOWN, workload="noBG", queue_limit_packets=64)
     planted.truths["imc14-35"] = fastest
-    upload = {**UP, "workload": "long-few", "congested_direction": "upstream"}
+    upload: Row = {**UP, "workload": "long-few", "congested_direction": "upstream"}
     loads((1.2, 1.3, 9.0), **upload, queue_limit_packets=8)
     loads((18.0, 20.0, 21.0), **upload, queue_limit_packets=256)
     planted.truths["imc14-36"] = (20.0, True)
@@ -182,8 +183,8 @@ def _pages(planted: Planted, fastest: tuple[float, bool], usual: tuple[float, bo
 
 
 def _zoom(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
-    form = {"direction": "downlink", "bandwidth_bps": 500_000, "rtt_ms": 50.0, "queue_size_bdp": 2.0}
-    zoom = {"application": "Zoom", "congestion_control": "cubic", "start_order": "app_first"}
+    form: Row = {"direction": "downlink", "bandwidth_bps": 500_000, "rtt_ms": 50.0, "queue_size_bdp": 2.0}
+    zoom: Row = {"application": "Zoom", "congestion_control": "cubic", "start_order": "app_first"}
     counts = [
         (aqm, role, metric)
         for aqm in ("tail-drop", "codel", "fq_codel")
@@ -194,22 +195,23 @@ def _zoom(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
         finding = f"pam21-{number:02}"
         planted.metric(PAM21, truth[finding][0], metric, role, **form, **zoom, aqm=aqm)
         planted.truths[finding] = truth[finding]
-    drop, low = {"aqm": "tail-drop", "rtt_ms": 50.0}, {**form, "bandwidth_bps": 1_000_000}
+    drop: Row = {"aqm": "tail-drop", "rtt_ms": 50.0}
+    low: Row = {**form, "bandwidth_bps": 1_000_000}
     planted.metric(PAM21, 0.7, "flow_rate_equality", "all", **{**low, "queue_size_bdp": 0.5}, **zoom, aqm="tail-drop")
     planted.truths["pam21-13"] = (0.7, True)
     planted.metric(PAM21, 0.5, "flow_rate_equality", "all", **low, **zoom, aqm="fq_codel")
-    for finding, equality, way, aqm in ((26, 0.4, "downlink", "tail-drop"), (27, 0.6, "downlink", "codel"),
+    for which, equality, way, aqm in ((26, 0.4, "downlink", "tail-drop"), (27, 0.6, "downlink", "codel"),
                                         (28, -0.2, "uplink", "tail-drop")):  # fmt: skip
         planted.metric(PAM21, equality, "flow_rate_equality", "all", **{**low, "direction": way}, **zoom, aqm=aqm)
-        planted.truths[f"pam21-{finding}"] = (equality, None)
+        planted.truths[f"pam21-{which}"] = (equality, None)
     planted.truths["pam21-14"] = (0.5, False)
     for number, passed in enumerate((True, False, True, False, False)):
         alone = planted.run(PAM21, start_order="solo", congestion_control="cubic", repetition=number)
         planted.add("run_utilisation_check", **alone, is_passed=passed)
     planted.truths["pam21-15"] = (3.0, True)
     for way, follow, send in (("downlink", "pam21-16", "pam21-17"), ("uplink", "pam21-16", "pam21-18")):
-        stepped = {**drop, "direction": way, "queue_size_bdp": 10.0, "application": "zoom", "start_order": "solo"}
-        step = {"role": "app", "reaction": "fall_below", "rate_basis": "capture_before", "step_number": 1}
+        stepped: Row = {**drop, "direction": way, "queue_size_bdp": 10.0, "application": "zoom", "start_order": "solo"}
+        step: Row = {"role": "app", "reaction": "fall_below", "rate_basis": "capture_before", "step_number": 1}
         for spread in (0.9, 1.0, 1.1):
             name = planted.run(PAM21, **stepped)
             planted.add(
@@ -219,7 +221,7 @@ def _zoom(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
             )  # fmt: skip
         planted.truths |= {follow: truth[follow], send: truth[send]}
     share = "queuing_delay_share_of_maximum_ratio"
-    up = {**low, "direction": "uplink", "queue_size_bdp": 10.0}
+    up: Row = {**low, "direction": "uplink", "queue_size_bdp": 10.0}
     planted.metric(PAM21, truth["pam21-19"][0], share, "all", **up, **zoom, aqm="tail-drop")
     planted.truths["pam21-19"] = truth["pam21-19"]
     planted.metric(PAM21, 0.8, share, "all", **{**low, "queue_size_bdp": 0.5}, **zoom, aqm="tail-drop")
@@ -241,7 +243,7 @@ def _zoom_ratios(planted: Planted, form: Row, zoom: Row) -> None:
             value = factor * (100 + repetition)
             planted.add("run_metric", **name, metric="queuing_delay_mean_ms", role="all", basis="b", metric_value=value)
     planted.truths["pam21-21"] = (0.5, True)
-    solo = {"application": "zoom", "start_order": "solo", "direction": "uplink", "rtt_ms": 50.0}
+    solo: Row = {"application": "zoom", "start_order": "solo", "direction": "uplink", "rtt_ms": 50.0}
     for aqm, factor in (("tail-drop", 1.0), ("codel", 1.02), ("fq_codel", 1.5)):
         for repetition in range(6):
             name = planted.run(PAM21, **solo, bandwidth_bps=4_000_000, aqm=aqm)
@@ -251,7 +253,7 @@ def _zoom_ratios(planted: Planted, form: Row, zoom: Row) -> None:
 
 
 def _competition(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
-    half = {"direction": "downlink", "bandwidth_bps": 500_000}
+    half: Row = {"direction": "downlink", "bandwidth_bps": 500_000}
     number = 0
     for incumbent in ("Meet", "Teams", "Zoom"):
         for competitor in ("meet", "teams", "zoom", "netflix", "youtube", "iperf3"):
@@ -268,11 +270,11 @@ def _competition(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None
             planted.metric(IMC21, value, "incumbent_share_ratio", role, **half, **pair)
             planted.truths[f"vca21-{number:02}"] = (value, agrees)
     for name in ("zoom", "meet"):
-        up = {"direction": "uplink", "bandwidth_bps": 2_000_000, "application": name, "rival_application": "teams"}
+        up: Row = {"direction": "uplink", "bandwidth_bps": 2_000_000, "application": name, "rival_application": "teams"}
         planted.metric(IMC21, 0.5, "incumbent_share_ratio", "app", **up, start_order="app_first")
     planted.truths["vca21-19"] = (0.5, True)
-    phase = {"run_phase": "competing", "incumbent_role": "app"}
-    teams = {"direction": "downlink", "application": "teams", "start_order": "app_first"}
+    phase: Row = {"run_phase": "competing", "incumbent_role": "app"}
+    teams: Row = {"direction": "downlink", "application": "teams", "start_order": "app_first"}
     for rate, rival, largest in ((1_000_000, "netflix", 0.2), (5_000_000, "iperf3", 0.15), (5_000_000, "zoom", 2.0)):
         for share in (0.5, 1.0):
             name_of_run = planted.run(IMC21, **teams, bandwidth_bps=rate, rival_application=rival)
@@ -283,11 +285,17 @@ def _competition(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None
 def _messengers(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
     demand = {"signal": 1_900_000, "telegram": 750_000, "whatsapp": 450_000}
     names = {1: "signal", 2: "telegram", 3: "whatsapp"}
-    call = {"workload": "call", "rtt_ms": 50.0}
-    screen = {"workload": "screen_capture", "rtt_ms": 50.0}
+    call: Row = {"workload": "call", "rtt_ms": 50.0}
+    screen: Row = {"workload": "screen_capture", "rtt_ms": 50.0}
     both, orders = ("cubic", "bbr2"), ("app_first", "tcp_first")
     for number, name in names.items():
-        alone = {**call, "aqm": "tail-drop", "queue_size_bdp": 2.0, "bandwidth_bps": 5_000_000, "start_order": "solo"}
+        alone: Row = {
+            **call,
+            "aqm": "tail-drop",
+            "queue_size_bdp": 2.0,
+            "bandwidth_bps": 5_000_000,
+            "start_order": "solo",
+        }
         planted.metric(TMA23, truth[f"tma23-{number:02}"][0] * 1e6, "rate_bps", "app", **alone, application=name)
         planted.truths[f"tma23-{number:02}"] = truth[f"tma23-{number:02}"]
 
@@ -295,7 +303,7 @@ def _messengers(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
         finding: int, value: float, agrees: bool, apps: tuple[str, ...], metric: str, queue: str, rate: int | None,
         controls: tuple[str, ...], first: tuple[str, ...], base: Row = call,
     ) -> None:  # fmt: skip
-        size = {"queue_size_bdp": 2.0} if queue == "tail-drop" else {}
+        size: Row = {"queue_size_bdp": 2.0} if queue == "tail-drop" else {}
         for app in apps:
             for control in controls:
                 for order in first:
@@ -347,7 +355,13 @@ def _shown(planted: Planted, screen: Row, demand: dict[str, int]) -> None:
                     for metric, value in (("harm_throughput_ratio", harm), ("qoe_brisque", 80 + 100 * (harm - 0.75))):
                         planted.add("run_metric", **name, metric=metric, role="app", basis="b", metric_value=value)
     planted.truths |= {"tma23-21": (80.0, True), "tma23-23": (1.0, True)}
-    codel = {"aqm": "codel", "workload": "call", "rtt_ms": 50.0, "application": "signal", "start_order": "app_first"}
+    codel: Row = {
+        "aqm": "codel",
+        "workload": "call",
+        "rtt_ms": 50.0,
+        "application": "signal",
+        "start_order": "app_first",
+    }
     for delay, rate in ((3.0, 5_000_000), (14.4, 5_000_000), (80.0, 300_000)):
         name = planted.run(TMA23, **codel, bandwidth_bps=rate)
         planted.add("run_metric", **name, metric="queuing_delay_mean_ms", role="app", basis="b", metric_value=delay)
@@ -378,7 +392,7 @@ def _shown(planted: Planted, screen: Row, demand: dict[str, int]) -> None:
 
 def planted_connections() -> tuple[list[Row], dict[str, tuple[float, bool]]]:
     """Return connections of 200 hosts in a data set with the name of IMC'14, and the value of each finding of them."""
-    rows = []
+    rows: list[Row] = []
     for number in range(1000):
         host = number % 200
         technology = "adsl" if host < 140 else "cable" if host < 160 else "ftth" if host < 170 else "unknown"
@@ -397,7 +411,7 @@ def planted_connections() -> tuple[list[Row], dict[str, tuple[float, bool]]]:
     near = [row for row in counted if row["rtt_min_us"] <= 100_000]
 
     def share(of: list[Row], test: Any) -> float:
-        return sum(test(row["rtt_max_us"] - row["rtt_min_us"]) for row in of) / len(of)
+        return float(sum(test(row["rtt_max_us"] - row["rtt_min_us"]) for row in of) / len(of))
 
     def hosts(above: int) -> float:
         all_hosts = {row["client_host_key"] for row in counted}
