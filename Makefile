@@ -202,7 +202,7 @@ test-fuzz-smoke: ## Every fuzz target on 10,000 generated inputs, the same each 
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
 	@echo "==> unit tests"
 	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser and not guest and not long" $(TESTS_OF_PACKAGES) tests/repository
-	@cd dashboards && .venv/bin/pytest -q -m "not integration" tests
+	@cd dashboards && .venv/bin/pytest -q -n $(WORKERS) --dist loadfile -m "not integration" tests
 
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
