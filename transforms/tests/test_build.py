@@ -30,6 +30,13 @@ def test_an_empty_lake_says_what_to_do_first(tmp_path: Path) -> None:
         build(Paths(tmp_path), lambda _: None)
 
 
+def test_a_damaged_list_of_forgotten_hosts_stops_a_build_in_words(tmp_path: Path, sample: Path) -> None:
+    subprocess.run([SOJOURN, "ingest", "--var", tmp_path, min(sample.iterdir())], check=True)
+    Paths(tmp_path).forgotten.write_text("{}\n")
+    with pytest.raises(BuildError, match=r"forgotten\.jsonl:1: not an entry of the list of forgotten hosts"):
+        build(Paths(tmp_path), lambda _: None)
+
+
 def test_more_small_files_than_the_memory_holds_are_refused_with_the_command(tmp_path: Path) -> None:
     pings = tmp_path / "inputs"
     pings.mkdir()

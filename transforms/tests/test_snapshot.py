@@ -1,6 +1,7 @@
 """A snapshot is named by its content, switched to at once, and never changes."""
 
 import json
+import time
 from datetime import date
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from sojourn_transforms.dbt.compilation import marts_in
 from sojourn_transforms.maintenance_cli import maintain
 from sojourn_transforms.mart_files import Origin, RepeatedKeyError
 from sojourn_transforms.running.statements import ModelError
-from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish
+from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish, snapshots_before
 from sojourn_transforms.warehouse import parts_by_day
 
 MART = Mart(
@@ -42,8 +43,11 @@ def warehouse(folder: Path, *values: tuple[str, float | None]) -> Path:
     return path
 
 
-def put(folder: Path, *values: tuple[str, float | None]) -> tuple[str, bool]:
-    return publish(warehouse(folder, *values), "marts", [MART], {"engine": "duckdb"}, folder / "snapshots")
+def put(folder: Path, *values: tuple[str, float | None], forgotten_ns: int = 0) -> tuple[str, bool]:
+    return publish(
+        warehouse(folder, *values), "marts", [MART], {"engine": "duckdb"}, folder / "snapshots",
+        forgotten_ns=forgotten_ns,
+    )  # fmt: skip
 
 
 def test_rows_are_sorted_by_key_and_only_declared_columns_are_published(tmp_path: Path) -> None:
@@ -92,6 +96,18 @@ def test_old_snapshots_go_but_never_the_served_one(tmp_path: Path) -> None:
     assert left == set(builds[-SNAPSHOTS_KEPT:])
     put(tmp_path, ("a", float(SNAPSHOTS_KEPT - 1)))
     assert (tmp_path / "snapshots" / str(read_pointer(tmp_path / "snapshots").build_id)).is_dir()  # type: ignore[union-attr]
+
+
+def test_no_snapshot_stays_from_before_a_host_was_forgotten(tmp_path: Path) -> None:
+    put(tmp_path, ("a", 1.0))
+    same, _ = put(tmp_path, ("a", 2.0))
+    forgotten_ns = time.time_ns()
+    assert len(snapshots_before(tmp_path / "snapshots", forgotten_ns)) == 2
+    # One that is as it would be written now is not from before.
+    assert put(tmp_path, ("a", 2.0), forgotten_ns=forgotten_ns) == (same, False)
+    assert snapshots_before(tmp_path / "snapshots", forgotten_ns) == []
+    new, _ = put(tmp_path, ("a", 3.0), forgotten_ns=forgotten_ns)
+    assert {path.name for path in (tmp_path / "snapshots").iterdir() if path.is_dir()} == {same, new}
 
 
 def test_a_failed_publication_leaves_the_served_build(tmp_path: Path) -> None:

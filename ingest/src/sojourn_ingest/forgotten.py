@@ -26,11 +26,12 @@ class ForgottenListError(ValueError):
 
 @dataclass(frozen=True)
 class ForgottenHosts:
-    """Fingerprints and host keys of forgotten hosts, and the key of the fingerprints."""
+    """Fingerprints and host keys of forgotten hosts, the key of the fingerprints, and when the last was forgotten."""
 
     key: bytes = b""
     fingerprints: frozenset[str] = frozenset()
     host_keys: frozenset[str] = frozenset()
+    latest_ns: int = 0
 
     @classmethod
     def load(cls, path: Path, key: bytes) -> ForgottenHosts:
@@ -43,6 +44,7 @@ class ForgottenHosts:
         """
         fingerprints: set[str] = set()
         host_keys: set[str] = set()
+        latest_ns = 0
         if path.exists():
             for number, line in enumerate(path.read_bytes().splitlines(), start=1):
                 try:
@@ -50,12 +52,13 @@ class ForgottenHosts:
                     (fingerprints if "fingerprint" in entry else host_keys).add(
                         str(entry.get("fingerprint") or entry["host_key"])
                     )
-                except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+                    latest_ns = max(latest_ns, int(entry.get("forgotten_ns", 0)))
+                except (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
                     raise ForgottenListError(
                         f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
                         "backup, or remove it and forget the host again"
                     ) from error
-        return cls(key, frozenset(fingerprints), frozenset(host_keys))
+        return cls(key, frozenset(fingerprints), frozenset(host_keys), latest_ns)
 
 
 def add_to_list(

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
+from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.memory import memory_bytes
@@ -36,7 +37,7 @@ from sojourn_transforms.project import (
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.runner import Progress
 from sojourn_transforms.running.statements import ModelError
-from sojourn_transforms.snapshot import current_build, publish
+from sojourn_transforms.snapshot import current_build, publish, snapshots_before
 
 COUNTED_ONCE = "every_connection_is_counted_once"
 """The test that finds days and months whose kept counts differ from those of their sources."""
@@ -114,11 +115,13 @@ def build(
     try:
         project = find_project()
         fingerprint = inputs_fingerprint(lake, project)
-    except SettingError as error:
+        forgotten_ns = ForgottenHosts.load(paths.forgotten, b"").latest_ns
+    except (SettingError, ForgottenListError) as error:
         raise BuildError(str(error)) from error
     served = current_build(paths.snapshots)
     chosen = engine or DuckDbEngine(paths)
-    if served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, chosen.name) and not force:
+    is_same = served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, chosen.name)
+    if served is not None and is_same and not force and not snapshots_before(paths.snapshots, forgotten_ns):
         return BuildReport(build_id=served["build_id"], built=False)
     if chosen.name == "duckdb":
         refuse_too_many_files(lake, memory_bytes())
@@ -126,7 +129,11 @@ def build(
         refuse_too_small_a_disk("the build", build_disk_need(lake, paths), paths.var, say)
     # From the first model to the switch no other build may touch what is published.
     with _alone(paths):
-        return _build_and_publish(paths, project, lake, chosen, on_step, force)
+        if snapshots_before(paths.snapshots, forgotten_ns):
+            # Blocks of tables that were replaced stay in the file: it is written anew, without the forgotten host.
+            for file in (paths.warehouse, paths.warehouse.with_name(f"{paths.warehouse.name}.wal")):
+                file.unlink(missing_ok=True)
+        return _build_and_publish(paths, project, lake, chosen, on_step, force, forgotten_ns)
 
 
 def refuse_too_many_files(lake: Lake, available_bytes: int) -> None:
@@ -171,7 +178,13 @@ def _alone(paths: Paths) -> Iterator[None]:
 
 
 def _build_and_publish(
-    paths: Paths, project: Path, lake: Lake, engine: Engine, on_step: Callable[[str | Progress], None], force: bool
+    paths: Paths,
+    project: Path,
+    lake: Lake,
+    engine: Engine,
+    on_step: Callable[[str | Progress], None],
+    force: bool,
+    forgotten_ns: int,
 ) -> BuildReport:
     # SciPy takes a second to import, which a build without work should not spend.
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
@@ -220,6 +233,7 @@ def _build_and_publish(
             engine.parts_by_day(),
             engine.is_full,
             engine.memory,
+            forgotten_ns,
         )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, the previous build is still served") from error

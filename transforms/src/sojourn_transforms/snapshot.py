@@ -57,13 +57,14 @@ def publish(
     parts: Parts | None = None,
     full: bool = False,
     memory: str | None = None,
+    forgotten_ns: int = 0,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
     ``build`` is build.json without its id. ``origins`` say, by mart, what its rows follow from, and ``parts`` the
     sources of each day: unless ``full``, files whose rows are those of the previous snapshot are taken over from it.
     The switch is the rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what
-    DuckDB takes.
+    DuckDB takes. Snapshots from before ``forgotten_ns``, when a host was last forgotten, are removed.
 
     Raises
     ------
@@ -105,6 +106,9 @@ def publish(
             target.replace(damaged)
             staging.replace(target)
             shutil.rmtree(damaged)
+        else:
+            # Its bytes are those of now.
+            os.utime(target)
         flush(snapshots)
         named_points.reach("snapshot.renamed")
         published_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -113,7 +117,7 @@ def publish(
         named_points.reach("pointer.renamed")
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    _remove_old(snapshots, build_id)
+    _remove_old(snapshots, build_id, forgotten_ns)
     return build_id, is_new
 
 
@@ -134,10 +138,22 @@ def _before(snapshots: Path) -> Path | None:
     return None if published is None else snapshots / published.build_id
 
 
-def _remove_old(snapshots: Path, build_id: str) -> None:
-    # The newest few stay: a server may still be answering from the one before.
-    builds = [path for path in snapshots.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    builds.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for path in [p for p in builds if p.name != build_id][SNAPSHOTS_KEPT - 1 :]:
+def snapshots_before(snapshots: Path, moment_ns: int) -> list[Path]:
+    """Return the snapshots that were written before a moment (UTC epoch)."""
+    return [path for path in _builds(snapshots) if path.stat().st_mtime_ns < moment_ns]
+
+
+def _builds(snapshots: Path) -> list[Path]:
+    if not snapshots.is_dir():
+        return []
+    return [path for path in snapshots.iterdir() if path.is_dir() and not path.name.startswith(".")]
+
+
+def _remove_old(snapshots: Path, build_id: str, forgotten_ns: int) -> None:
+    # The newest few stay: a server may still be answering from the one before. Not if it may name a forgotten host.
+    builds = sorted(_builds(snapshots), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    with_forgotten = set(snapshots_before(snapshots, forgotten_ns))
+    others = [path for path in builds if path.name != build_id]
+    for path in (path for place, path in enumerate(others) if place >= SNAPSHOTS_KEPT - 1 or path in with_forgotten):
         named_points.reach("snapshot.removing")
         shutil.rmtree(path)

@@ -80,7 +80,7 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
         raise typer.Exit(1) from error
     _print(found, "gone")
     typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
-    typer.echo("run sojourn build to make the marts without it, and remove older snapshots")
+    typer.echo("run sojourn build: it makes the marts without it and removes older snapshots; then publish again")
 
 
 def _refuse_while_read(lake: Lake) -> None:
