@@ -306,7 +306,7 @@ def test_a_mart_of_another_period_than_days_or_months_is_refused() -> None:
     meta = {"grain": "one run", "key": ["run_id"], "period": "year"}
     node = {"resource_type": "model", "schema": "marts", "name": "delay", "config": {"meta": meta}, "columns": {}}
     with pytest.raises(ModelError, match=r"mart delay: .*period is one of start_date, start_month"):
-        marts_in({"nodes": {"model.sojourn.delay": node}})
+        marts_in([node])
 
 
 def test_a_mart_without_grain_or_key_is_refused() -> None:
@@ -319,7 +319,7 @@ def test_a_mart_without_grain_or_key_is_refused() -> None:
         "columns": {},
     }
     with pytest.raises(ModelError, match=r"mart delay: .* needs grain and key"):
-        marts_in({"nodes": {"model.sojourn.delay": node}})
+        marts_in([node])
 
 
 def test_a_snapshot_is_verified_by_sizes_and_by_its_own_name(tmp_path: Path) -> None:

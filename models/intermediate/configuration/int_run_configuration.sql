@@ -1,4 +1,9 @@
--- Runs that differ only in their repetition are of one configuration.
+-- Runs that differ only in their repetition are of one configuration. Its name has the first dimensions always and any other, a text or a whole
+-- number, where it is set: names stay when a dimension is added.
+{%- set in_every_name = [
+    'study_id', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_limit_packets', 'queue_label',
+    'congestion_control', 'application', 'rival_application', 'start_order', 'synthetic',
+] %}
 with
 
 runs as (
@@ -21,16 +26,9 @@ named as (
         || case when queue_limit_packets is null then '' else '/queue_limit_packets=' || {{ plain_text('queue_limit_packets') }} end
         || '/congestion_control=' || coalesce(congestion_control, 'none')
         || '/start_order=' || start_order
-        || case when aqm_parameters is null then '' else '/aqm_parameters=' || aqm_parameters end
-        || case when bandwidth_programme is null then '' else '/bandwidth_programme=' || bandwidth_programme end
-        || case when testbed is null then '' else '/testbed=' || testbed end
-        || case when queue_scheme is null then '' else '/queue_scheme=' || queue_scheme end
-        || case when congested_direction is null then '' else '/congested_direction=' || congested_direction end
-        || case when opposite_link is null then '' else '/opposite_link=' || opposite_link end
-        || case when participants is null then '' else '/participants=' || {{ plain_text('participants') }} end
-        || case when call_view is null then '' else '/call_view=' || call_view end
-        || case when ecn is null then '' else '/ecn=' || ecn end
-        || case when l4s is null then '' else '/l4s=' || l4s end as configuration_id
+        {%- for column in dimension_names('configuration') if column not in in_every_name %}
+            || case when {{ column }} is null then '' else '/{{ column }}=' || cast({{ column }} as string) end
+        {%- endfor %} as configuration_id
     from runs
 ),
 
@@ -49,31 +47,7 @@ final as (
                         run_id
                 )
             as bigint
-        ) as run_number,
-        workload,
-        direction,
-        bandwidth_bps,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_limit_packets,
-        queue_label,
-        congestion_control,
-        application,
-        rival_application,
-        start_order,
-        testbed,
-        queue_scheme,
-        congested_direction,
-        opposite_link,
-        participants,
-        call_view,
-        ecn,
-        l4s,
-        synthetic,
-        aqm_parameters,
-        bandwidth_programme
+        ) as run_number
     from named
 )
 

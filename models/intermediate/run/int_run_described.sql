@@ -8,55 +8,38 @@ checks as (
     select * from {{ ref('int_run_utilisation_check') }}
 ),
 
-final as (
+flagged as (
     select
-        runs.study_id,
-        runs.run_id,
-        runs.workload,
-        runs.direction,
-        runs.bandwidth_bps,
-        runs.rtt_ms,
-        runs.aqm,
-        runs.queue_size_bdp,
-        runs.queue_size_bytes,
-        runs.queue_limit_packets,
-        runs.queue_label,
-        runs.congestion_control,
-        runs.application,
-        runs.rival_application,
-        runs.start_order,
-        runs.testbed,
-        runs.queue_scheme,
-        runs.congested_direction,
-        runs.opposite_link,
-        runs.participants,
-        runs.call_view,
-        runs.ecn,
-        runs.l4s,
-        runs.repetition,
-        runs.exclusion_reason,
-        checks.run_flag,
-        runs.synthetic,
-        runs.aqm_parameters,
-        runs.bandwidth_programme,
-        runs.session_id,
-        runs.bottleneck_interface,
-        runs.bottleneck_handle,
-        runs.queue_limit_bytes,
-        runs.start_ns,
-        runs.window_start_ns,
-        runs.window_end_ns,
-        runs.window_ms,
-        runs.monotonic_offset_ns,
-        runs.has_capture_before,
-        runs.has_capture_after,
-        runs.has_queue_log,
-        runs.has_tcp_polls
+        runs.*,
+        checks.run_flag
     from runs
     left join checks
         on
             runs.study_id = checks.study_id
             and runs.run_id = checks.run_id
+),
+
+final as (
+    select
+        study_id,
+        run_id,
+        {{ selected_dimensions('run', 'flagged') }},
+        aqm_parameters,
+        bandwidth_programme,
+        session_id,
+        bottleneck_interface,
+        bottleneck_handle,
+        queue_limit_bytes,
+        start_ns,
+        window_start_ns,
+        window_end_ns,
+        window_ms,
+        monotonic_offset_ns,
+        has_capture_before,
+        has_capture_after,
+        has_queue_log,
+        has_tcp_polls
+    from flagged
 )
 
 select * from final

@@ -151,7 +151,6 @@ final as (
         runs.l4s,
         runs.repetition,
         exclusions.exclusion_reason,
-        cast(null as string) as run_flag,
         studies.synthetic,
         runs.aqm_parameters,
         runs.bandwidth_programme,

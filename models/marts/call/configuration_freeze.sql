@@ -1,16 +1,27 @@
 -- What the queue did before freezes against calm seconds of the same call, over the calls of a configuration: a run is a call.
 with
 
-run_freezes as (
+measured as (
     select * from {{ ref('run_freeze') }}
 ),
 
-configurations as (
-    select * from {{ ref('configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 interval_ranks as (
     select * from {{ ref('median_interval_rank') }}
+),
+
+run_freezes as (
+    select
+        measured.*,
+        runs.exclusion_reason
+    from measured
+    inner join runs
+        on
+            measured.study_id = runs.study_id
+            and measured.run_id = runs.run_id
 ),
 
 differences as (
@@ -92,18 +103,6 @@ final as (
     select
         counted.configuration_id,
         counted.queue_metric,
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.rival_application,
-        configurations.start_order,
-        configurations.synthetic,
         counted.calls,
         counted.excluded_runs,
         counted.calls_compared,
@@ -123,8 +122,6 @@ final as (
             without='no call has both freezes and calm seconds with a queue log'
         ) }}
     from counted
-    inner join configurations
-        on counted.configuration_id = configurations.configuration_id
     left join bounds
         on
             counted.configuration_id = bounds.configuration_id

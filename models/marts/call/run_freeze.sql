@@ -11,10 +11,6 @@ spans as (
     where run_id is not null
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
@@ -53,7 +49,6 @@ final as (
     select
         frozen.study_id,
         frozen.run_id,
-        {{ run_dimensions('runs') }},
         configurations.configuration_id,
         frozen.freeze_basis,
         frozen.video_streams,
@@ -74,10 +69,6 @@ final as (
             else 'no calm second'
         end as difference_null_reason
     from frozen
-    inner join runs
-        on
-            frozen.study_id = runs.study_id
-            and frozen.run_id = runs.run_id
     inner join configurations
         on
             frozen.study_id = configurations.study_id

@@ -8,15 +8,10 @@ pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 final as (
     select
         pairs.study_id,
         pairs.run_id,
-        {{ run_dimensions('runs') }},
         pairs.before_packets,
         pairs.after_packets,
         pairs.sent_packets,
@@ -38,10 +33,6 @@ final as (
         pairs.clock_residual_ns,
         reconciliations.reconciliation_verdict
     from pairs
-    inner join runs
-        on
-            pairs.study_id = runs.study_id
-            and pairs.run_id = runs.run_id
     left join reconciliations
         on
             pairs.study_id = reconciliations.study_id

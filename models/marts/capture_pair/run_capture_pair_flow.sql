@@ -16,10 +16,6 @@ oriented_flows as (
     select * from {{ ref('int_run_flow_oriented') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 flows_with_role as (
     select
         pairs.study_id,
@@ -91,7 +87,6 @@ final as (
         summed.study_id,
         summed.run_id,
         summed.role,
-        {{ run_dimensions('runs') }},
         summed.flows,
         summed.sent_packets,
         summed.delivered_packets,
@@ -104,10 +99,6 @@ final as (
         cast(summed.queuing_delay_max_us as double) / 1000 as one_way_queuing_delay_max_ms,
         reconciliations.reconciliation_verdict
     from summed
-    inner join runs
-        on
-            summed.study_id = runs.study_id
-            and summed.run_id = runs.run_id
     left join reconciliations
         on
             summed.study_id = reconciliations.study_id

@@ -26,11 +26,15 @@ counted as (
 final as (
     select
         configurations.configuration_id,
-        {{ configuration_dimensions('configurations') }},
+        {{ selected_dimensions('configuration', 'runs') }},
         counted.runs,
         counted.excluded_runs,
         counted.flagged_runs
     from configurations
+    inner join runs
+        on
+            configurations.study_id = runs.study_id
+            and configurations.run_id = runs.run_id
     inner join counted
         on configurations.configuration_id = counted.configuration_id
     where configurations.run_number = 1

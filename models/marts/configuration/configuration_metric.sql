@@ -1,15 +1,26 @@
 with
 
-metrics as (
+measured as (
     select * from {{ ref('run_metric') }}
 ),
 
-configurations as (
-    select * from {{ ref('configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 interval_ranks as (
     select * from {{ ref('median_interval_rank') }}
+),
+
+metrics as (
+    select
+        measured.*,
+        runs.exclusion_reason
+    from measured
+    inner join runs
+        on
+            measured.study_id = runs.study_id
+            and measured.run_id = runs.run_id
 ),
 
 quartiles as (
@@ -122,7 +133,6 @@ final as (
         quartiles.metric,
         quartiles.role,
         quartiles.basis,
-        {{ configuration_dimensions('configurations') }},
         quartiles.runs,
         quartiles.excluded_runs,
         quartiles.value_median,
@@ -138,8 +148,6 @@ final as (
         quartiles.value_max,
         coalesce(quartiles.runs - whiskers.runs_within_whiskers, 0) as outlier_runs
     from quartiles
-    inner join configurations
-        on quartiles.configuration_id = configurations.configuration_id
     left join whiskers
         on
             quartiles.configuration_id = whiskers.configuration_id

@@ -4,8 +4,8 @@ configurations as (
     select * from {{ ref('configuration') }}
 ),
 
-run_configurations as (
-    select * from {{ ref('int_run_configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 verdicts as (
@@ -22,10 +22,10 @@ student_t_quantiles as (
 
 run_means as (
     select
-        run_configurations.configuration_id,
+        runs.configuration_id,
         verdicts.role,
         verdicts.delay_basis,
-        verdicts.exclusion_reason is null as is_counted,
+        runs.exclusion_reason is null as is_counted,
         verdicts.reconciliation_verdict = 'disagree' as disagrees,
         verdicts.packets,
         verdicts.lost_events,
@@ -36,10 +36,10 @@ run_means as (
         cast(round(verdicts.mean_ms * 1000000) as bigint) as mean_ns,
         cast(round(verdicts.mean_ms * 1000) as bigint) as mean_us
     from verdicts
-    inner join run_configurations
+    inner join runs
         on
-            verdicts.study_id = run_configurations.study_id
-            and verdicts.run_id = run_configurations.run_id
+            verdicts.study_id = runs.study_id
+            and verdicts.run_id = runs.run_id
 ),
 
 summarised as (
@@ -85,7 +85,6 @@ final as (
         estimated.configuration_id,
         estimated.role,
         estimated.delay_basis,
-        {{ configuration_dimensions('configurations', without=['aqm_parameters', 'bandwidth_programme']) }},
         estimated.runs,
         estimated.excluded_runs,
         estimated.disagreeing_runs,

@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
@@ -44,17 +40,12 @@ final as (
         counted.run_id,
         counted.role,
         counted.bin_index,
-        {{ run_dimensions('runs') }},
         'queue_sojourn' as delay_basis,
         {{ bin_lower_us('counted.bin_index') }} as bin_lower_us,
         {{ bin_upper_us('counted.bin_index') }} as bin_upper_us,
         counted.packets,
         reconciliations.reconciliation_verdict
     from counted
-    inner join runs
-        on
-            counted.study_id = runs.study_id
-            and counted.run_id = runs.run_id
     left join reconciliations
         on
             counted.study_id = reconciliations.study_id

@@ -54,7 +54,6 @@ final as (
         roles.run_id,
         roles.role,
         seconds.second,
-        {{ run_dimensions('runs') }},
         coalesce(counted.packets, 0) as packets,
         coalesce(counted.dropped_packets, 0) as dropped_packets,
         cast(coalesce(counted.bytes, 0) * 8 as double) as rate_bps,

@@ -39,7 +39,6 @@ final as (
         delays.study_id,
         delays.run_id,
         delays.role,
-        {{ run_dimensions('runs') }},
         delays.delay_basis,
         delays.packets,
         delays.lost_events,

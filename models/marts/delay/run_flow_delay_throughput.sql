@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 rates as (
     select * from {{ ref('run_rate') }}
     where role in {{ competing_roles() }}
@@ -23,7 +19,6 @@ final as (
         rates.study_id,
         rates.run_id,
         rates.role,
-        {{ run_dimensions('runs') }},
         rates.rate_basis,
         rates.rate_bps,
         rates.utilisation_ratio,
@@ -40,10 +35,6 @@ final as (
             rates.study_id = delays.study_id
             and rates.run_id = delays.run_id
             and rates.role = delays.role
-    inner join runs
-        on
-            rates.study_id = runs.study_id
-            and rates.run_id = runs.run_id
     left join reconciliations
         on
             rates.study_id = reconciliations.study_id

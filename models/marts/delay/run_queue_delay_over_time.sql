@@ -66,7 +66,6 @@ final as (
         queues.run_id,
         queues.queue_number,
         seconds.second,
-        {{ run_dimensions('runs') }},
         queues.is_bottleneck,
         queues.queue_place,
         coalesce(counted.packets, 0) as packets,

@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
@@ -184,7 +180,6 @@ final as (
         delays.study_id,
         delays.run_id,
         delays.role,
-        {{ run_dimensions('runs') }},
         delays.delay_basis,
         delays.packets,
         lost.lost_events,
@@ -200,10 +195,6 @@ final as (
         maximum_delays.maximum_delay_basis,
         reconciliations.reconciliation_verdict
     from delays
-    inner join runs
-        on
-            delays.study_id = runs.study_id
-            and delays.run_id = runs.run_id
     inner join maximum_delays
         on
             delays.study_id = maximum_delays.study_id

@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 histogram as (
     select * from {{ ref('queuing_delay_histogram') }}
 ),
@@ -101,14 +97,9 @@ final as (
         quantile_bins.run_id,
         quantile_bins.role,
         quantile_bins.quantile_ratio,
-        {{ run_dimensions('runs') }},
         quantile_bins.queuing_delay_ms,
         reconciliations.reconciliation_verdict
     from quantile_bins
-    inner join runs
-        on
-            quantile_bins.study_id = runs.study_id
-            and quantile_bins.run_id = runs.run_id
     left join reconciliations
         on
             quantile_bins.study_id = reconciliations.study_id

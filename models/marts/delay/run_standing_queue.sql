@@ -139,7 +139,6 @@ final as (
         summarised.study_id,
         summarised.run_id,
         summarised.role,
-        {{ run_dimensions('runs') }},
         summarised.windows,
         queue_logs.lost_events,
         summarised.minimum_sojourn_mean_ms,

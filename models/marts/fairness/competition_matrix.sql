@@ -11,8 +11,8 @@ phases as (
         and incumbent_share_ratio is not null
 ),
 
-configurations as (
-    select * from {{ ref('int_run_configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 interval_ranks as (
@@ -23,31 +23,32 @@ interval_ranks as (
 cells as (
     select
         phases.*,
+        {{ selected_dimensions('run', 'runs') }},
         phases.study_id
-        || '/workload=' || phases.workload
-        || '/direction=' || coalesce(phases.direction, 'none')
-        || '/bandwidth=' || coalesce({{ plain_text('phases.bandwidth_bps') }}, 'none')
-        || '/rtt_ms=' || coalesce({{ plain_text('phases.rtt_ms') }}, 'none')
-        || '/queue=' || phases.queue_label
-        || case when phases.queue_size_bytes is null then '' else '/queue_size_bytes=' || {{ plain_text('phases.queue_size_bytes') }} end
-        || case when phases.testbed is null then '' else '/testbed=' || phases.testbed end
-        || case when phases.queue_scheme is null then '' else '/queue_scheme=' || phases.queue_scheme end
-        || case when phases.congested_direction is null then '' else '/congested_direction=' || phases.congested_direction end
-        || case when phases.opposite_link is null then '' else '/opposite_link=' || phases.opposite_link end
-        || case when phases.participants is null then '' else '/participants=' || {{ plain_text('phases.participants') }} end
-        || case when phases.call_view is null then '' else '/call_view=' || phases.call_view end
-        || case when phases.ecn is null then '' else '/ecn=' || phases.ecn end
-        || case when phases.l4s is null then '' else '/l4s=' || phases.l4s end
-        || case when configurations.aqm_parameters is null then '' else '/aqm_parameters=' || configurations.aqm_parameters end
+        || '/workload=' || runs.workload
+        || '/direction=' || coalesce(runs.direction, 'none')
+        || '/bandwidth=' || coalesce({{ plain_text('runs.bandwidth_bps') }}, 'none')
+        || '/rtt_ms=' || coalesce({{ plain_text('runs.rtt_ms') }}, 'none')
+        || '/queue=' || runs.queue_label
+        || case when runs.queue_size_bytes is null then '' else '/queue_size_bytes=' || {{ plain_text('runs.queue_size_bytes') }} end
+        || case when runs.testbed is null then '' else '/testbed=' || runs.testbed end
+        || case when runs.queue_scheme is null then '' else '/queue_scheme=' || runs.queue_scheme end
+        || case when runs.congested_direction is null then '' else '/congested_direction=' || runs.congested_direction end
+        || case when runs.opposite_link is null then '' else '/opposite_link=' || runs.opposite_link end
+        || case when runs.participants is null then '' else '/participants=' || {{ plain_text('runs.participants') }} end
+        || case when runs.call_view is null then '' else '/call_view=' || runs.call_view end
+        || case when runs.ecn is null then '' else '/ecn=' || runs.ecn end
+        || case when runs.l4s is null then '' else '/l4s=' || runs.l4s end
+        || case when runs.aqm_parameters is null then '' else '/aqm_parameters=' || runs.aqm_parameters end
         || case
-            when configurations.bandwidth_programme is null then ''
-            else '/bandwidth_programme=' || configurations.bandwidth_programme
+            when runs.bandwidth_programme is null then ''
+            else '/bandwidth_programme=' || runs.bandwidth_programme
         end as competition_link_id
     from phases
-    inner join configurations
+    inner join runs
         on
-            phases.study_id = configurations.study_id
-            and phases.run_id = configurations.run_id
+            phases.study_id = runs.study_id
+            and phases.run_id = runs.run_id
 ),
 
 ordered as (

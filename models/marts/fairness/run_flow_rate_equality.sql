@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 run_roles as (
     select * from {{ ref('int_run_role') }}
     where competes
@@ -52,7 +48,6 @@ final as (
     select
         compared.study_id,
         compared.run_id,
-        {{ run_dimensions('runs') }},
         compared.rate_basis,
         compared.app_bytes,
         compared.tcp_bytes,
@@ -76,10 +71,6 @@ final as (
         (compared.first_side + compared.competitor) * (compared.first_side + compared.competitor)
         / nullif(2 * (compared.first_side * compared.first_side + compared.competitor * compared.competitor), 0) as jain_index
     from compared
-    inner join runs
-        on
-            compared.study_id = runs.study_id
-            and compared.run_id = runs.run_id
     where
         compared.first_side is not null
         and compared.competitor is not null

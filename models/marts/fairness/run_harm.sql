@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 harms as (
     select * from {{ ref('int_run_throughput_harm') }}
 ),
@@ -14,7 +10,6 @@ final as (
         harms.run_id,
         harms.role,
         'throughput' as harm_metric,
-        {{ run_dimensions('runs') }},
         harms.demand_id,
         harms.demand_bps,
         harms.demand_q1_bps,
@@ -24,10 +19,6 @@ final as (
         harms.harm_ratio,
         harms.harm_null_reason
     from harms
-    inner join runs
-        on
-            harms.study_id = runs.study_id
-            and harms.run_id = runs.run_id
 )
 
 select * from final

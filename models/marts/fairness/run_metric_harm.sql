@@ -224,7 +224,6 @@ final as (
         all_metrics.role,
         all_metrics.harm_metric,
         harm_metrics.harm_metric_version,
-        {{ run_dimensions('runs') }},
         all_metrics.demand_id,
         harm_metrics.metric_unit,
         all_metrics.basis,

@@ -40,7 +40,6 @@ final as (
         phases.study_id,
         phases.run_id,
         phases.phase as run_phase,
-        {{ run_dimensions('runs') }},
         phases.phase_basis,
         cast(phases.phase_start_ns - runs.start_ns as double) / 1000000 as phase_start_ms,
         cast(phases.phase_end_ns - runs.start_ns as double) / 1000000 as phase_end_ms,

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 seconds as (
     select * from {{ ref('int_run_phase_second') }}
 ),
@@ -14,7 +10,6 @@ final as (
         seconds.run_id,
         seconds.role,
         seconds.run_second,
-        {{ run_dimensions('runs') }},
         seconds.phase as run_phase,
         seconds.phase_basis,
         seconds.side,
@@ -24,10 +19,6 @@ final as (
         cast(seconds.link_rate_bps as double) as link_rate_bps,
         seconds.rate_bps / cast(seconds.link_rate_bps as double) as share_of_link_ratio
     from seconds
-    inner join runs
-        on
-            seconds.study_id = runs.study_id
-            and seconds.run_id = runs.run_id
 )
 
 select * from final

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 directions as (
     select * from {{ ref('int_run_mark_direction') }}
 ),
@@ -46,7 +42,6 @@ final as (
         directions.study_id,
         directions.run_id,
         directions.mark_direction,
-        {{ run_dimensions('runs') }},
         captures.app_ecn_mode,
         captures.tcp_ecn_mode,
         captures.ect0_packets,
@@ -73,10 +68,6 @@ final as (
             when judged.agreements = 0 then judged.gap
         end as reason
     from directions
-    inner join runs
-        on
-            directions.study_id = runs.study_id
-            and directions.run_id = runs.run_id
     inner join queues
         on
             directions.study_id = queues.study_id

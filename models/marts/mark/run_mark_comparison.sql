@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 comparisons as (
     select * from {{ ref('int_run_mark_comparison') }}
 ),
@@ -14,7 +10,6 @@ final as (
         comparisons.run_id,
         comparisons.mark_direction,
         comparisons.sources,
-        {{ run_dimensions('runs') }},
         comparisons.scope,
         comparisons.first_least_packets,
         comparisons.first_most_packets,
@@ -26,10 +21,6 @@ final as (
         comparisons.verdict as mark_verdict,
         comparisons.gap
     from comparisons
-    inner join runs
-        on
-            comparisons.study_id = runs.study_id
-            and comparisons.run_id = runs.run_id
 )
 
 select * from final

@@ -2,10 +2,6 @@
 {%- set bins_together = 16 -%}
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
@@ -71,7 +67,6 @@ final as (
         bounded.role,
         bounded.codepoint_class,
         bounded.delay_bin,
-        {{ run_dimensions('runs') }},
         cast(bounded.lower_us as double) / 1000 as queuing_delay_bin_lower_ms,
         cast(bounded.upper_us as double) / 1000 as queuing_delay_bin_upper_ms,
         bounded.ecn_capable_packets,
@@ -80,10 +75,6 @@ final as (
         cast(bounded.marked_packets as double) / bounded.ecn_capable_packets as marking_min_ratio,
         cast(bounded.marked_packets + bounded.marked_at_enqueue_packets as double) / bounded.ecn_capable_packets as marking_max_ratio
     from bounded
-    inner join runs
-        on
-            bounded.study_id = runs.study_id
-            and bounded.run_id = runs.run_id
 )
 
 select * from final

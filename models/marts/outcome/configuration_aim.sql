@@ -6,12 +6,8 @@ points_of_runs as (
     select * from {{ ref('run_aim') }}
 ),
 
-run_configurations as (
-    select * from {{ ref('int_run_configuration') }}
-),
-
-configurations as (
-    select * from {{ ref('configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 interval_ranks as (
@@ -24,19 +20,19 @@ class_ranges as (
 
 placed as (
     select
-        run_configurations.configuration_id,
+        runs.configuration_id,
         points_of_runs.role,
         points_of_runs.delay_basis,
         points_of_runs.qoe_model_id,
-        points_of_runs.exclusion_reason,
+        runs.exclusion_reason,
         points_of_runs.run_id,
         points_of_runs.binding_quantity,
-        case when points_of_runs.exclusion_reason is null then cast(points_of_runs.aim_points as double) end as aim_points
+        case when runs.exclusion_reason is null then cast(points_of_runs.aim_points as double) end as aim_points
     from points_of_runs
-    inner join run_configurations
+    inner join runs
         on
-            points_of_runs.study_id = run_configurations.study_id
-            and points_of_runs.run_id = run_configurations.run_id
+            points_of_runs.study_id = runs.study_id
+            and points_of_runs.run_id = runs.run_id
 ),
 
 {{ binding_in_most_runs('placed', key, ['binding_quantity']) }},
@@ -80,17 +76,6 @@ final as (
         summarised.role,
         summarised.delay_basis,
         summarised.qoe_model_id,
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.start_order,
-        configurations.synthetic,
         summarised.runs,
         summarised.excluded_runs,
         summarised.unscored_runs,
@@ -102,8 +87,6 @@ final as (
         binding.binding_runs,
         {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs') }}
     from summarised
-    inner join configurations
-        on summarised.configuration_id = configurations.configuration_id
     left join binding
         on
             {% for column in key -%}

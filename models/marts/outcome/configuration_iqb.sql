@@ -6,8 +6,8 @@ scores_of_runs as (
     select * from {{ ref('run_iqb') }}
 ),
 
-run_configurations as (
-    select * from {{ ref('int_run_configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 configurations as (
@@ -20,22 +20,22 @@ interval_ranks as (
 
 placed as (
     select
-        run_configurations.configuration_id,
+        runs.configuration_id,
         scores_of_runs.role,
         scores_of_runs.delay_basis,
         scores_of_runs.latency_statistic,
         scores_of_runs.run_id,
-        scores_of_runs.exclusion_reason,
+        runs.exclusion_reason,
         scores_of_runs.missing_quantities,
         scores_of_runs.binding_use_case,
         scores_of_runs.binding_requirement,
-        case when scores_of_runs.exclusion_reason is null then scores_of_runs.iqb_lower_score end as iqb_lower_score,
-        case when scores_of_runs.exclusion_reason is null then scores_of_runs.iqb_upper_score end as iqb_upper_score
+        case when runs.exclusion_reason is null then scores_of_runs.iqb_lower_score end as iqb_lower_score,
+        case when runs.exclusion_reason is null then scores_of_runs.iqb_upper_score end as iqb_upper_score
     from scores_of_runs
-    inner join run_configurations
+    inner join runs
         on
-            scores_of_runs.study_id = run_configurations.study_id
-            and scores_of_runs.run_id = run_configurations.run_id
+            scores_of_runs.study_id = runs.study_id
+            and scores_of_runs.run_id = runs.run_id
 ),
 
 {{ binding_in_most_runs('placed', key, ['binding_requirement', 'binding_use_case']) }},
@@ -125,18 +125,6 @@ final as (
         {%- for column in key %}
             ranked.{{ column }},
         {%- endfor %}
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.rival_application,
-        configurations.start_order,
-        configurations.synthetic,
         ranked.runs,
         ranked.excluded_runs,
         case

@@ -2,8 +2,12 @@
 -- Outcome scores over the runs of a configuration: medians with exact intervals, and how its rank depends on the percentile of delay.
 with
 
-outcomes as (
+measured as (
     select * from {{ ref('run_outcome') }}
+),
+
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 configurations as (
@@ -17,6 +21,17 @@ interval_ranks as (
 grades as (
     select * from {{ ref('int_quality_class_range') }}
     where qoe_model_id = 'bufferbloat-grade'
+),
+
+outcomes as (
+    select
+        measured.*,
+        runs.exclusion_reason
+    from measured
+    inner join runs
+        on
+            measured.study_id = runs.study_id
+            and measured.run_id = runs.run_id
 ),
 
 {{ binding_in_most_runs('outcomes', key, ['qoo_binding_quantity']) }},
@@ -126,18 +141,6 @@ final as (
         ranked.configuration_id,
         ranked.role,
         ranked.delay_basis,
-        configurations.study_id,
-        configurations.workload,
-        configurations.direction,
-        configurations.bandwidth_bps,
-        configurations.rtt_ms,
-        configurations.aqm,
-        configurations.queue_label,
-        configurations.congestion_control,
-        configurations.application,
-        configurations.rival_application,
-        configurations.start_order,
-        configurations.synthetic,
         ranked.runs,
         ranked.excluded_runs,
         ranked.added_delay_median_ms,

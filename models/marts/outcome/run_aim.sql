@@ -23,10 +23,6 @@ stated_values as (
         )
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 points as (
     select
         quantity,
@@ -197,16 +193,11 @@ final as (
         judged.role,
         judged.delay_basis,
         judged.qoe_model_id,
-        {{ run_dimensions('runs') }},
         judged.aim_points,
         class_ranges.quality_class,
         case when judged.aim_points is not null then binding.binding_quantity end as binding_quantity,
         judged.score_null_reason
     from judged
-    inner join runs
-        on
-            judged.study_id = runs.study_id
-            and judged.run_id = runs.run_id
     left join binding
         on
             judged.study_id = binding.study_id

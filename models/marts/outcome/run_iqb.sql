@@ -22,10 +22,6 @@ requirements as (
     select * from {{ ref('int_iqb_share') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 -- A result of several servers has several latencies, of which none is chosen.
 stated as (
     select
@@ -150,7 +146,6 @@ final as (
         measured.role,
         measured.delay_basis,
         measured.latency_statistic,
-        {{ run_dimensions('runs') }},
         measured.download_bps,
         measured.upload_bps,
         measured.latency_ms,
@@ -172,10 +167,6 @@ final as (
         unmet.use_case as binding_use_case,
         unmet.requirement as binding_requirement
     from measured
-    inner join runs
-        on
-            measured.study_id = runs.study_id
-            and measured.run_id = runs.run_id
     inner join scored
         on
             {% for column in key -%}

@@ -103,7 +103,6 @@ final as (
         judged.run_id,
         judged.role,
         judged.delay_basis,
-        {{ run_dimensions('runs') }},
         configurations.configuration_id,
         judged.idle_rtt_ms,
         judged.loaded_rtt_median_ms,

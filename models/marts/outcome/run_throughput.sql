@@ -28,12 +28,16 @@ runs as (
 
 captured as (
     select
-        study_id,
-        run_id,
-        max(case when direction = 'downlink' then rate_bps end) as download_bps,
-        max(case when direction = 'uplink' then rate_bps end) as upload_bps
+        captured_rates.study_id,
+        captured_rates.run_id,
+        max(case when runs.direction = 'downlink' then captured_rates.rate_bps end) as download_bps,
+        max(case when runs.direction = 'uplink' then captured_rates.rate_bps end) as upload_bps
     from captured_rates
-    group by study_id, run_id
+    inner join runs
+        on
+            captured_rates.study_id = runs.study_id
+            and captured_rates.run_id = runs.run_id
+    group by captured_rates.study_id, captured_rates.run_id
 ),
 
 -- A tool's direction is that of its own host, which need not be the link's: it counts only if no capture tells.
@@ -92,14 +96,9 @@ final as (
     select
         summarised.study_id,
         summarised.run_id,
-        {{ run_dimensions('runs') }},
         summarised.download_bps,
         summarised.upload_bps
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

@@ -1,11 +1,11 @@
 with
 
-items as (
+measured as (
     select * from {{ ref('run_quality') }}
 ),
 
-configurations as (
-    select * from {{ ref('configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 class_ranges as (
@@ -14,6 +14,17 @@ class_ranges as (
 
 interval_ranks as (
     select * from {{ ref('median_interval_rank') }}
+),
+
+items as (
+    select
+        measured.*,
+        runs.exclusion_reason
+    from measured
+    inner join runs
+        on
+            measured.study_id = runs.study_id
+            and measured.run_id = runs.run_id
 ),
 
 -- A run without any score counts as one that is left out of the median, not as one of the runs behind it.
@@ -137,7 +148,6 @@ final as (
     select
         of_runs.configuration_id,
         of_runs.qoe_model_id,
-        {{ configuration_dimensions('configurations') }},
         of_runs.runs,
         of_runs.excluded_runs,
         of_runs.unscored_runs,
@@ -159,8 +169,6 @@ final as (
         on
             of_runs.configuration_id = of_items.configuration_id
             and of_runs.qoe_model_id = of_items.qoe_model_id
-    inner join configurations
-        on of_runs.configuration_id = configurations.configuration_id
     left join bounds
         on
             of_runs.configuration_id = bounds.configuration_id

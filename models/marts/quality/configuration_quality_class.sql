@@ -1,7 +1,11 @@
 with
 
-items as (
+measured as (
     select * from {{ ref('run_quality') }}
+),
+
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 summaries as (
@@ -10,6 +14,17 @@ summaries as (
 
 classes as (
     select * from {{ ref('qoe_class') }}
+),
+
+items as (
+    select
+        measured.*,
+        runs.exclusion_reason
+    from measured
+    inner join runs
+        on
+            measured.study_id = runs.study_id
+            and measured.run_id = runs.run_id
 ),
 
 counted as (
@@ -33,12 +48,6 @@ final as (
         summaries.configuration_id,
         summaries.qoe_model_id,
         classes.class_number,
-        summaries.study_id,
-        summaries.queue_label,
-        summaries.congestion_control,
-        summaries.application,
-        summaries.rival_application,
-        summaries.start_order,
         classes.quality_class,
         classes.colour,
         summaries.runs,

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 given_scores as (
     select * from {{ ref('int_qoe_item') }}
 ),
@@ -45,7 +41,6 @@ final as (
         scores.study_id,
         scores.run_id,
         scores.qoe_metric,
-        {{ run_dimensions('runs') }},
         scores.qoe_score,
         scores.scores,
         scores.join_basis,
@@ -56,10 +51,6 @@ final as (
             else app_harms.harm_null_reason
         end as harm_null_reason
     from scores
-    inner join runs
-        on
-            scores.study_id = runs.study_id
-            and scores.run_id = runs.run_id
     left join qoe_metrics
         on scores.qoe_metric = qoe_metrics.qoe_metric
     left join app_harms

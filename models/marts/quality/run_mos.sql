@@ -6,10 +6,6 @@ items as (
     where mos is not null
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 medians as (
     select
         study_id,
@@ -26,14 +22,9 @@ final as (
         medians.study_id,
         medians.run_id,
         medians.qoe_model_id,
-        {{ run_dimensions('runs') }},
         medians.items,
         medians.mos
     from medians
-    inner join runs
-        on
-            medians.study_id = runs.study_id
-            and medians.run_id = runs.run_id
 )
 
 select * from final

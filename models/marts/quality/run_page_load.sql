@@ -112,7 +112,6 @@ final as (
         delayed.study_id,
         delayed.run_id,
         delayed.item,
-        {{ run_dimensions('runs') }},
         delayed.load_basis,
         delayed.page_load_time_ms,
         cast(delayed.round_trips as bigint) as round_trips,

@@ -8,10 +8,6 @@ speech_samples as (
     select * from {{ ref('run_speech_quality') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
@@ -61,7 +57,6 @@ final as (
         items.run_id,
         items.item,
         items.qoe_model_id,
-        {{ run_dimensions('runs') }},
         configurations.configuration_id,
         models.qoe_model_version,
         items.score_basis,
@@ -74,10 +69,6 @@ final as (
         case when harms.run_id is null then 'no competing flow' else harms.harm_null_reason end as harm_null_reason,
         equalities.flow_rate_equality
     from items
-    inner join runs
-        on
-            items.study_id = runs.study_id
-            and items.run_id = runs.run_id
     inner join configurations
         on
             items.study_id = configurations.study_id

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 rtp_streams as (
     select * from {{ ref('stg_lake__rtp_stream') }}
 ),
@@ -50,7 +46,6 @@ final as (
         ranked.run_id,
         ranked.role,
         ranked.ssrc,
-        {{ run_dimensions('runs') }},
         'after' as capture_point,
         ranked.payload_type,
         ranked.expected_packets,
@@ -63,10 +58,6 @@ final as (
         ranked.frame_rate_fps,
         ranked.rate_bps
     from ranked
-    inner join runs
-        on
-            ranked.study_id = runs.study_id
-            and ranked.run_id = runs.run_id
     where ranked.length_rank = 1
 )
 

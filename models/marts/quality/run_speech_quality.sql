@@ -116,7 +116,6 @@ final as (
         judged.run_id,
         judged.item,
         judged.qoe_model_id,
-        {{ run_dimensions('runs') }},
         models.qoe_model_version,
         judged.pesq_score,
         judged.listening_rating,

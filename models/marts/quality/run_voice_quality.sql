@@ -9,10 +9,6 @@ streams as (
     select * from {{ ref('int_voice_stream') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 models as (
     select * from {{ ref('qoe_model') }}
 ),
@@ -68,7 +64,6 @@ final as (
         scores.run_id,
         scores.ssrc,
         scores.qoe_model_id,
-        {{ run_dimensions('runs') }},
         models.qoe_model_version,
         {{ voice_score_columns('scores') }},
         coalesce(worst_intervals.whole_intervals, 0) as whole_intervals,
@@ -82,10 +77,6 @@ final as (
             scores.study_id = streams.study_id
             and scores.run_id = streams.run_id
             and scores.ssrc = streams.ssrc
-    inner join runs
-        on
-            scores.study_id = runs.study_id
-            and scores.run_id = runs.run_id
     inner join models
         on scores.qoe_model_id = models.qoe_model_id
     left join worst_intervals

@@ -28,7 +28,6 @@ final as (
         scores.ssrc,
         scores.qoe_model_id,
         scores.interval_number,
-        {{ run_dimensions('runs') }},
         cast(scores.interval_number * interval_lengths.interval_ms as double) as interval_offset_ms,
         -- The window may end within its last interval.
         least(interval_lengths.interval_ms, runs.window_ms - scores.interval_number * interval_lengths.interval_ms) as interval_length_ms,

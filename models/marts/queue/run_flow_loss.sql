@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
     where departs_in_window
@@ -70,7 +66,6 @@ final as (
         counted.study_id,
         counted.run_id,
         counted.role,
-        {{ run_dimensions('runs') }},
         counted.received_packets,
         counted.received_bytes,
         counted.dropped_packets,
@@ -82,10 +77,6 @@ final as (
         queue_logs.lost_events,
         reconciliations.reconciliation_verdict
     from counted
-    inner join runs
-        on
-            counted.study_id = runs.study_id
-            and counted.run_id = runs.run_id
     inner join queue_logs
         on
             counted.study_id = queue_logs.study_id

@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
@@ -99,17 +95,12 @@ final as (
         drops.study_id,
         drops.run_id,
         drops.role,
-        {{ run_dimensions('runs') }},
         drops.drop_basis,
         drops.offered_packets,
         drops.window_dropped_packets,
         drops.drop_ratio,
         reconciliations.reconciliation_verdict
     from drops
-    inner join runs
-        on
-            drops.study_id = runs.study_id
-            and drops.run_id = runs.run_id
     left join reconciliations
         on
             drops.study_id = reconciliations.study_id

@@ -64,7 +64,6 @@ final as (
         queues.study_id,
         queues.run_id,
         queues.queue_number,
-        {{ run_dimensions('runs') }},
         queues.interface_name,
         queues.handle,
         queues.is_bottleneck,

@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
@@ -112,7 +108,6 @@ final as (
         all_counts.study_id,
         all_counts.run_id,
         all_counts.role,
-        {{ run_dimensions('runs') }},
         all_counts.enqueued_packets,
         all_counts.dequeued_packets,
         all_counts.dropped_packets,
@@ -125,10 +120,6 @@ final as (
         all_counts.window_dropped_packets,
         reconciliations.reconciliation_verdict
     from all_counts
-    inner join runs
-        on
-            all_counts.study_id = runs.study_id
-            and all_counts.run_id = runs.run_id
     left join reconciliations
         on
             all_counts.study_id = reconciliations.study_id

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 run_sources as (
     select * from {{ ref('int_run_source_usable') }}
     where
@@ -82,7 +78,6 @@ final as (
         summarised.run_id,
         summarised.device,
         summarised.handle,
-        {{ run_dimensions('runs') }},
         summarised.kind,
         summarised.is_root,
         summarised.source_status,
@@ -97,10 +92,6 @@ final as (
         summarised.backlog_max_packets,
         summarised.backlog_max_bytes
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

@@ -1,10 +1,6 @@
 -- What each tin of CAKE and each queue of DualPI2 did in a run, by the polls of its counters.
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 run_sources as (
     select * from {{ ref('int_run_source_usable') }}
     where
@@ -88,7 +84,6 @@ final as (
         summarised.device,
         summarised.handle,
         summarised.part_number,
-        {{ run_dimensions('runs') }},
         summarised.part_name,
         summarised.kind,
         summarised.diffserv_mode,
@@ -114,10 +109,6 @@ final as (
         summarised.max_sparse_flows,
         summarised.max_unresponsive_flows
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

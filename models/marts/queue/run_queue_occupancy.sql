@@ -60,7 +60,6 @@ final as (
         timed.run_id,
         timed.queue_number,
         timed.interval_start_utc_ns,
-        {{ run_dimensions('runs') }},
         timed.is_bottleneck,
         timed.queue_place,
         timed.interval_ms,

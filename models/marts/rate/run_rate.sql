@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 window_rates as (
     select * from {{ ref('int_run_window_rate') }}
 ),
@@ -17,7 +13,6 @@ final as (
         rates.study_id,
         rates.run_id,
         rates.role,
-        {{ run_dimensions('runs') }},
         rates.rate_basis,
         rates.bytes,
         rates.packets,
@@ -25,10 +20,6 @@ final as (
         rates.rate_bps,
         rates.rate_bps / window_rates.mean_rate_bps as utilisation_ratio
     from rates
-    inner join runs
-        on
-            rates.study_id = runs.study_id
-            and rates.run_id = runs.run_id
     inner join window_rates
         on
             rates.study_id = window_rates.study_id

@@ -49,7 +49,6 @@ final as (
     select
         summarised.study_id,
         summarised.run_id,
-        {{ run_dimensions('runs') }},
         summarised.packets,
         summarised.beyond_frame_packets,
         queue_logs.lost_events,

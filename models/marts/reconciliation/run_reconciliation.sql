@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 quantities as (
     select * from {{ ref('int_run_reconciliation_quantity') }}
 ),
@@ -108,7 +104,6 @@ final as (
         valued.study_id,
         valued.run_id,
         valued.quantity,
-        {{ run_dimensions('runs') }},
         valued.unit,
         valued.queue_log_value,
         valued.capture_pair_value,
@@ -131,10 +126,6 @@ final as (
             valued.study_id = differences.study_id
             and valued.run_id = differences.run_id
             and valued.quantity = differences.quantity
-    inner join runs
-        on
-            valued.study_id = runs.study_id
-            and valued.run_id = runs.run_id
 )
 
 select * from final

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 flow_directions as (
     select * from {{ ref('int_flow_direction_with_role') }}
 ),
@@ -34,7 +30,6 @@ final as (
         summarised.study_id,
         summarised.run_id,
         summarised.role,
-        {{ run_dimensions('runs') }},
         'raw' as rtt_basis,
         'rtt_samples' as sample_basis,
         'before' as capture_point,
@@ -46,10 +41,6 @@ final as (
         summarised.handshake_rtt_ms,
         summarised.retransmitted_packets
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

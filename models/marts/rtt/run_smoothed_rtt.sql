@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 polls as (
     select * from {{ ref('int_tcp_poll_with_role') }}
 ),
@@ -31,7 +27,6 @@ final as (
         summarised.study_id,
         summarised.run_id,
         summarised.role,
-        {{ run_dimensions('runs') }},
         'smoothed' as rtt_basis,
         'polls' as sample_basis,
         summarised.polls,
@@ -40,10 +35,6 @@ final as (
         summarised.srtt_max_ms,
         summarised.min_rtt_ms
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

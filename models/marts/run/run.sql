@@ -38,7 +38,7 @@ final as (
     select
         runs.study_id,
         runs.run_id,
-        {{ run_dimensions('runs') }},
+        {{ selected_dimensions('run', 'runs') }},
         configurations.configuration_id,
         configurations.run_number,
         runs.aqm_parameters,

@@ -167,7 +167,6 @@ final as (
         kinds.run_id,
         kinds.role,
         cast(kinds.start_number as int) as start_number,
-        {{ run_dimensions('runs') }},
         kinds.started_application,
         kinds.flow_basis,
         kinds.start_kind,

@@ -40,7 +40,6 @@ final as (
         measured.study_id,
         measured.run_id,
         measured.link_direction,
-        {{ run_dimensions('runs') }},
         measured.is_bottleneck,
         measured.link_basis,
         measured.link_bandwidth_bps,

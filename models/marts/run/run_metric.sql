@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
@@ -324,16 +320,11 @@ final as (
         named.run_id,
         named.metric,
         named.role,
-        {{ run_dimensions('runs') }},
         configurations.configuration_id,
         configurations.run_number,
         named.basis,
         named.metric_value
     from named
-    inner join runs
-        on
-            named.study_id = runs.study_id
-            and named.run_id = runs.run_id
     inner join configurations
         on
             named.study_id = configurations.study_id

@@ -2,10 +2,6 @@
 -- and the delays themselves are those of all series only if their hosts are at one distance.
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 delays as (
     select * from {{ ref('int_run_load_sample') }}
 ),
@@ -103,7 +99,6 @@ final as (
         summarised.run_id,
         summarised.role,
         summarised.delay_basis,
-        {{ run_dimensions('runs') }},
         over_series.series,
         summarised.idle_samples,
         case when over_series.is_of_one_distance then summarised.idle_median_ms end as idle_median_ms,
@@ -126,10 +121,6 @@ final as (
             and summarised.run_id = over_series.run_id
             and summarised.role = over_series.role
             and summarised.delay_basis = over_series.delay_basis
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 rates as (
     select * from {{ ref('int_run_series_value') }}
     where
@@ -53,7 +49,6 @@ final as (
         summarised.run_id,
         summarised.role,
         summarised.rate_basis,
-        {{ run_dimensions('runs') }},
         summarised.flows,
         summarised.rate_bps,
         summarised.flow_min_rate_bps,
@@ -63,10 +58,6 @@ final as (
                 then summarised.rate_kbps_sum * summarised.rate_kbps_sum / nullif(summarised.flows * summarised.rate_kbps_square_sum, 0)
         end as jain_index
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

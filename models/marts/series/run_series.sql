@@ -1,9 +1,5 @@
 with
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 series_values as (
     select * from {{ ref('int_run_series_value') }}
 ),
@@ -46,7 +42,6 @@ final as (
         summarised.measurement,
         summarised.series_number,
         summarised.phase,
-        {{ run_dimensions('runs') }},
         {{ series_columns('summarised') }},
         summarised.first_s,
         summarised.last_s,
@@ -57,10 +52,6 @@ final as (
         summarised.value_p99,
         summarised.value_max
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

@@ -79,7 +79,6 @@ final as (
         summarised.measurement,
         summarised.series_number,
         summarised.second,
-        {{ run_dimensions('runs') }},
         {{ series_columns('summarised') }},
         summarised.value_mean,
         summarised.value_min,

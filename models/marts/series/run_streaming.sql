@@ -85,7 +85,6 @@ final as (
     select
         summarised.study_id,
         summarised.run_id,
-        {{ run_dimensions('runs') }},
         summarised.segments,
         summarised.media_rate_mean_bps,
         summarised.rate_switches,

@@ -10,8 +10,12 @@ mappings as (
     select * from {{ ref('published_mapping') }}
 ),
 
-metrics as (
+measured as (
     select * from {{ ref('configuration_metric') }}
+),
+
+configurations as (
+    select * from {{ ref('configuration') }}
 ),
 
 application_kinds as (
@@ -31,6 +35,15 @@ link_filling as (
     select threshold_value as demand_ratio
     from {{ ref('threshold') }}
     where threshold_id = 'application-fills-link'
+),
+
+metrics as (
+    select
+        measured.*,
+        {{ selected_dimensions('configuration', 'configurations') }}
+    from measured
+    inner join configurations
+        on measured.configuration_id = configurations.configuration_id
 ),
 
 -- What the application of a role sends alone, by the demand rule of its study: of runs of one configuration it is the same.

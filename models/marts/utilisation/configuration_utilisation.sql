@@ -1,11 +1,7 @@
 with
 
-configurations as (
-    select * from {{ ref('configuration') }}
-),
-
-run_configurations as (
-    select * from {{ ref('int_run_configuration') }}
+runs as (
+    select * from {{ ref('run') }}
 ),
 
 profiles as (
@@ -15,24 +11,24 @@ profiles as (
 
 binned as (
     select
-        run_configurations.configuration_id,
+        runs.configuration_id,
         profiles.run_id,
         profiles.utilisation_basis,
-        profiles.exclusion_reason is null as is_counted,
+        runs.exclusion_reason is null as is_counted,
         profiles.reconciliation_verdict = 'disagree' as disagrees,
         profiles.second,
         profiles.bytes,
         profiles.link_rate_bps,
         profiles.lost_events,
-        case when profiles.exclusion_reason is null then profiles.utilisation_ratio end as utilisation_ratio,
+        case when runs.exclusion_reason is null then profiles.utilisation_ratio end as utilisation_ratio,
         case
-            when profiles.exclusion_reason is null then cast(round(profiles.utilisation_ratio * 1000000) as bigint)
+            when runs.exclusion_reason is null then cast(round(profiles.utilisation_ratio * 1000000) as bigint)
         end as utilisation_millionths
     from profiles
-    inner join run_configurations
+    inner join runs
         on
-            profiles.study_id = run_configurations.study_id
-            and profiles.run_id = run_configurations.run_id
+            profiles.study_id = runs.study_id
+            and profiles.run_id = runs.run_id
 ),
 
 summarised as (
@@ -58,7 +54,6 @@ final as (
     select
         summarised.configuration_id,
         summarised.utilisation_basis,
-        {{ configuration_dimensions('configurations', without=['aqm_parameters', 'bandwidth_programme']) }},
         summarised.runs,
         summarised.excluded_runs,
         summarised.disagreeing_runs,
@@ -72,8 +67,6 @@ final as (
         summarised.utilisation_q3_ratio,
         summarised.utilisation_max_ratio
     from summarised
-    inner join configurations
-        on summarised.configuration_id = configurations.configuration_id
 )
 
 select * from final

@@ -56,7 +56,6 @@ final as (
     select
         counted.study_id,
         counted.run_id,
-        {{ run_dimensions('runs') }},
         counted.flow_basis,
         counted.window_flows,
         counted.window_tcp_flows,

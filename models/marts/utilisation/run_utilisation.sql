@@ -4,10 +4,6 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
-runs as (
-    select * from {{ ref('int_run_described') }}
-),
-
 profiles as (
     select
         *,
@@ -34,7 +30,6 @@ final as (
     select
         summarised.study_id,
         summarised.run_id,
-        {{ run_dimensions('runs') }},
         summarised.utilisation_basis,
         summarised.seconds,
         summarised.lost_events,
@@ -47,10 +42,6 @@ final as (
         summarised.utilisation_max_ratio,
         reconciliations.reconciliation_verdict
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
     left join reconciliations
         on
             summarised.study_id = reconciliations.study_id

@@ -192,7 +192,6 @@ final as (
         binned.study_id,
         binned.run_id,
         binned.second,
-        {{ run_dimensions('runs') }},
         binned.utilisation_basis,
         binned.packets,
         binned.bytes,

@@ -89,7 +89,7 @@ def test_every_yaml_file_of_models_is_read(project: Path) -> None:
 
 def test_shared_columns_are_filled_in_and_groups_follow_the_key(tmp_path: Path) -> None:
     project = write(tmp_path, [RATE, DELAY])
-    assert len(expand(project)) == 3
+    assert len(expand(project)) == 4
     rate, delay = columns_of(project, "run_rate"), columns_of(project, "run_delay")
     assert list(rate) == ["study_id", "run_id", "role", "aqm", "mean_ms", "rate"]
     assert rate["role"] == {"name": "role"} | {k: v for k, v in SHARED["columns"]["role"].items() if k != "variants"}

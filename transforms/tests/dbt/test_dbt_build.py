@@ -17,6 +17,7 @@ import pytest
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.comparing_builds import Relation, compare_relations
+from sojourn_transforms.dbt.columns import read_dictionary
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import lake_contents_of, run_statements
@@ -126,7 +127,16 @@ def test_every_unit_test_of_the_project_ran(built: Built) -> None:
     assert verdicts | {"queuing_delay_histogram", "run_queuing_delay"} <= tested
 
 
-def test_relations_have_the_columns_their_yaml_declares_in_order(built: Built) -> None:
+def columns_of(node: dict[str, Any], groups: dict[str, list[str]]) -> list[str]:
+    """Return the columns that a model declares: after the key those of its group, which columns.yml describes."""
+    meta = node["config"].get("meta", {})
+    if "group" not in meta:
+        return list(node["columns"])
+    group = [each for each in groups[meta["group"]] if each not in meta.get("without", ())]
+    return list(dict.fromkeys([*meta["key"], *group, *node["columns"]]))
+
+
+def test_relations_have_the_columns_their_yaml_declares_in_order(built: Built, repository: Path) -> None:
     with duckdb.connect(str(built.warehouse), read_only=True) as connection:
         rows = connection.execute(
             "select table_schema, table_name, column_name from information_schema.columns"
@@ -135,8 +145,9 @@ def test_relations_have_the_columns_their_yaml_declares_in_order(built: Built) -
     actual: dict[tuple[str, str], list[str]] = {}
     for schema, table, column in rows:
         actual.setdefault((schema, table), []).append(column)
+    groups = read_dictionary(repository / "models").groups
     declared = {
-        (node["schema"], node["name"]): list(node["columns"])
+        (node["schema"], node["alias"]): columns_of(node, groups)
         for node in built.manifest["nodes"].values()
         if node["resource_type"] in ("model", "seed")
     }

@@ -14,7 +14,9 @@ def test_generated_documentation_is_current(repository: Path, manifest: dict[str
 
 def test_every_mart_file_is_documented(repository: Path, manifest: dict[str, Any]) -> None:
     files = {path.stem for path in (repository / "models" / "marts").rglob("*.sql")}
-    assert files == {mart.mart.name for mart in documented_marts(manifest) if mart.producer == "dbt"}
+    assert files == {
+        mart.mart.name for mart in documented_marts(manifest, repository / "models") if mart.producer == "dbt"
+    }
 
 
 def test_a_mart_that_is_gone_from_the_manifest_makes_the_documentation_stale(

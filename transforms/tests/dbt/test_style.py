@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sojourn_transforms.dbt.columns import read_dictionary
+from sojourn_transforms.dbt.compilation import mart_nodes
 from sojourn_transforms.dbt.staging import LONG
 
 PACKAGE = "sojourn"
@@ -110,19 +111,21 @@ def test_units_are_those_of_the_name(models: list[Node]) -> None:
             assert unit == expected, f"{model['name']}.{name}: unit {unit!r}, its name says {expected!r}"
 
 
-def test_marts_of_runs_carry_every_dimension_in_order_after_the_key(project: Path, marts: list[Node]) -> None:
-    of_a_run = read_dictionary(project).groups["run"]
-    of_runs = [mart for mart in marts if mart["config"]["meta"]["key"][:2] == ["study_id", "run_id"]]
-    assert {mart["name"] for mart in of_runs if mart["config"]["meta"].get("group") != "run"} == set()
-    for mart in of_runs:
-        key = mart["config"]["meta"]["key"]
-        dimensions = [name for name in of_a_run if name not in key]
-        assert list(mart["columns"])[: len(key) + len(dimensions)] == key + dimensions, mart["name"]
-
-
-def test_the_macro_of_run_dimensions_selects_the_columns_of_their_group(project: Path) -> None:
-    macro = (project / "macros" / "run_dimensions.sql").read_text(encoding="utf-8").partition("{% macro")[2]
-    assert ["study_id", "run_id", *re.findall(r"'(\w+)'", macro)] == read_dictionary(project).groups["run"]
+def test_marts_of_runs_and_configurations_have_every_dimension_in_order_after_the_key(
+    project: Path, manifest: Node
+) -> None:
+    groups = read_dictionary(project).groups
+    marts = {node["name"]: node for node in mart_nodes(manifest, project)}
+    of = {"run": ["study_id", "run_id"], "configuration": ["configuration_id"]}
+    for source, begin in of.items():
+        for name, mart in marts.items():
+            meta = mart["config"]["meta"]
+            if meta["key"][: len(begin)] != begin:
+                continue
+            group = meta["group"] if name == source else meta["dimensions"]
+            dimensions = [each for each in groups[group] if each not in {*meta["key"], *meta.get("without", ())}]
+            first = list(mart["columns"])[: len(meta["key"]) + len(dimensions)]
+            assert first == meta["key"] + dimensions, name
 
 
 def test_layers_select_one_way(manifest: Node, models: list[Node]) -> None:

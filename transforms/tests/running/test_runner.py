@@ -52,6 +52,37 @@ def test_tables_are_made_after_those_that_they_read(engine: OnEngine, tmp_path: 
     assert {step.total for step in engine.steps} == {3}
 
 
+def mart(name: str, sql: str, *after: str, **columns: str) -> Statement:
+    return replace(model(name, sql, *after, **columns), kind="mart", storage="view")
+
+
+JOINED = (
+    "select measured.n, described.m, measured.o from marts.rate_measures as measured left join marts.run as described"
+)
+
+
+def test_a_mart_is_a_view_of_its_measures_and_of_what_describes_them(engine: OnEngine) -> None:
+    run = model("run", "select * from (values (1, 'codel'), (2, 'pie')) as t(n, m)", n="int", m="string")
+    measures = model("rate_measures", "select * from (values (1, 7), (3, 9)) as t(n, o)", n="int", o="int")
+    columns = {"n": "int", "m": "string", "o": "int"}
+    rate = mart("rate", f"{JOINED} on measured.n = described.n", "rate_measures", "run", **columns)
+    passes = asserted("passes", "select * from marts.rate where o < 7", "rate")
+    report = engine.run(passes, rate, measures, run)
+    assert (report.models, sorted(report.built), report.tests_passed) == (2, ["rate", "rate_measures", "run"], 1)
+    assert sorted(engine.rows("marts.rate"), key=str) == [(1, "codel", 7), (3, None, 9)]
+
+
+def test_what_describes_runs_changes_the_marts_and_not_their_measures(duckdb_engine: OnEngine) -> None:
+    run = model("run", "select 1 as n, 'codel' as m")
+    measures = model("rate_measures", "select 1 as n, 7 as o")
+    rate = mart("rate", f"{JOINED} on measured.n = described.n", "rate_measures", "run")
+    before = duckdb_engine.run(rate, measures, run)
+    after = duckdb_engine.run(rate, measures, replace(run, sql="select 1 as n, 'pie' as m"))
+    assert sorted(after.built) == ["rate", "run"]
+    assert before.contents["rate"] != after.contents["rate"]
+    assert duckdb_engine.rows("marts.rate") == [(1, "pie", 7)]
+
+
 def test_a_test_that_fails_ends_the_run_and_shows_five_rows(engine: OnEngine) -> None:
     many = model("many", "select n from (values (1), (2), (3), (4), (5), (6), (7), (8)) as t(n)")
     passes = asserted("passes", "select * from marts.many where n > 8", "many")

@@ -32,12 +32,16 @@ from sojourn_transforms.dbt.yaml_text import Inline, InlineList, render
 
 DICTIONARY: Final = Path("columns.yml")
 EXPOSURES: Final = Path("marts/_exposures.yml")
+DIMENSIONS: Final = Path("macros/dimension_names.sql")
 PROPERTIES: Final = ("data_type", "description", "unit", "data_tests")
 HEADER: Final = (
     "# Columns that models/columns.yml declares are filled in from there by `make docs`, which also sets the layout\n"
     "# of this file: edit the rest here, and shared columns there. Comments are not kept.\n"
 )
 EXPOSURES_HEADER: Final = "# The list of marts is filled in by `make docs`.\n"
+DIMENSIONS_HEADER: Final = "{#- Written by `make docs` from the groups of models/columns.yml. -#}"
+#: What a relation of runs selects as its key.
+RUN_KEY: Final = {"run": ("study_id", "run_id")}
 
 
 class ColumnError(ValueError):
@@ -216,6 +220,18 @@ def _apart(text: str) -> str:
     return f"{head}\n\nmodels:\n" + body.replace("\n  - name: ", "\n\n  - name: ")
 
 
+def _dimension_names(dictionary: Dictionary) -> str:
+    """Return the macro that gives models the names of the groups' columns, but for the key of a run."""
+    lines = [DIMENSIONS_HEADER, "{% macro dimension_names(group) -%}", "    {{ return({"]
+    for group, names in dictionary.groups.items():
+        lines += [
+            f"        {group!r}: [",
+            *(f"            {name!r}," for name in names if name not in RUN_KEY.get(group, ())),
+        ]
+        lines += ["        ],"]
+    return "\n".join([*lines, "    }[group]) }}", "{%- endmacro %}\n"])
+
+
 def expanded_files(project: Path) -> dict[Path, str]:
     """Return the text that each file with declarations of marts should have, by its path inside the dbt project.
 
@@ -237,6 +253,7 @@ def expanded_files(project: Path) -> dict[Path, str]:
     (dashboards,) = exposures["exposures"]
     dashboards["depends_on"] = [f"ref('{mart['name']}')" for mart in sorted(marts, key=lambda mart: str(mart["name"]))]
     files[EXPOSURES] = render(exposures, EXPOSURES_HEADER)
+    files[DIMENSIONS] = _dimension_names(dictionary)
     return files
 
 
@@ -251,7 +268,8 @@ def expand(project: Path) -> list[Path]:
     changed = []
     for relative, text in expanded_files(project).items():
         path = project / relative
-        if path.read_text(encoding="utf-8") != text:
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             changed.append(relative)
     return changed

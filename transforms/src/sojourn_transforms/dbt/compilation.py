@@ -22,6 +22,8 @@ from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.dbt.columns import ColumnError, read_dictionary
+from sojourn_transforms.dbt.dimensions import SOURCES, view_of, with_dimensions
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
@@ -61,11 +63,13 @@ def compile_project(project: Path, engine: EngineName) -> tuple[list[Statement],
         incremental = "config.materialized:incremental"
         added = {} if engine == "spark" else _compiled(project, folder, parsed, "--select", incremental)
     read_by = {key: node["depends_on"].get("nodes", []) for key, node in manifest["nodes"].items()}
-    written = {key: each.node.name for key, each in nodes.items() if str(each.node.resource_type) in ("model", "seed")}
+    written = {key: each.node.alias for key, each in nodes.items() if str(each.node.resource_type) in ("model", "seed")}
     statements = [
         _statement(project, each, *_read(key, read_by, written), added.get(key)) for key, each in nodes.items()
     ]
-    return sorted(statements, key=lambda each: (each.path, each.name)), marts_in(manifest), compiler
+    marts = mart_nodes(manifest, project)
+    statements += _views(marts, {each.relation: each for each in statements if each.kind == "model"})
+    return sorted(statements, key=lambda each: (each.path, each.name)), marts_in(marts), compiler
 
 
 def parsed_manifest(project: Path) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _statement(
             "meta": {name: config.meta[name] for name in ("warning", "advice") if name in config.meta},
         }
     return Statement(
-        name=node.name,
+        name=node.name if kind == "test" else node.alias,
         kind=kind,
         relation=f"{node.schema}.{node.alias}",
         path=node.original_file_path,
@@ -203,6 +207,15 @@ def _statement(
         lake_tables=lake_tables,
         **given,
     )
+
+
+def _views(marts: list[dict[str, Any]], models: Mapping[str, Statement]) -> Iterator[Statement]:
+    """Yield the marts that are views over a table of measures; ``models`` are the statements of models by relation."""
+    by_name = {node["name"]: node for node in marts}
+    for node in marts:
+        group = _meta(node).get("dimensions")
+        if group is not None:
+            yield view_of(node, models[f"{node['schema']}.{node['alias']}"], by_name[SOURCES[group]])
 
 
 def _meta(node: dict[str, Any]) -> dict[str, Any]:
@@ -213,16 +226,31 @@ def _is_required(column: dict[str, Any]) -> bool:
     return any(constraint.get("type") == "not_null" for constraint in column.get("constraints") or [])
 
 
-def mart_nodes(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the nodes of a dbt manifest that are marts."""
+def mart_nodes(manifest: dict[str, Any], project: Path) -> list[dict[str, Any]]:
+    """Return the nodes of a dbt manifest that are marts, with all columns that the marts have.
+
+    Raises
+    ------
+    ModelError
+        If a mart names dimensions that there are not, or states them itself.
+    """
     models = (node for node in manifest["nodes"].values() if node["resource_type"] == "model")
-    return [
-        node for node in models if node["schema"] == MART_LAYER and node["config"].get("materialized") != "ephemeral"
-    ]
+    marts = {
+        node["name"]: node
+        for node in models
+        if node["schema"] == MART_LAYER and node["config"].get("materialized") != "ephemeral"
+    }
+    try:
+        return [
+            node if _meta(node).get("dimensions") is None else with_dimensions(node, marts, read_dictionary(project))
+            for node in marts.values()
+        ]
+    except ColumnError as error:
+        raise ModelError(str(error)) from error
 
 
-def marts_in(manifest: dict[str, Any]) -> list[Mart]:
-    """Return the marts that a dbt manifest declares, by name.
+def marts_in(nodes: list[dict[str, Any]]) -> list[Mart]:
+    """Return the marts that nodes of a dbt manifest declare, by name; see :func:`mart_nodes`.
 
     Raises
     ------
@@ -230,7 +258,7 @@ def marts_in(manifest: dict[str, Any]) -> list[Mart]:
         If a mart lacks its grain or its key, or has another period than a day or a month.
     """
     marts = []
-    for node in mart_nodes(manifest):
+    for node in nodes:
         meta = _meta(node)
         if not meta.get("grain") or not meta.get("key"):
             raise ModelError(f"mart {node['name']}: config.meta needs grain and key")

@@ -28,13 +28,14 @@ class DocumentedMart:
     types: dict[str, str]
 
 
-def documented_marts(manifest: dict[str, Any]) -> list[DocumentedMart]:
+def documented_marts(manifest: dict[str, Any], project: Path) -> list[DocumentedMart]:
     """Return every mart that a build publishes, by name: those of a dbt manifest and those of the statistics."""
+    nodes = mart_nodes(manifest, project)
     types = {
         node["name"]: {column["name"]: str(column["data_type"]) for column in node["columns"].values()}
-        for node in mart_nodes(manifest)
+        for node in nodes
     }
-    marts = [DocumentedMart(mart, "dbt", types[mart.name]) for mart in marts_in(manifest)]
+    marts = [DocumentedMart(mart, "dbt", types[mart.name]) for mart in marts_in(nodes)]
     marts += [DocumentedMart(mart, "statistics", TYPE_NAMES[mart.name]) for mart in STATISTICS_MARTS]
     return sorted(marts, key=lambda documented: documented.mart.name)
 
@@ -90,7 +91,7 @@ def generated(root: Path, manifest: dict[str, Any]) -> dict[Path, str]:
 
     ``manifest`` is dbt's of the project ``models`` below ``root``.
     """
-    marts = documented_marts(manifest)
+    marts = documented_marts(manifest, root / "models")
     return {
         root / "docs" / "tables.md": "\n".join(_reference(marts)) + "\n",
     }

@@ -73,15 +73,15 @@ def _kept(project: Path, engine: EngineName) -> Path:
 
 
 def _made_by() -> list[str]:
-    """Return what the compiled statements follow from beside the project: dbt, if it is installed, and its module."""
+    """Return what the compiled statements follow from beside the project: dbt, if it is installed, and its modules."""
     versions = []
     for name in ("dbt-core", "dbt-adapters"):
         try:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             versions.append(f"no {name}")
-    module = Path(__file__).parents[1] / "dbt" / "compilation.py"
-    return [*versions, hashlib.sha256(module.read_bytes()).hexdigest()]
+    modules = (Path(__file__).parents[1] / "dbt" / name for name in ("columns.py", "compilation.py", "dimensions.py"))
+    return [*versions, *(hashlib.sha256(module.read_bytes()).hexdigest() for module in modules)]
 
 
 def _compile(project: Path, engine: EngineName) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from sojourn_transforms.catalogue import Mart
 
 EngineName = Literal["duckdb", "spark"]
-Kind = Literal["model", "seed", "test", "statistic"]
+Kind = Literal["model", "seed", "test", "statistic", "mart"]
 Storage = Literal["table", "view", "incremental"]
 
 #: Stands in compiled SQL for the fewest hosts of a served cell, a setting of each build.
@@ -27,7 +27,9 @@ class ModelError(RuntimeError):
 
 @dataclass(frozen=True)
 class Statement:
-    """One model, seed or data test, or a mart that the statistics make (a statistic, which has no SQL).
+    """One model, seed or data test, a mart that is a view, or one that the statistics make (a statistic).
+
+    A mart is a view of a model with the dimensions of its rows. A statistic has no SQL.
 
     ``sql`` selects the model's rows, or the rows at which a test fails. A seed's rows are in the CSV file ``path``,
     below the project, whose hash is ``digest``. Of a model, ``columns`` are those of its contract with their types, in

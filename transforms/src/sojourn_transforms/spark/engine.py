@@ -95,7 +95,7 @@ class SparkEngine:
         tables = SparkTables(self.session, lake, compiled.project)
         contents = lake_contents_of(lake, TABLES)
         report = run_statements(tables, with_statistics(compiled), contents, on_progress, force=force)
-        self._expose_marts()
+        self._expose_marts(compiled)
         return report
 
     @property
@@ -119,7 +119,7 @@ class SparkEngine:
                 self.session.sql(f"drop database {layer.stem} cascade")
             shutil.rmtree(layer, ignore_errors=True)
 
-    def _expose_marts(self) -> None:
+    def _expose_marts(self, compiled: Compiled) -> None:
         self.marts_file.parent.mkdir(parents=True, exist_ok=True)
         self.marts_file.unlink(missing_ok=True)
         with duckdb.connect(str(self.marts_file)) as connection:
@@ -128,3 +128,6 @@ class SparkEngine:
                 pattern = str(folder / "*.parquet").replace("'", "''")
                 view = f"create view {MART_LAYER}.\"{folder.name}\" as select * from read_parquet('{pattern}')"
                 connection.execute(view)
+            for statement in compiled.statements:
+                if statement.kind == "mart":
+                    connection.execute(f"create view {statement.relation} as {statement.sql}")

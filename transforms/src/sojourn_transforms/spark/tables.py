@@ -57,6 +57,9 @@ class SparkTables:
                 self._write(statement, self._seed(session, statement))
             elif statement.kind == "statistic":
                 self._write(statement, self._statistic(statement))
+            elif statement.kind == "mart":
+                session.sql(f"create or replace view {statement.relation} as {statement.sql}")
+                self._sessions.note(statement)
             else:
                 with frame_of(session, statement.sql, reads_little=session is not self._sessions.usual) as frame:
                     self._write(statement, frame)
