@@ -103,7 +103,10 @@ group_columns as (
         max(rtt_ms) as rtt_ms,
         max(queue_size_bdp) as queue_size_bdp,
         max(queue_limit_packets) as queue_limit_packets,
-        cast(count(distinct case when not is_excluded and term = 'value' and population = 'run' then coalesce(run_id, item) end) as bigint) as runs,
+        cast(
+            count(distinct case when not is_excluded and term = 'value' and population = 'run' then coalesce(run_id, item) end)
+            as bigint
+        ) as runs,
         cast(count(distinct case when is_excluded then coalesce(run_id, item) end) as bigint) as excluded_runs,
         case
             when max(population) = 'run' then cast(count(case when not is_excluded then 1 end) as bigint)
