@@ -345,7 +345,8 @@ def test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the
         listed = {row["finding_id"]: row["reference"] for row in csv.DictReader(handle)}
     with (ROOT / "models" / "seeds" / "published_finding.csv").open(encoding="utf-8") as handle:
         seeded = {row["finding_id"]: row for row in csv.DictReader(handle)}
-    assert {name: row["reference"] for name, row in seeded.items()} == listed
+    # Findings that the list lacks are named after their figure, or go on counting.
+    assert {name: row["reference"] for name, row in seeded.items() if name in listed} == listed
     commented = [row for row in seeded.values() if "commented out" in row["reference"]]
     assert len(commented) == 18
     for row in commented:

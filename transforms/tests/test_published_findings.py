@@ -19,7 +19,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_statistics.significance.rank_distributions import shift_rank
 from sojourn_statistics.significance.two_samples import hodges_lehmann
 from sojourn_transforms.findings_report import report
-from sojourn_transforms.models_in_memory import ModelsInMemory
+from sojourn_transforms.models_in_memory import ModelsInMemory, UnknownModelError
 
 
 def findings(repository: Path) -> list[dict[str, str]]:
@@ -35,6 +35,14 @@ def planted(repository: Path) -> Planted:
         if row["stated_low"] and row["stated_low"] == row["stated_high"]
     }
     return planted_studies(stated)
+
+
+def table_of(models: ModelsInMemory, mart: str) -> str:
+    """Return the relation that has the rows of a mart: a mart with dimensions is a view over its measures."""
+    try:
+        return models.table(f"{mart}_measures")
+    except UnknownModelError:
+        return models.table(mart)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +63,7 @@ def rows(
         columns = {name for row in planted_rows for name in row}
         whole = [{name: row.get(name) for name in columns} for row in planted_rows]
         models.connection.register("planted", pa.Table.from_pylist(whole))
-        models.connection.execute(f"insert into {models.table(mart)} by name select * from planted")
+        models.connection.execute(f"insert into {table_of(models, mart)} by name select * from planted")
     found: dict[str, list[dict[str, Any]]] = {}
     for row in models.rows("published_comparison"):
         found.setdefault(row["finding_id"], []).append(row)

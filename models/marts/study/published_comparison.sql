@@ -124,8 +124,8 @@ of_values as (
         group_id,
         case max(own_statistic)
             when 'pearson' then round(corr(own_value, second_value), 9)
-            when 'mean' then round(avg(own_value), 9)
-            when 'sum' then round(sum(own_value), 9)
+            when 'mean' then round({{ ordered_mean('own_value') }}, 9)
+            when 'sum' then round({{ ordered_sum('own_value') }}, 9)
             when 'min' then min(own_value)
             when 'max' then max(own_value)
             else median(own_value)

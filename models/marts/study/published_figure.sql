@@ -241,7 +241,7 @@ scored as (
         item,
         synthetic,
         count(*) as subjects,
-        avg(rating_mean) as score_mean,
+        {{ ordered_mean('rating_mean') }} as score_mean,
         stddev_samp(rating_mean) as score_deviation
     from ratings
     where rating_mean is not null

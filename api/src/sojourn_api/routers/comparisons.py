@@ -50,6 +50,12 @@ _REQUESTS: Examples = {
         "correction": "benjamini_hochberg",
         "level": "0.9",
     },
+    "how many times the harm is": {
+        "metric": "harm",
+        "factor": "aqm",
+        "baseline": "tail-drop",
+        "effect": "ratio",
+    },
     "two modes": {"metric": "harm", "analysis": "modes"},
     "all disciplines at once": {"metric": "harm", "factor": "aqm", "analysis": "groups"},
     "delayed connections by access technology": {
