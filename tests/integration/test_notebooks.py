@@ -15,6 +15,7 @@ pytestmark = pytest.mark.integration
 
 execution = load_notebook_execution()
 NOTEBOOKS = execution.notebooks()
+DRAWN_ELSEWHERE = ("imc14-buffers-and-workloads", "imc21-competition", "pam21-zoom-form")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -51,7 +52,12 @@ def figures_of(path: Path, url: str, folder: Path) -> list[str]:
     return [figure.stem for figure in written]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    # test_study_figures.py draws the figures of some from runs of its own.
+    [pytest.param(path, marks=pytest.mark.long if path.stem in DRAWN_ELSEWHERE else []) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_every_figure_is_drawn(path: Path, studies_api: str, tmp_path: Path) -> None:
     kept = {figure.stem for figure in (ROOT / "docs" / "figures").glob("*.png")}
     drawn = figures_of(path, studies_api, tmp_path)

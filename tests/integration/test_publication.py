@@ -121,6 +121,7 @@ def test_a_figure_that_was_altered_is_found_by_its_inputs(site: Path, again: Pat
     assert differing_rows(published, answer_of_snapshot(snapshot, altered))
 
 
+@pytest.mark.long
 def test_the_lakes_of_two_labs_give_the_build_of_all_inputs(site: Path, study: Path) -> None:
     folder = study.parent
     sojourn("ingest", "--root", study, study / RUNS[0], "--var", folder / "lab-a")

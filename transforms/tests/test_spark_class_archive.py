@@ -51,6 +51,7 @@ def test_a_session_that_is_not_asked_writes_no_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_the_second_session_maps_the_archive_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     paths = Paths(tmp_path)
