@@ -203,7 +203,7 @@ def publish(order: Order, out: Path, on_step: Callable[[str], None]) -> Publicat
     """Write a publication to a folder that is new, empty or an older publication; return what was published.
 
     The older one stays until the new one is complete. The same build and options give the same bytes.
-    Temporary folders of killed publications beside it are removed first.
+    Removes temporary folders that killed publications left in the parent folder first.
 
     Raises
     ------
