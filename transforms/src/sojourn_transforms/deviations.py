@@ -135,7 +135,7 @@ def deviations_section() -> list[str]:
     return [
         "## Deviations from the studies' definitions",
         "",
-        "What once differed from the studies' definitions. Each test fails on the old behaviour.",
+        "Former differences from the studies' definitions. Each test fails on the old behaviour.",
         "",
         "| # | before | now | state | tests |",
         "| --- | --- | --- | --- | --- |",

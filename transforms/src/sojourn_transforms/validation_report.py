@@ -24,27 +24,27 @@ STUDY = "vca-fairness-vm-2026"
 _INTRODUCTION = """\
 Written by `make validation` from the testbed's runs through the real pipeline: `sojourn ingest`, `sojourn
 build`, and the marts of the snapshot. The runs are of real Linux queueing disciplines under a token bucket of 1
-and 4 Mbit/s, one repetition each: the figures describe these runs and estimate nothing about others."""
+and 4 Mbit/s, one repetition each, so the figures describe only these runs."""
 
 _AGREEMENT = """\
-`validation.csv` of the testbed holds figures of its runs that other code computed from the raw files. Counts
-must be equal exactly, times and rates to the last digit that the file prints."""
+The testbed's `validation.csv` has figures that independent code computed from the raw files. Counts
+must be equal, times and rates equal to the last digit in the file."""
 
 _SAME_PACKET = """\
 The same packet in the queue log and in the captures before and after the bottleneck: queuing delay from the
-captures less sojourn time in the log, in ms. Every packet that both saw enter and leave counts once."""
+captures minus sojourn time in the log, in ms. Every packet that both saw enter and leave counts once."""
 
 _WHY_NOT_EQUAL = """\
-The captures cannot see the queue: they see the time from point to point, and take the minimum of it over the
-recording as the time without a queue. A link needs time for a packet's own bits, which is no queuing; a token bucket
-does not, because it lets a packet pass at once if it is full. The manifests say that these bottlenecks are token
-buckets of one full-size frame, so no time on the link is taken off, and what is left is the bucket's
-wait, which the log has too. Without that word in the manifest, the minimum would be too low by up to the time of a
-full-size frame (12.1 and 3.0 ms); `run_capture_pair` states that bound as `delay_floor_low_by_at_most_ns`. The few
+Captures do not show the queue. They show the time from point to point, and its minimum over the
+recording counts as the time without a queue. On a link, serialising the packet takes time that is not queuing. A full
+token bucket passes a packet immediately. According to the manifests, these bottlenecks are token
+buckets of one full-size frame, so no serialisation time is subtracted, and the result contains the wait for the
+bucket, as the log does. Without this entry in the manifest, the minimum would be too low by up to the serialisation time of a
+full-size frame (12.1 and 3.0 ms); `run_capture_pair` has that bound as `delay_floor_low_by_at_most_ns`. The few
 packets that differ waited between the points, but not in the queue."""
 
 _NOT_CAPTURED = """\
-These packets are pings before the run and ARP frames, which pass the bottleneck and are in no capture. The log
+These packets are pings before the run and ARP frames, which pass the bottleneck but are not captured. The log
 and `tc` count them; the comparison of log and captures omits them. The seed
 `reconciliation_bound` has the bounds and their reasons."""
 
@@ -233,7 +233,7 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
     yield "## Queue log, captures and counters of the same run"
     yield ""
     yield "Verdicts over runs: " + ", ".join(f"{row['verdict']} {row['runs']}" for row in verdicts) + "."
-    yield "The largest difference of any run between each two of queue log, captures and counters of `tc`:"
+    yield "The largest difference in any run between queue log, captures and counters of `tc`:"
     yield ""
 
     def value(number: float | None) -> str:
@@ -267,7 +267,7 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         ),
     )
     yield ""
-    yield f"The log holds {unseen['least']:.0f} to {unseen['most']:.0f} packets of a run more than the captures."
+    yield f"The log holds {unseen['least']:.0f} to {unseen['most']:.0f} more packets of a run than the captures."
     yield from _NOT_CAPTURED.splitlines()
     yield ""
     yield "### Each run"
@@ -285,7 +285,7 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         " and agreements.run_id = counts.run_id"
         f" where counts.study_id = '{STUDY}' and counts.role = 'all' order by counts.run_id"
     )
-    yield "Sojourn times are of the measurement window, in ms; median and interquartile range are of captures less log."
+    yield "Sojourn times are for the measurement window, in ms; median and interquartile range are of captures minus log."
     yield ""
     yield from _table(
         ("run", "enqueued", "dequeued", "dropped", "mean", "p95", "matched", "median", "range", "sources"),
