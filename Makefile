@@ -159,9 +159,14 @@ release: wheels ## Add what a release has besides the wheels: the client's wheel
 
 ##@ Test
 
-# Cheap stages come first, so that a failure shows early. Each stage can be run alone after make setup-tests.
+# Cheap stages come first, so that a failure shows early. Each stage can be run alone after make setup-tests. Tests of the
+# Python packages take two cores; stages that take one run two at a time.
 .PHONY: test
-test: setup-tests lint test-rust test-guest test-unit test-integration test-testbed test-browser ## Everything CI runs, stage by stage
+test: setup-tests ## Everything CI runs, stage by stage
+	@$(MAKE) --jobs 2 --output-sync=line lint test-rust test-guest
+	@$(MAKE) test-unit
+	@$(MAKE) test-integration
+	@$(MAKE) --jobs 2 --output-sync=line test-browser test-testbed test-superset
 
 .PHONY: lint
 lint: ## Formatting, types, import directions, English of documents and messages, Rust lints, style of changed SQL
@@ -208,6 +213,10 @@ test-unit: ## Fast tests of the Python packages, the Superset adapter and the re
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
 	@.venv/bin/pytest $(PYTEST) -m "integration and not long and not guest" $(TESTS_OF_PACKAGES) tests/integration
+
+.PHONY: test-superset
+test-superset: ## Superset as each of its roles, and the adapter between it and the API
+	@echo "==> Superset"
 	@cd dashboards && .venv/bin/pytest -q -m integration tests
 
 .PHONY: test-testbed
@@ -254,7 +263,7 @@ format: ## Format Python, Rust, and the SQL of models that differ from the main 
 	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff fix --processes 2)
 
 .PHONY: docs
-docs: ## Write generated files: dbt's YAML, docs/tables.md, docs/decoded.md, docs/openapi.json
+docs: ## Write generated files: dbt's YAML, the list of tables, docs/decoded.md, docs/openapi.json
 	@.venv/bin/python -m sojourn_transforms.dbt.staging models
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation

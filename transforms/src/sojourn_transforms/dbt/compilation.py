@@ -10,7 +10,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.dbt.columns import ColumnError, read_dictionary
 from sojourn_transforms.dbt.dimensions import SOURCES, view_of, with_dimensions
+from sojourn_transforms.running.compiled import compiling
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"
@@ -51,15 +51,14 @@ def compile_project(project: Path, engine: EngineName) -> tuple[list[Statement],
     ModelError
         If dbt finds the project at fault, or a model or test is configured in a way that the runner does not know.
     """
-    folder = project / "target" / f"dbt-{engine}"
+    folder = _target(project, engine)
     compiler = {name: version(name) for name in ("dbt-core", f"dbt-{engine}")}
     print(f"dbt compiles {project} for {engine}, once for this state of its files: about a minute", file=sys.stderr)
-    of_engine = {ENGINE_VARIABLE: engine, WAREHOUSE_VARIABLE: f"{NO_DATABASE}.duckdb"}
-    with _environment({**of_engine, ADDS_VARIABLE: "no"}):
+    with _environment(_settings(engine, adds=False)):
         parsed: Any = _invoke(project, folder, ["parse"]).result
         manifest: dict[str, Any] = parsed.to_dict(omit_none=False)
         nodes = _compiled(project, folder, parsed)
-    with _environment({**of_engine, ADDS_VARIABLE: "yes"}):
+    with _environment(_settings(engine, adds=True)):
         incremental = "config.materialized:incremental"
         added = {} if engine == "spark" else _compiled(project, folder, parsed, "--select", incremental)
     read_by = {key: node["depends_on"].get("nodes", []) for key, node in manifest["nodes"].items()}
@@ -73,16 +72,17 @@ def compile_project(project: Path, engine: EngineName) -> tuple[list[Statement],
 
 
 def parsed_manifest(project: Path) -> dict[str, Any]:
-    """Return dbt's manifest of a project for DuckDB, without writing into the project.
+    """Return dbt's manifest of a project for DuckDB; what dbt has parsed is kept in the project's folder ``target``.
 
     Raises
     ------
     ModelError
         If dbt finds the project at fault.
     """
-    with tempfile.TemporaryDirectory() as folder, _environment({ENGINE_VARIABLE: "duckdb", ADDS_VARIABLE: "no"}):
-        _invoke(project, Path(folder), ["parse", "--no-partial-parse", "--write-json"])
-        manifest: dict[str, Any] = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
+    folder = _target(project, "duckdb")
+    with compiling(project), _environment(_settings("duckdb", adds=False)):
+        parsed: Any = _invoke(project, folder, ["parse"]).result
+    manifest: dict[str, Any] = json.loads(json.dumps(parsed.to_dict(omit_none=False), default=str))
     return manifest
 
 
@@ -90,6 +90,19 @@ def one_line(text: str) -> str:
     """Return the first three lines of a message as one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:3])
+
+
+def _target(project: Path, engine: EngineName) -> Path:
+    return project / "target" / f"dbt-{engine}"
+
+
+def _settings(engine: EngineName, adds: bool) -> dict[str, str]:
+    # The same for each purpose: dbt parses anew what read a variable that has changed.
+    return {
+        ENGINE_VARIABLE: engine,
+        WAREHOUSE_VARIABLE: f"{NO_DATABASE}.duckdb",
+        ADDS_VARIABLE: "yes" if adds else "no",
+    }
 
 
 @contextmanager
@@ -112,8 +125,7 @@ def _invoke(project: Path, folder: Path, command: list[str], manifest: Any = Non
     arguments = [
         "--quiet", "--no-use-colors", "--no-send-anonymous-usage-stats", "--log-level", "none", "--log-level-file",
         "none",
-        *(["--no-write-json"] if "--write-json" not in command else []),
-        *(part for part in command if part != "--write-json"),
+        "--no-write-json", *command,
         "--vars", json.dumps({"minimum_hosts": MINIMUM_HOSTS}),
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(folder),
     ]  # fmt: skip
@@ -240,9 +252,12 @@ def mart_nodes(manifest: dict[str, Any], project: Path) -> list[dict[str, Any]]:
         for node in models
         if node["schema"] == MART_LAYER and node["config"].get("materialized") != "ephemeral"
     }
+    if not any(_meta(node).get("dimensions") for node in marts.values()):
+        return list(marts.values())
     try:
+        dictionary = read_dictionary(project)
         return [
-            node if _meta(node).get("dimensions") is None else with_dimensions(node, marts, read_dictionary(project))
+            node if _meta(node).get("dimensions") is None else with_dimensions(node, marts, dictionary)
             for node in marts.values()
         ]
     except ColumnError as error:

@@ -41,7 +41,7 @@ def compiled_project(project: Path, engine: EngineName) -> Compiled:
     if found is None:
         found = _read(kept, state)
     if found is None:
-        with _compiling(project):
+        with compiling(project):
             found = _read(kept, state)
             if found is None:
                 found = _compile(project, engine) | state
@@ -101,7 +101,8 @@ def _compile(project: Path, engine: EngineName) -> dict[str, Any]:
 
 
 @contextmanager
-def _compiling(project: Path) -> Iterator[None]:
+def compiling(project: Path) -> Iterator[None]:
+    """Hold the folder ``target`` of a project, where dbt keeps what it has parsed, for one process at a time."""
     folder = project / "target"
     try:
         folder.mkdir(exist_ok=True)

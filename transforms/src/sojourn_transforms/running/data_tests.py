@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +57,11 @@ def groups_of_tests(tests: Iterable[Statement]) -> Iterator[tuple[str, list[Stat
             yield f"tests{number} of {', '.join(tables)}", part
 
 
-def counts_sql(tests: Sequence[Statement]) -> list[tuple[str, list[int]]]:
+def counts_sql(tests: Sequence[Statement], empty: Collection[str] = ()) -> list[tuple[str, list[int]]]:
     """Return statements of one row each, and which tests' failures its columns are.
 
-    Tests that look at each row of a table by itself share a statement of their own, since they share its reading.
+    Tests that look at each row of a table by itself share a statement of their own, since they share its reading. Those
+    of a table that is ``empty``, by its relation, cannot fail and have no statement.
     """
     conditions: dict[str, dict[int, str]] = defaultdict(dict)
     alone: list[int] = []
@@ -68,7 +69,7 @@ def counts_sql(tests: Sequence[Statement]) -> list[tuple[str, list[int]]]:
         found = condition_of(statement)
         if found is None:
             alone.append(number)
-        else:
+        elif found[0] not in empty:
             conditions[found[0]][number] = found[1]
     statements = []
     for table, of_table in conditions.items():

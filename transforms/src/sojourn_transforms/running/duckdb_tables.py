@@ -19,9 +19,13 @@ from sojourn_transforms.running.data_tests import counts_sql, groups_of_tests
 from sojourn_transforms.running.runner import Built, Task
 from sojourn_transforms.running.statements import ModelError, Statement
 
+Columns = dict[str, str]
+"""DuckDB's names of the types of columns, by name and in order."""
 LAYERS = ("staging", "intermediate", "marts")
 NOTES = "runner.built"
 """The table that describes the tables of a warehouse."""
+NO_ROWS = "0 "
+"""How the content of a table without rows begins."""
 
 
 class DuckDbTables:
@@ -44,6 +48,9 @@ class DuckDbTables:
             f"create table if not exists {NOTES} (name varchar, key varchar, definition varchar, content varchar,"
             " seconds double, warnings varchar, duckdb_version varchar)"
         )
+        self._kinds = self._relations()
+        self._noted = {name for (name,) in connection.execute(f"select name from {NOTES}").fetchall()}
+        self._empty: set[str] = set()
 
     def standing(self) -> dict[str, Built]:
         """Return what the database holds, and remove relations that are not described or whose description is gone.
@@ -54,14 +61,14 @@ class DuckDbTables:
             f"select name, key, definition, content, seconds, warnings from {NOTES} where duckdb_version = ?",
             [duckdb.__version__],
         ).fetchall()
-        relations = {f"{schema}.{name}": kind for schema, name, kind in self._relations()}
+        self._kinds = self._relations()
         standing = {
             name: Built(key, definition, content, seconds, json.loads(warnings))
             for name, key, definition, content, seconds, warnings in found
         }
-        named = {relation.partition(".")[2] for relation in relations}
+        named = {relation.partition(".")[2] for relation in self._kinds}
         self._connection.execute(f"delete from {NOTES} where duckdb_version != ?", [duckdb.__version__])
-        for relation, kind in relations.items():
+        for relation, kind in list(self._kinds.items()):
             if relation.partition(".")[2] not in standing:
                 self._drop(relation, kind)
         return {name: built for name, built in standing.items() if name in named or not built.definition}
@@ -75,11 +82,13 @@ class DuckDbTables:
             if task.adds:
                 content = self._add(cursor, statement)
             else:
-                self.make(statement)
-                content = task.key if statement.storage == "view" else _content(cursor, statement.relation)
+                columns = self.make(statement)
+                content = task.key if statement.storage == "view" else _content(cursor, statement.relation, columns)
             built = Built(task.key, task.definition, content, time.monotonic() - begun)
-            _note(cursor, statement.name, built)
+            self._note(cursor, statement.name, built)
             cursor.execute("commit")
+            self._noted.add(statement.name)
+            (self._empty.add if content.startswith(NO_ROWS) else self._empty.discard)(statement.relation)
         except duckdb.Error as error:
             _roll_back(cursor)
             raise ModelError(f"{statement.name}: {_first_lines(error)}") from error
@@ -91,7 +100,7 @@ class DuckDbTables:
     def failures(self, tests: list[Statement]) -> list[int]:
         """Return the number of rows at which each data test fails."""
         counts = [0] * len(tests)
-        for sql, numbers in counts_sql(tests):
+        for sql, numbers in counts_sql(tests, self._empty):
             try:
                 (row,) = self._cursor().execute(sql).fetchall()
             except duckdb.Error as error:
@@ -127,18 +136,32 @@ class DuckDbTables:
         listed = list(statements)
         names = {each.name for each in listed if each.kind != "test"}
         names |= {name for name, _ in groups_of_tests(each for each in listed if each.kind == "test")}
-        for schema, name, kind in self._relations():
-            if name not in names:
-                self._drop(f"{schema}.{name}", kind)
+        for relation, kind in list(self._kinds.items()):
+            if relation.partition(".")[2] not in names:
+                self._drop(relation, kind)
         self._connection.execute(f"delete from {NOTES} where not list_contains(?, name)", [sorted(names)])
 
-    def _relations(self) -> list[tuple[str, str, str]]:
-        return self._connection.execute(
-            "select table_schema, table_name, table_type from information_schema.tables"
+    def _note(self, cursor: duckdb.DuckDBPyConnection, name: str, built: Built) -> None:
+        if name in self._noted:
+            cursor.execute(f"delete from {NOTES} where name = ?", [name])
+        cursor.execute(
+            f"insert into {NOTES} values (?, ?, ?, ?, ?, ?, ?)",
+            [
+                name, built.key, built.definition, built.content, built.seconds, json.dumps(dict(built.warnings)),
+                duckdb.__version__,
+            ],
+        )  # fmt: skip
+
+    def _relations(self) -> dict[str, str]:
+        """Return what information_schema calls each table and view, by relation."""
+        rows = self._connection.execute(
+            "select table_schema || '.' || table_name, table_type from information_schema.tables"
             f" where table_catalog = current_database() and table_schema in {LAYERS}"
         ).fetchall()
+        return dict(rows)
 
     def _drop(self, relation: str, kind: str) -> None:
+        del self._kinds[relation]
         self._connection.execute(f"drop {'view' if kind == 'VIEW' else 'table'} if exists {relation}")
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
@@ -148,8 +171,8 @@ class DuckDbTables:
         cursor: duckdb.DuckDBPyConnection = self._of_thread.cursor
         return cursor
 
-    def make(self, statement: Statement) -> None:
-        """Make a table or view as it is from scratch, and nothing that describes it.
+    def make(self, statement: Statement) -> Columns:
+        """Make a table or view as it is from scratch, and nothing that describes it; return its columns.
 
         Raises
         ------
@@ -159,19 +182,12 @@ class DuckDbTables:
             If the statement fails.
         """
         cursor, relation = self._cursor(), statement.relation
-        schema = relation.partition(".")[0]
-        other = "table" if statement.storage == "view" else "view"
-        is_other = cursor.execute(
-            f"select 1 from duckdb_{other}s() where database_name = current_database()"
-            f" and schema_name = ? and {other}_name = ?",
-            [schema, statement.name],
-        ).fetchone()
-        if is_other:
-            cursor.execute(f"drop {other} {relation}")
+        kind = "VIEW" if statement.storage == "view" else "BASE TABLE"
+        if self._kinds.get(relation, kind) != kind:
+            cursor.execute(f"drop {'table' if kind == 'VIEW' else 'view'} {relation}")
         if statement.kind == "seed":
             self._load(cursor, statement)
-            return
-        if statement.kind == "statistic":
+        elif statement.kind == "statistic":
             # SciPy takes a second to import, and not every build computes a statistic.
             from sojourn_transforms.statistics_marts import computed
 
@@ -179,28 +195,30 @@ class DuckDbTables:
             cursor.register("computed", table)
             cursor.execute(f"create or replace table {relation} as select * from computed")
             cursor.unregister("computed")
-            return
-        kind = "view" if statement.storage == "view" else "table"
-        columns = ", ".join(f'"{name}"' for name in statement.columns) or "*"
-        try:
-            cursor.execute(f"create or replace {kind} {relation} as select {columns} from (\n{statement.sql}\n)")
-        except duckdb.BinderException:
-            # A column of the contract that the statement lacks is named below, and an error of its own as it is.
-            _roll_back(cursor)
-            self._check_contract(cursor, statement, f"({statement.sql})")
-            raise
-        self._check_contract(cursor, statement, relation)
+        else:
+            listed = ", ".join(f'"{name}"' for name in statement.columns) or "*"
+            made = "view" if kind == "VIEW" else "table"
+            try:
+                cursor.execute(f"create or replace {made} {relation} as select {listed} from (\n{statement.sql}\n)")
+            except duckdb.BinderException:
+                # A column of the contract that the statement lacks is named below, and an error of its own as it is.
+                _roll_back(cursor)
+                self._check_contract(cursor, statement, _columns(cursor, f"({statement.sql})"))
+                raise
+        columns = _columns(cursor, relation)
+        if statement.kind not in ("seed", "statistic"):
+            self._check_contract(cursor, statement, columns)
+        self._kinds[relation] = kind
+        return columns
 
-    def _check_contract(self, cursor: duckdb.DuckDBPyConnection, statement: Statement, relation: str) -> None:
+    def _check_contract(self, cursor: duckdb.DuckDBPyConnection, statement: Statement, columns: Columns) -> None:
         if not statement.columns:
             return
-        described = cursor.execute(f"select * from {relation} limit 0").description or ()
-        given = {column[0]: str(column[1]) for column in described}
         expected = {name: self._type(cursor, kind) for name, kind in statement.columns.items()}
-        if given != expected:
-            differing = sorted(set(given.items()) ^ set(expected.items()))
+        if columns != expected:
+            differing = sorted(set(columns.items()) ^ set(expected.items()))
             listed = ", ".join(
-                f"{name} {kind} ({'given' if (name, kind) in given.items() else 'declared'})"
+                f"{name} {kind} ({'given' if (name, kind) in columns.items() else 'declared'})"
                 for name, kind in differing
             )
             raise ModelError(f"{statement.name}: the columns differ from the contract: {listed}")
@@ -227,7 +245,7 @@ class DuckDbTables:
         (before,) = cursor.execute(f"select content from {NOTES} where name = ?", [statement.name]).fetchall()
         text, _, form = before[0].partition(" of ")
         content = _Content.of_text(text)
-        names = [column[0] for column in cursor.execute(f"select * from {relation} limit 0").description or ()]
+        names = _columns(cursor, relation)
 
         def delete() -> _Content:
             if not statement.outdated:
@@ -279,22 +297,14 @@ class _Content:
         return f"{self.rows} {self.total}"
 
 
-def _content(cursor: duckdb.DuckDBPyConnection, relation: str) -> str:
+def _columns(cursor: duckdb.DuckDBPyConnection, relation: str) -> Columns:
+    return {name: str(kind) for name, kind, *_ in cursor.execute(f"select * from {relation} limit 0").description or ()}
+
+
+def _content(cursor: duckdb.DuckDBPyConnection, relation: str, columns: Columns) -> str:
     """Return the content of a table: an order-independent hash of its rows, and the names and types of its columns."""
-    described = cursor.execute(f"select * from {relation} limit 0").description or ()
-    form = hashlib.sha256("\0".join(f"{name} {kind}" for name, kind, *_ in described).encode()).hexdigest()[:16]
-    return f"{_Content.of_query(cursor, [name for name, *_ in described], f'from {relation}')} of {form}"
-
-
-def _note(cursor: duckdb.DuckDBPyConnection, name: str, built: Built) -> None:
-    cursor.execute(f"delete from {NOTES} where name = ?", [name])
-    cursor.execute(
-        f"insert into {NOTES} values (?, ?, ?, ?, ?, ?, ?)",
-        [
-            name, built.key, built.definition, built.content, built.seconds, json.dumps(dict(built.warnings)),
-            duckdb.__version__,
-        ],
-    )  # fmt: skip
+    form = hashlib.sha256("\0".join(f"{name} {kind}" for name, kind in columns.items()).encode()).hexdigest()[:16]
+    return f"{_Content.of_query(cursor, columns, f'from {relation}')} of {form}"
 
 
 def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -16,11 +16,16 @@ from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, kept_of
 def flush(path: Path) -> None:
     """Bring a file, or a folder's list of files, to the disk; of a file, its name in its folder too."""
     for entry in (path,) if path.is_dir() else (path, path.parent):
-        descriptor = os.open(entry, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        flush_content(entry)
+
+
+def flush_content(path: Path) -> None:
+    """Bring what a file holds, or a folder's list of files, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class FolderStorage:
