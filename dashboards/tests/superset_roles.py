@@ -15,6 +15,9 @@ from superset.app import create_app
 from superset_requests import chart_question, logged_in, token_of
 
 PASSWORD = os.environ["SUPERSET_VIEWER_PASSWORD"]
+#: An expression, and a condition in SQL, that a chart has.
+METRIC = {"expressionType": "SQL", "sqlExpression": "MAX(packets) * 2", "label": "twice"}
+CONDITION = {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "packets > 0"}
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -59,9 +62,14 @@ class Asking:
         return {
             "open a dashboard": self.status("GET", "/superset/dashboard/one/"),
             "read a chart's rows": self.rows(),
-            "ask a chart for an expression of one's own": self.rows(
-                metrics=[{"expressionType": "SQL", "sqlExpression": "MAX(packets) + 1", "label": "free"}]
+            "ask a chart for an expression that it has": self.rows(
+                metrics=[METRIC], extras={"where": f"({CONDITION['sqlExpression']})", "having": ""}
             ),
+            "ask a chart for an expression of one's own": self.rows(
+                metrics=[{**METRIC, "sqlExpression": "MAX(packets) + 1"}]
+            ),
+            "ask a chart for a column of one's own": self.rows(columns=["upper(run_id)"], metrics=[METRIC]),
+            "ask a chart for a condition of one's own": self.rows(metrics=[METRIC], extras={"where": "(packets > 1)"}),
             "make charts": self.status("POST", "/api/v1/chart/", chart),
             "make dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "change another's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
@@ -87,8 +95,13 @@ def main() -> None:
     app = create_app()
     logging.disable(logging.CRITICAL)
     with app.app_context():
+        from superset import db
         from superset import security_manager as manager
+        from superset.models.slice import Slice
 
+        chart = db.session.query(Slice).filter_by(slice_name="kept").one()
+        chart.params = json.dumps({**json.loads(chart.params), "metric": METRIC, "adhoc_filters": [CONDITION]})
+        db.session.commit()
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):
                 found = [manager.find_role(role) for role in roles]

@@ -14,6 +14,7 @@ from superset.config import TALISMAN_CONFIG as _TALISMAN
 from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
+from sojourn_superset.chart_expressions import SecurityManager
 from sojourn_superset.events import NoEvents
 from sojourn_superset.instance import IMPORTED
 from sojourn_superset.look import mixed, read_look
@@ -49,6 +50,8 @@ PREVENT_UNSAFE_DB_CONNECTIONS = True
 # A database of the adapter reaches the API of this installation, whatever its settings in Superset say.
 DB_SQLA_URI_VALIDATOR = validate_database_uri
 DB_CONNECTION_MUTATOR = only_the_api
+# Who makes no charts asks for the expressions that charts have.
+CUSTOM_SECURITY_MANAGER = SecurityManager
 # Nobody gets in without a login, and nobody makes one for themselves.
 AUTH_USER_REGISTRATION = False
 PUBLIC_ROLE_LIKE = None

@@ -1,0 +1,99 @@
+"""Who may ask a chart for which SQL: whoever only reads dashboards gets the expressions that charts have, and no other.
+
+A request for a chart names its columns and metrics, and Superset takes an expression of SQL for each, whether or not a
+chart has it. The adapter bounds what any expression can do (`sojourn_superset.read_only`); this bounds who writes one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from superset.errors import ErrorLevel, SupersetError, SupersetErrorType
+from superset.exceptions import SupersetSecurityException
+from superset.security import SupersetSecurityManager
+from superset.sql.parse import sanitize_clause
+from superset.utils.core import DTTM_ALIAS
+
+#: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
+WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
+CLAUSES = ("where", "having")
+REFUSAL = "this chart has no such expression; whoever may not make charts asks for what they have"
+
+
+def _within(value: Any) -> Iterator[str]:
+    """Yield the expressions of all columns and metrics within a value of JSON."""
+    if isinstance(value, Mapping):
+        expression = value.get("sqlExpression")
+        if isinstance(expression, str) and expression:
+            yield expression
+        for part in value.values():
+            yield from _within(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _within(part)
+
+
+def expressions_asked(query: Mapping[str, Any]) -> set[str]:
+    """Return the expressions of a query of a chart; a column that is given as a text may be one too."""
+    found = set(_within(query))
+    for name in ("columns", "groupby"):
+        found |= {column for column in query.get(name) or () if isinstance(column, str)}
+    extras = query.get("extras") or {}
+    return found | {clause for name in CLAUSES if (clause := extras.get(name))}
+
+
+def expressions_of_charts(parameters: Iterable[Mapping[str, Any]], dialect: str) -> set[str]:
+    """Return the expressions that charts have, by their parameters, and the clauses that Superset makes of filters."""
+    found: set[str] = set()
+    for chart in parameters:
+        found |= set(_within(chart))
+        filters = [each for each in chart.get("adhoc_filters") or () if each.get("expressionType") == "SQL"]
+        for name in CLAUSES:
+            own = [each["sqlExpression"] for each in filters if each.get("clause", "WHERE").lower() == name]
+            if own:
+                # As the browser joins them, and Superset writes them again.
+                clause = " AND ".join(f"({each})" for each in own)
+                found |= {clause, sanitize_clause(clause, dialect)}
+    return found
+
+
+class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
+    """Superset's own, which also refuses expressions that are not those of charts (CUSTOM_SECURITY_MANAGER)."""
+
+    def raise_for_access(self, *arguments: Any, **named: Any) -> None:
+        """Refuse what a user may not read.
+
+        Raises
+        ------
+        SupersetSecurityException
+            If it is not theirs to read, or is an expression that no chart of the dataset has, of a user who makes none.
+        """
+        super().raise_for_access(*arguments, **named)
+        context, viz = named.get("query_context"), named.get("viz")
+        if context is not None:
+            self._refuse_other_expressions(context.datasource, [query.to_dict() for query in context.queries])
+        elif viz is not None:
+            self._refuse_other_expressions(viz.datasource, [viz.query_obj()])
+
+    def _refuse_other_expressions(self, dataset: Any, queries: Iterable[Mapping[str, Any]]) -> None:
+        if any(self.can_access(*permission) for permission in WRITING):
+            return
+        columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS}
+        other = set().union(*(expressions_asked(query) for query in queries)) - columns
+        if other and not other <= self._expressions_of(dataset):
+            raise SupersetSecurityException(
+                SupersetError(
+                    message=REFUSAL,
+                    error_type=SupersetErrorType.DATASOURCE_SECURITY_ACCESS_ERROR,
+                    level=ErrorLevel.WARNING,
+                )
+            )
+
+    def _expressions_of(self, dataset: Any) -> set[str]:
+        from superset.models.slice import Slice
+
+        charts = self.session.query(Slice).filter_by(datasource_type=dataset.type, datasource_id=dataset.id)
+        parameters = [json.loads(chart.params or "{}") for chart in charts]
+        return expressions_of_charts(parameters, dataset.database.db_engine_spec.engine)
