@@ -19,7 +19,7 @@ from superset.utils.core import DTTM_ALIAS
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
-REFUSAL = "this chart has no such expression; whoever may not make charts asks for what they have"
+REFUSAL = "this chart has no such expression; without the permission to make charts, use the existing ones"
 
 
 def _within(value: Any) -> Iterator[str]:

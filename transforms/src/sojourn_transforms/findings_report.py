@@ -19,7 +19,7 @@ from sojourn_transforms.models_in_memory import ModelsInMemory
 
 _INTRODUCTION = """\
 Written by `make validation`. *Stated* is what a study says, *recomputed* the same figure from what is bundled of that
-study: half of the runs of TMA'23. Nothing is public of the other three, so theirs are recomputed for whoever has the
+study: half of the runs of TMA'23. Nothing is public of the other three, so theirs are recomputed if you have the
 data: `published_selection` says from which values, `published_figure` lists them, and tests plant them. *Own testbed*
 counts the configurations of runs that are kept in `testbed/results` and that are like what the words say
 (`published_replication`); they are no recomputation of the study."""

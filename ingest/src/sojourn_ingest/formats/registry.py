@@ -190,7 +190,7 @@ class Registry:
             return f"no reader knows a content that begins with bytes {source.head[:8].hex()}"
         if looks_like_circuits(source.head, source.object):
             return (
-                "LibreQoS' list of circuits or its network, which is a look-up: sojourn ingest --circuits FILE.csv PATH"
+                "LibreQoS' list of circuits or its network, which is a lookup: sojourn ingest --circuits FILE.csv PATH"
             )
         lines = head_lines(source, limit=1)
         try:
