@@ -104,7 +104,7 @@ class Pseudonymiser:
                     columns.append(pc.take(keys, encoded.indices))
                     continue
                 # Addresses share prefixes, and the texts of a dictionary are to differ.
-                known = keys.dictionary_encode()
-                places = pc.take(known.indices, encoded.indices)
-                columns.append(pa.DictionaryArray.from_arrays(places, known.dictionary))
+                distinct = keys.dictionary_encode()
+                places = pc.take(distinct.indices, encoded.indices)
+                columns.append(pa.DictionaryArray.from_arrays(places, distinct.dictionary))
         return pa.RecordBatch.from_arrays(columns, names=names)

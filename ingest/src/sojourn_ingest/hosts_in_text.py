@@ -190,22 +190,22 @@ def _addresses(text: str, settings: bool) -> list[NamedHost]:
     if ":" in text:
         hosts += [*_ipv6(text), *_hosts_of_urls(text)]
     if "arpa" in text.lower():
-        hosts += [_reversed(found) for pattern in (_REVERSE_4, _REVERSE_6) for found in pattern.finditer(text)]
+        hosts += [_reversed(match) for pattern in (_REVERSE_4, _REVERSE_6) for match in pattern.finditer(text)]
     return hosts
 
 
 def _hardware_addresses(text: str) -> Iterator[NamedHost]:
     for pattern in (_PAIRS, _SHORT_PAIRS, _FOURS, _FOURS_OF_COLONS):
-        for found in pattern.finditer(text):
+        for match in pattern.finditer(text):
             # Decimal digits alone are a date, a rate or a number; but those do not begin with 00.
-            in_pairs_of_colons = pattern is _PAIRS and found[1] == ":"
-            if in_pairs_of_colons or found[0].startswith("00") or _LETTER.search(found[0]):
-                yield NamedHost(*found.span(), is_name=True)
+            in_pairs_of_colons = pattern is _PAIRS and match[1] == ":"
+            if in_pairs_of_colons or match[0].startswith("00") or _LETTER.search(match[0]):
+                yield NamedHost(*match.span(), is_name=True)
 
 
 def _ipv4(text: str, settings: bool) -> Iterator[NamedHost]:
-    for found in _IPV4.finditer(text):
-        octets = list(_ONE_OCTET.finditer(text, *found.span()))
+    for match in _IPV4.finditer(text):
+        octets = list(_ONE_OCTET.finditer(text, *match.span()))
         values = [_octet(octet[0]) for octet in octets]
         separators = "".join(text[octet.end()] for octet in octets[:-1])
         for place in range(len(octets) - 3):
@@ -243,19 +243,19 @@ def _octet(text: str) -> int | None:
 
 
 def _hosts_of_urls(text: str) -> Iterator[NamedHost]:
-    for found in _HOST_OF_URL.finditer(text):
+    for match in _HOST_OF_URL.finditer(text):
         try:
-            packed = socket.inet_aton(found[1])
+            packed = socket.inet_aton(match[1])
         except OSError:
             continue
-        yield NamedHost(*found.span(1), (socket.inet_ntoa(packed),))
+        yield NamedHost(*match.span(1), (socket.inet_ntoa(packed),))
 
 
 def _ipv6(text: str) -> Iterator[NamedHost]:
-    for found in _IPV6.finditer(text):
-        end = found.start(1) if found[1] else found.end()
-        groups = text[found.start() : end].split(":")
-        starts = [found.start()]
+    for match in _IPV6.finditer(text):
+        end = match.start(1) if match[1] else match.end()
+        groups = text[match.start() : end].split(":")
+        starts = [match.start()]
         for group in groups[:-1]:
             starts.append(starts[-1] + len(group) + 1)
         # Letters behind an address may be the beginning of a word, as in 2600::1:eth0.
@@ -268,7 +268,7 @@ def _ipv6(text: str) -> Iterator[NamedHost]:
                 for last in range(min(first + _IPV6_GROUPS, most), first + 1, -1):
                     # More than four digits: letters of a word are next to it.
                     head, *inner, tail = groups[first : last + 1]
-                    tail = tail + found[1] if found[1] and last == len(groups) - 1 else tail[:4]
+                    tail = tail + match[1] if match[1] and last == len(groups) - 1 else tail[:4]
                     form = ":".join((head[-4:], *inner, tail))
                     if ":::" in form or form.count("::") > 1 or (last - first < _IPV6_GROUPS - 2 and "::" not in form):
                         continue
@@ -295,20 +295,20 @@ def _has_hardware_address(address: str) -> bool:
 
 
 def _ipv6_in_names(text: str) -> Iterator[NamedHost]:
-    for found in _IPV6_IN_NAME.finditer(text):
-        whole = found[0].count("-") == _IPV6_GROUPS - 1 and "--" not in found[0]
+    for match in _IPV6_IN_NAME.finditer(text):
+        whole = match[0].count("-") == _IPV6_GROUPS - 1 and "--" not in match[0]
         # A date has neither letters nor more than two digits between its year and its end.
-        is_date = not _LETTER.search(found[0]) and all(len(part) < 3 for part in found[0].split("-")[1:-1])
-        if (whole or found[0].count("--") == 1) and not is_date:
-            address = _public_ipv6(found[0].replace("-", ":"))
+        is_date = not _LETTER.search(match[0]) and all(len(part) < 3 for part in match[0].split("-")[1:-1])
+        if (whole or match[0].count("--") == 1) and not is_date:
+            address = _public_ipv6(match[0].replace("-", ":"))
             if address is not None:
-                yield NamedHost(*found.span(), (address,))
+                yield NamedHost(*match.span(), (address,))
 
 
-def _reversed(found: re.Match[str]) -> NamedHost:
-    octets = re.findall("[0-9]+", found[0]) if found.re is _REVERSE_4 else []
+def _reversed(match: re.Match[str]) -> NamedHost:
+    octets = re.findall("[0-9]+", match[0]) if match.re is _REVERSE_4 else []
     address = canonical_address(".".join(reversed(octets[-4:])))
-    return NamedHost(*found.span(), () if address is None else (address,), is_name=True)
+    return NamedHost(*match.span(), () if address is None else (address,), is_name=True)
 
 
 def _names(text: str) -> Iterator[NamedHost]:

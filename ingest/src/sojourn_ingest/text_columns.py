@@ -26,5 +26,5 @@ def rfc3339_ns(column: pa.Array) -> pa.Array:
 
 def rfc3339_ns_of(text: str) -> int | None:
     """Return one time of RFC 3339 as nanoseconds since the UTC epoch; None for what is not a time."""
-    found: int | None = rfc3339_ns(pa.array([text]))[0].as_py()
-    return found
+    nanoseconds: int | None = rfc3339_ns(pa.array([text]))[0].as_py()
+    return nanoseconds

@@ -97,7 +97,7 @@ def found_files(listed: Iterable[ListedInput], sources: list[Path]) -> dict[List
     lengths = {one.size_bytes for one in wanted}
     # A length tells most files apart; the rest is read only if something is still missing.
     likely = [path for path in candidates if path.stat().st_size in lengths]
-    found: dict[tuple[str, int], Path] = {}
+    matches: dict[tuple[str, int], Path] = {}
     by_content: dict[str, Path] = {}
     for several in (likely, [path for path in candidates if path not in set(likely)]):
         if all(one.content_hash in by_content for one in wanted):
@@ -107,10 +107,10 @@ def found_files(listed: Iterable[ListedInput], sources: list[Path]) -> dict[List
                 digest = content_hash(path)
             except InputError:
                 continue  # what cannot be read is not one of the inputs
-            found.setdefault((digest, path.stat().st_size), path)
+            matches.setdefault((digest, path.stat().st_size), path)
             by_content.setdefault(digest, path)
     return {
-        one: found.get((one.content_hash, one.size_bytes), by_content[one.content_hash])
+        one: matches.get((one.content_hash, one.size_bytes), by_content[one.content_hash])
         for one in wanted
         if one.content_hash in by_content
     }
@@ -126,15 +126,15 @@ def staged_inputs(crate: Path, sources: list[Path], folder: Path) -> Iterator[St
         If an input is not among the sources, or a path of the crate leads out of the folder.
     """
     listed, warnings = listed_inputs(crate)
-    found = found_files(listed, sources)
-    missing = [one for one in listed if one not in found]
+    matches = found_files(listed, sources)
+    missing = [one for one in listed if one not in matches]
     if missing:
         shown = ", ".join(f"{one.path} (SHA-256 of its content {one.content_hash})" for one in missing[:MISSING_SHOWN])
         raise CrateError(f"{len(missing)} of {len(listed)} inputs are not below the given paths: {shown}")
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        files = [_placed(one, found[one], folder) for one in sorted(listed, key=lambda o: (o.is_duplicate, o.path))]
-        other = [one.path for one in listed if found[one].stat().st_size != one.size_bytes]
+        files = [_placed(one, matches[one], folder) for one in sorted(listed, key=lambda o: (o.is_duplicate, o.path))]
+        other = [one.path for one in listed if matches[one].stat().st_size != one.size_bytes]
         if other:
             warnings.append(f"{len(other)} inputs are compressed in another way than they were, such as {other[0]}")
         yield StagedInputs(folder, tuple(files), tuple(warnings))

@@ -47,11 +47,12 @@ def video(
     """
     from sojourn_ingest.video.frame_scores import score_frames
 
-    found = score_frames(sent, after, out, before, ssrc)
-    unscored = found.sent_frames - found.compared_frames
+    scored = score_frames(sent, after, out, before, ssrc)
+    unscored = scored.sent_frames - scored.compared_frames
     typer.echo(
-        f"{found.compared_frames:,} of {counted(found.sent_frames, 'frame')} scored, mean SSIM {found.ssim_mean:.4f}; "
-        f"{found.missing_packets:,} of {counted(found.sent_packets, 'packet')} missing (SSRC {found.stream.ssrc})"
+        f"{scored.compared_frames:,} of {counted(scored.sent_frames, 'frame')} scored, "
+        f"mean SSIM {scored.ssim_mean:.4f}; "
+        f"{scored.missing_packets:,} of {counted(scored.sent_packets, 'packet')} missing (SSRC {scored.stream.ssrc})"
     )
     if unscored > 0:
         typer.echo(

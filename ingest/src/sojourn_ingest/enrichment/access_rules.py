@@ -105,10 +105,10 @@ class AccessRules:
                 by_name = pc.if_else(pc.and_(pc.is_null(by_name), matches), pa.scalar(place, pa.int32()), by_name)
             chosen = pc.take(by_name, encoded.indices)
         if self.by_asn:
-            known = {asn: place for place, rule in reversed(list(enumerate(self.by_asn))) for asn in rule.asns}
-            places = pa.array([place + len(self.by_name) for place in known.values()], pa.int32())
-            found = pc.index_in(asns, pa.array(list(known), pa.int64()))
-            chosen = pc.coalesce(chosen, pc.take(places, found))
+            place_of_asn = {asn: place for place, rule in reversed(list(enumerate(self.by_asn))) for asn in rule.asns}
+            places = pa.array([place + len(self.by_name) for place in place_of_asn.values()], pa.int32())
+            by_asn = pc.index_in(asns, pa.array(list(place_of_asn), pa.int64()))
+            chosen = pc.coalesce(chosen, pc.take(places, by_asn))
         technologies = pa.array([rule.technology for rule in rules], pa.string())
         labels = pa.array([rule.label for rule in rules], pa.string())
         return pc.take(technologies, chosen), pc.take(labels, chosen)

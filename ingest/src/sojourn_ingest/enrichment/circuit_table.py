@@ -94,8 +94,8 @@ class CircuitTable:
             if number == len(circuits):
                 circuits.append(circuit)
             for subnet in _subnets(row):
-                known = chosen.setdefault(subnet, number)
-                if _id_of(circuits[known]) != circuit.circuit_id:
+                owner = chosen.setdefault(subnet, number)
+                if _id_of(circuits[owner]) != circuit.circuit_id:
                     twice.add(subnet)
                     chosen[subnet] = 0
             try:

@@ -52,29 +52,29 @@ class ClientLookup:
         self._resolver = pseudonymiser.resolver([one.table for one in enrichment.prefix_lists])
         self._circuits = CircuitLookup(enrichment.circuits, pseudonymiser, keep_site_names=enrichment.keep_site_names)
 
-    def columns(self, given: dict[str, pa.Array], rows: int) -> tuple[dict[str, pa.Array], pa.Array]:
+    def columns(self, stated: dict[str, pa.Array], rows: int) -> tuple[dict[str, pa.Array], pa.Array]:
         """Return the client's columns of ``connection``, and which rows have a text that is not an address.
 
-        ``given`` holds those of client_address, client_host, client_name, ip_version, asn, country and
+        ``stated`` holds those of client_address, client_host, client_name, ip_version, asn, country and
         access_technology that the source has.
         """
-        names = "client_host" in given
-        texts = given["client_host"] if names else given.get("client_address", pa.nulls(rows, pa.string()))
+        names = "client_host" in stated
+        texts = stated["client_host"] if names else stated.get("client_address", pa.nulls(rows, pa.string()))
         resolved, _ = self._resolver.resolve(*text_buffers(texts), names=names)
         keys = resolved.column("host_key")
         malformed = pc.and_(pc.is_null(keys), pc.greater(pc.binary_length(pc.fill_null(texts, "")), 0))
-        asn = self._chosen(given.get("asn"), resolved.column("asn"))
-        found, rule = self._rules.technology(given.get("client_name"), asn)
-        source = given.get("access_technology")
-        technology = self._chosen(source, found)
+        asn = self._chosen(stated.get("asn"), resolved.column("asn"))
+        by_rules, rule = self._rules.technology(stated.get("client_name"), asn)
+        source = stated.get("access_technology")
+        technology = self._chosen(source, by_rules)
         if source is not None and not self._lookups_win:
             rule = pc.if_else(pc.is_null(source), rule, pa.scalar(None, pa.string()))
         return {
             "client_host_key": keys,
             "client_prefix_key": resolved.column("prefix_key"),
-            "ip_version": self._chosen(given.get("ip_version"), resolved.column("ip_version")),
+            "ip_version": self._chosen(stated.get("ip_version"), resolved.column("ip_version")),
             "asn": asn,
-            "country": self._chosen(given.get("country"), resolved.column("country")),
+            "country": self._chosen(stated.get("country"), resolved.column("country")),
             "access_technology": pc.fill_null(technology, UNKNOWN),
             "access_technology_rule": rule,
         }, malformed
@@ -83,8 +83,8 @@ class ClientLookup:
         """Return circuit_key, site_key, plan_down_bps and plan_up_bps of each address."""
         return self._circuits.columns(addresses)
 
-    def _chosen(self, given: pa.Array | None, looked_up: pa.Array) -> pa.Array:
-        if given is None:
+    def _chosen(self, stated: pa.Array | None, looked_up: pa.Array) -> pa.Array:
+        if stated is None:
             return looked_up
-        first, second = (looked_up, given) if self._lookups_win else (given, looked_up)
+        first, second = (looked_up, stated) if self._lookups_win else (stated, looked_up)
         return pc.coalesce(first, second)

@@ -74,8 +74,8 @@ class Source:
     def json(self) -> JsonStart | None:
         """The JSON value that the content begins with, by which its format is recognised; None if there is none."""
         if self._json is None and self.head:
-            found = json_start(self.head, is_whole=len(self.head) >= self.plain_bytes)
-            object.__setattr__(self, "_json", found or JsonStart(None))
+            start = json_start(self.head, is_whole=len(self.head) >= self.plain_bytes)
+            object.__setattr__(self, "_json", start or JsonStart(None))
         return self._json if self._json is not None and self._json.value is not None else None
 
     @property

@@ -3,8 +3,8 @@
 A commit without its object would otherwise be no commit: its source would be ingested again, and its files removed as
 what a killed writer left. Each commit has a number and names the one before it with its hash. A compaction ends what is
 to be looked for: the pack takes over all commits up to a number. What nothing follows yet, the last commit and the
-packs, is named by the head, an object that each writer leaves when it ends. Commits of versions without a chain are
-not missed.
+packs, is named by the head, an object that is there before the first commit, and that each writer makes anew when it
+ends: without it the last commits may be missing too. Commits of versions without a chain are not missed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NAME = re.compile(rf"{FOLDER}/(\d{{10}})\.json")
 
 def _objects(storage: Storage) -> dict[int, str]:
     """Return the objects of heads by their revision, the last one last."""
-    return {int(found[1]): name for name in storage.names(FOLDER) if (found := _NAME.fullmatch(name))}
+    return {int(match[1]): name for name in storage.names(FOLDER) if (match := _NAME.fullmatch(name))}
 
 
 def read_head(storage: Storage) -> StoredHead:
@@ -144,7 +144,7 @@ def gaps(
     pack replaces, and ``replaced`` the names of those that one does. Commits after the number ``last`` are not missed.
     """
     there = {pack.name for pack in packs} | set(replaced)
-    found = [Gap(name, 1, "pack") for name in (head.packs if head else ()) if name not in there]
+    missing = [Gap(name, 1, "pack") for name in (head.packs if head else ()) if name not in there]
     start = covered(packs)
     numbers = {commit.link.number for commit in commits.values() if commit.link}
     if last is not None:
@@ -156,19 +156,19 @@ def gaps(
     before = start
     for number in sorted({*(number for number in numbers if number > start), end + 1}):
         if number > before + 1:
-            found.append(Gap(names.get(number - 1), number - before - 1))
+            missing.append(Gap(names.get(number - 1), number - before - 1))
         before = number
-    return found
+    return missing
 
 
 def altered(commits: Mapping[str, Commit]) -> list[str]:
     """Return the names of commits that are not as the next one in the chain says."""
-    found = []
+    changed = []
     for commit in commits.values():
         link = commit.link
         before = commits.get(link.previous) if link is not None and link.previous is not None else None
         if link is None or before is None or before.link is None:
             continue
         if before.link.number == link.number - 1 and before.checksum() != link.previous_checksum:
-            found.append(before.name)
-    return sorted(found)
+            changed.append(before.name)
+    return sorted(changed)

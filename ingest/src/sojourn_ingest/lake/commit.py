@@ -36,8 +36,8 @@ def without_later_members(content: Any) -> Any:
     What was written without them so keeps its text, from which the name of a pack is made.
     """
     if isinstance(content, dict):
-        told = {name: without_later_members(value) for name, value in content.items()}
-        return {name: value for name, value in told.items() if name not in LATER_MEMBERS or value is not None}
+        members = {name: without_later_members(value) for name, value in content.items()}
+        return {name: value for name, value in members.items() if name not in LATER_MEMBERS or value is not None}
     if isinstance(content, list | tuple):
         return [without_later_members(item) for item in content]
     return content

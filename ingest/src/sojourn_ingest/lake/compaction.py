@@ -92,14 +92,14 @@ def sort_columns(declared: Table) -> tuple[str, ...]:
 def _sizes(lake: Lake, name: str) -> dict[str, tuple[int, int]]:
     """Return live rows and bytes of each file of a table."""
     shared = {item.file.path: item for pack in lake.packs() for item in pack.shared}
-    found: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    sizes: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for commit in lake.live():
         for file in commit.files:
             if file.table == name:
                 place = lake.place_of(file)
-                found[place][0] += file.rows
-                found[place][1] = shared[place].file.size_bytes if place in shared else file.size_bytes
-    return {place: (rows, size) for place, (rows, size) in found.items()}
+                sizes[place][0] += file.rows
+                sizes[place][1] = shared[place].file.size_bytes if place in shared else file.size_bytes
+    return {place: (rows, size) for place, (rows, size) in sizes.items()}
 
 
 def plan_compaction(lake: Lake, small_bytes: int = SMALL_BYTES, target_bytes: int = TARGET_BYTES) -> CompactionPlan:

@@ -28,13 +28,13 @@ class Expiry:
 def plan_expiry(lake: Lake, tables: Iterable[str], before_ns: int) -> list[Expiry]:
     """Return the facts of some tables whose source was last modified before a time, in nanoseconds since 1970."""
     wanted = set(tables)
-    found = []
+    expired = []
     for commit in lake.live():
         files = [file for file in commit.files if file.table in wanted]
         if files and commit.modified_ns < before_ns:
             names = tuple(sorted({file.table for file in files}))
-            found.append(Expiry(commit, names, sum(file.rows for file in files)))
-    return found
+            expired.append(Expiry(commit, names, sum(file.rows for file in files)))
+    return expired
 
 
 def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
@@ -62,11 +62,11 @@ def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
 def _replace_with_reason(lake: Lake, old: Commit, new: Commit) -> Commit:
     """Make ``new`` visible in place of ``old``, with the same outcomes but for its own reason and message."""
     kept = next(file for file in old.files if file.table == "ingest_outcome")
-    known = {(old.source_path, old.content_hash), *((part.source_path, part.content_hash) for part in old.parts)}
+    contents = {(old.source_path, old.content_hash), *((part.source_path, part.content_hash) for part in old.parts)}
     rows = [
         row
         for row in pq.read_table(lake.storage.local(lake.place_of(kept))).to_pylist()
-        if (row["source_path"], row["content_hash"]) in known and row["decoder_version"] == old.decoder_version
+        if (row["source_path"], row["content_hash"]) in contents and row["decoder_version"] == old.decoder_version
     ]
     for row in rows:
         if row["source_path"] == old.source_path:

@@ -54,8 +54,8 @@ class Forgetting:
 
 def find(lake: Lake, host_keys: Collection[str]) -> list[Forgetting]:
     """Return what of each live commit names one of the hosts; nothing is changed."""
-    found = [_find_in(lake, commit, host_keys) for commit in lake.live() if commit.holds_facts]
-    return [one for one in found if one.rows]
+    forgettings = [_find_in(lake, commit, host_keys) for commit in lake.live() if commit.holds_facts]
+    return [one for one in forgettings if one.rows]
 
 
 def _of(commit: Commit, file: DataFile) -> Selection:
@@ -87,33 +87,33 @@ def _find_in(lake: Lake, commit: Commit, host_keys: Collection[str]) -> Forgetti
     return Forgetting(commit, selections, rows)
 
 
-def forget(lake: Lake, found: Collection[Forgetting]) -> None:
+def forget(lake: Lake, forgettings: Collection[Forgetting]) -> None:
     """Replace each commit by one without the rows that were found; use within ``lake.writing()``."""
-    for one in found:
+    for one in forgettings:
         lake.replace_commit(_without(lake, one))
     _rewrite_shared(lake)
     lake.remove_leftovers()
 
 
-def _without(lake: Lake, found: Forgetting) -> Commit:
-    commit = replace(found.commit, replaces=(found.commit.name,))
+def _without(lake: Lake, forgetting: Forgetting) -> Commit:
+    commit = replace(forgetting.commit, replaces=(forgetting.commit.name,))
     files: list[DataFile] = []
     stored = shared_files(lake)
     # A large source has several files of a table, written by several tasks.
-    for place, file in enumerate(found.commit.files):
-        path = f"data/{file.table}/{found.commit.content_hash[:24]}-{commit.name}-{place}.parquet"
-        source, of_commit = lake.storage.local(lake.place_of(file)), _of(found.commit, file)
-        rewritten = file.table == OUTCOMES or file.path in found.selections or lake.place_of(file) != file.path
+    for place, file in enumerate(forgetting.commit.files):
+        path = f"data/{file.table}/{forgetting.commit.content_hash[:24]}-{commit.name}-{place}.parquet"
+        source, of_commit = lake.storage.local(lake.place_of(file)), _of(forgetting.commit, file)
+        rewritten = file.table == OUTCOMES or file.path in forgetting.selections or lake.place_of(file) != file.path
         if rewritten:
             check_files(lake.storage, [stored.get(lake.place_of(file), file)], {file.path: [commit.source_path]})
         draft = lake.storage.draft(path)
         if file.table == OUTCOMES:
-            rows = _rewrite_outcomes(source, draft, found)
-        elif file.path not in found.selections and lake.place_of(file) == file.path:
+            rows = _rewrite_outcomes(source, draft, forgetting)
+        elif file.path not in forgetting.selections and lake.place_of(file) == file.path:
             files.append(file)
             continue
         else:
-            gone = found.selections.get(file.path)
+            gone = forgetting.selections.get(file.path)
             others = neither(of_commit)
             rows = rewrite_without(source, draft, others if gone is None else either(others, gone))
         if rows:
@@ -124,11 +124,11 @@ def _without(lake: Lake, found: Forgetting) -> Commit:
     return replace(commit, files=tuple(files))
 
 
-def _rewrite_outcomes(source: Path, draft: Path, found: Forgetting) -> int:
+def _rewrite_outcomes(source: Path, draft: Path, forgetting: Forgetting) -> int:
     """Write the commit's own outcome, with the removed rows counted as refused, and those of its parts unchanged."""
-    table, commit = pq.read_table(source), found.commit
+    table, commit = pq.read_table(source), forgetting.commit
     row = table.filter(of_source(commit.content_hash, commit.decoder_version, commit.source_path)(table)).to_pylist()[0]
-    refused, gone = json.loads(row["refused_by_reason"]), found.rows.total()
+    refused, gone = json.loads(row["refused_by_reason"]), forgetting.rows.total()
     refused[REASON] = refused.get(REASON, 0) + gone
     row |= {"refused_by_reason": json.dumps(refused, sort_keys=True), "records_refused": row["records_refused"] + gone}
     kept = [pa.Table.from_pylist([row], schema=table.schema)]

@@ -66,8 +66,8 @@ class MergePlan:
 
 def key_of(version: str) -> str | None:
     """Return the mark of the address key in a version of facts; None if they hold no addresses."""
-    found = _KEY.search(version)
-    return found[1] if found else None
+    match = _KEY.search(version)
+    return match[1] if match else None
 
 
 def _age(commit: Commit) -> tuple[int, ...]:
@@ -119,12 +119,12 @@ def _follows(commit: Commit) -> bool:
     return commit.holds_facts or commit.duplicate_of is not None
 
 
-def _holders(found: Iterable[tuple[Lake, Commit]]) -> dict[str, Commit]:
+def _holders(commits: Iterable[tuple[Lake, Commit]]) -> dict[str, Commit]:
     """Return the commit that holds the facts of each content: the newest reader's, else of the first lake."""
     holders: dict[str, Commit] = {}
-    for _, commit in found:
-        known = holders.get(commit.content_hash)
-        if commit.holds_facts and (known is None or _age(commit) > _age(known)):
+    for _, commit in commits:
+        holder = holders.get(commit.content_hash)
+        if commit.holds_facts and (holder is None or _age(commit) > _age(holder)):
             holders[commit.content_hash] = commit
     return holders
 
@@ -133,10 +133,10 @@ Contents = dict[str, set[str]]
 
 
 def _contents_by_path(lake: Lake) -> Contents:
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    contents: defaultdict[str, set[str]] = defaultdict(set)
     for commit in lake.live():
-        found[commit.source_path].add(commit.content_hash)
-    return found
+        contents[commit.source_path].add(commit.content_hash)
+    return contents
 
 
 def _contents_by_subject(lake: Lake) -> Contents:
@@ -145,21 +145,21 @@ def _contents_by_subject(lake: Lake) -> Contents:
 
 def _contents_by_run(lake: Lake) -> Contents:
     live = {commit.content_hash for commit in lake.live()}
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    contents: defaultdict[str, set[str]] = defaultdict(set)
     for path in lake.files("run"):
         for row in pq.read_table(path, columns=["study_id", "run_id", "source_hash"]).to_pylist():
             if row["source_hash"] in live:
-                found[f"{row['run_id']} of study {row['study_id']}"].add(row["source_hash"])
-    return found
+                contents[f"{row['run_id']} of study {row['study_id']}"].add(row["source_hash"])
+    return contents
 
 
 def _refuse_differing(lakes: Sequence[Lake], contents: Callable[[Lake], Contents], what: str, remedy: str) -> None:
     """Refuse names that two lakes have with other contents."""
-    known: Contents = {}
+    earlier: Contents = {}
     differing = []
     for lake in lakes:
         for name, hashes in contents(lake).items():
-            if known.setdefault(name, hashes) != hashes:
+            if earlier.setdefault(name, hashes) != hashes:
                 differing.append(name)
     _refuse(sorted(differing), what, remedy)
 
@@ -242,12 +242,12 @@ def _write_selected(source: Path, draft: Path, selected: pa.ChunkedArray) -> Non
 def _outcomes(one: MergedCommit) -> pa.Table:
     """Return the outcomes of a commit, which say where the facts of its content now are."""
     commit = one.source
-    known = {(commit.source_path, commit.content_hash), *((p.source_path, p.content_hash) for p in commit.parts)}
+    sources = {(commit.source_path, commit.content_hash), *((p.source_path, p.content_hash) for p in commit.parts)}
     file = next(file for file in commit.files if file.table == OUTCOMES)
     rows = [
         row
         for row in pq.read_table(one.lake.storage.local(one.lake.place_of(file))).to_pylist()
-        if (row["source_path"], row["content_hash"]) in known and row["decoder_version"] == commit.decoder_version
+        if (row["source_path"], row["content_hash"]) in sources and row["decoder_version"] == commit.decoder_version
     ]
     for row in rows:
         if one.holder is not None and row["source_path"] == commit.source_path:

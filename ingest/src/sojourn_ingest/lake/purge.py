@@ -99,11 +99,11 @@ def neither(selected: Selection) -> Selection:
 
 def selected_values(path: Path, columns: Collection[str], select: Selection, wanted: str) -> list[Any]:
     """Return the values of one column in the rows of a file that are selected, reading only the given columns."""
-    found: list[Any] = []
+    values: list[Any] = []
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=sorted({*columns, wanted})):
-            found += batch.column(wanted).filter(select(batch)).to_pylist()
-    return found
+            values += batch.column(wanted).filter(select(batch)).to_pylist()
+    return values
 
 
 def rewrite_without(path: Path, target: Path, select: Selection) -> int:

@@ -108,7 +108,7 @@ def verify(lake: Lake, *, full: bool, on_file: Callable[[str], None] = lambda _:
 
 def unnamed_outcomes(lake: Lake) -> list[tuple[str, str]]:
     """Return path and content hash of the sources whose outcomes are in files that no commit names."""
-    found = []
+    unnamed = []
     for name in lake.unnamed_files():
         if name.startswith(f"data/{OUTCOMES}/"):
             try:
@@ -116,8 +116,8 @@ def unnamed_outcomes(lake: Lake) -> list[tuple[str, str]]:
             except (OSError, pa.ArrowException):
                 # Damaged, or never finished: it cannot say of which sources it was.
                 continue
-            found += [(str(row["source_path"]), str(row["content_hash"])) for row in rows]
-    return sorted(set(found))
+            unnamed += [(str(row["source_path"]), str(row["content_hash"])) for row in rows]
+    return sorted(set(unnamed))
 
 
 def _damage(
@@ -147,11 +147,11 @@ def refuse_damage(lake: Lake, *, full: bool = False) -> None:
     LakeDamagedError
         If they are not; the message says in one line which file, which source, and which command.
     """
-    found = verify(lake, full=full)
-    if found.missing:
-        raise LakeDamagedError(f"{lake.storage.uri}: {found.missing[0]}; run {repair_command(lake.storage.uri)}")
-    if found.damages:
-        raise LakeDamagedError(told(lake.storage, found.damages))
+    damage = verify(lake, full=full)
+    if damage.missing:
+        raise LakeDamagedError(f"{lake.storage.uri}: {damage.missing[0]}; run {repair_command(lake.storage.uri)}")
+    if damage.damages:
+        raise LakeDamagedError(told(lake.storage, damage.damages))
 
 
 def told(storage: Storage, damages: Sequence[Damage]) -> str:

@@ -29,14 +29,14 @@ def remote_batches(sources: Iterable[RemotePath], batch_objects: int = BATCH_OBJ
     """
     ready: Listed = {}
     for source in sources:
-        found = False
+        is_any = False
         for folder in _folders(source):
-            found = True
+            is_any = True
             ready |= folder
             if len(ready) >= batch_objects:
                 yield ready
                 ready = {}
-        if not found:
+        if not is_any:
             raise FileNotFoundError(2, "no such object or folder, or nothing in it", str(source))
     if ready:
         yield ready

@@ -44,7 +44,7 @@ class ObjectSources:
                 self._store, prefix=f"{path.key}/" if path.key else None, chunk_size=LISTED_AT_A_TIME
             )
             for piece in listing:
-                yield [found for item in piece if (found := self._found(item)) is not None]
+                yield [below for item in piece if (below := self._found(item)) is not None]
 
     def folder(self, path: RemotePath) -> Iterator[tuple[RemotePath, State]]:
         """Yield the objects of one folder, from listings that leave out those below its folders."""
@@ -53,9 +53,9 @@ class ObjectSources:
         with told(str(path)):
             listed = obstore.list_with_delimiter(self._store, prefix=f"{path.key}/" if path.key else None)
         for item in listed["objects"]:
-            found = self._found(item)
-            if found is not None:
-                yield found
+            entry = self._found(item)
+            if entry is not None:
+                yield entry
 
     def _found(self, item: Mapping[str, Any]) -> tuple[RemotePath, State] | None:
         path, state = RemotePath(f"{self._uri}/{item['path']}"), _state(item)
@@ -72,12 +72,12 @@ class ObjectSources:
         import obstore
 
         with told(str(path)):
-            found = obstore.get(self._store, path.key)
-            return Fetched(_state(found.meta), self._pieces(path, found))
+            stored = obstore.get(self._store, path.key)
+            return Fetched(_state(stored.meta), self._pieces(path, stored))
 
-    def _pieces(self, path: RemotePath, found: Any) -> Iterator[bytes]:
+    def _pieces(self, path: RemotePath, stored: Any) -> Iterator[bytes]:
         with told(str(path)):
-            yield from map(bytes, found.stream(min_chunk_size=BUFFER_BYTES))
+            yield from map(bytes, stored.stream(min_chunk_size=BUFFER_BYTES))
 
     def open(self, path: RemotePath) -> BinaryIO:
         """Open an object as a file that can be searched."""

@@ -26,11 +26,11 @@ _folders: OrderedDict[RemotePath, tuple[float, dict[RemotePath, State]]] = Order
 
 
 @contextmanager
-def listed(found: dict[RemotePath, State]) -> Iterator[None]:
+def listed(states: dict[RemotePath, State]) -> Iterator[None]:
     """Take what a listing says as known while this is held, so that what the lake has already costs no request."""
     global _listed
     with _lock:
-        _listed = found
+        _listed = states
     try:
         yield
     finally:
@@ -55,10 +55,10 @@ def state_of(path: RemotePath) -> State:
     if copied is not None:
         return copied
     with _lock:
-        known = _listed.get(path)
+        cached = _listed.get(path)
         folder = _kept_folder(path.parent)
-    if known is not None:
-        return known
+    if cached is not None:
+        return cached
     if folder is not None:
         if path not in folder:
             raise FileNotFoundError(2, "it is not there, or not any more", str(path))
@@ -80,18 +80,18 @@ def folder_of(path: RemotePath) -> Iterable[RemotePath]:
     if kept is not None:
         return tuple(kept)
     listing = store_of(path.store_uri).folder(path)
-    found = dict(islice(listing, MOST_IN_A_FOLDER))
-    if len(found) < MOST_IN_A_FOLDER:
+    states = dict(islice(listing, MOST_IN_A_FOLDER))
+    if len(states) < MOST_IN_A_FOLDER:
         with _lock:
-            _folders[path] = (time.monotonic(), found)
+            _folders[path] = (time.monotonic(), states)
             while len(_folders) > FOLDERS_KEPT:
                 _folders.popitem(last=False)
-        return tuple(found)
-    return _all(found, listing)
+        return tuple(states)
+    return _all(states, listing)
 
 
-def _all(found: dict[RemotePath, State], more: Iterator[tuple[RemotePath, State]]) -> Iterator[RemotePath]:
-    yield from found
+def _all(states: dict[RemotePath, State], more: Iterator[tuple[RemotePath, State]]) -> Iterator[RemotePath]:
+    yield from states
     for path, _ in more:
         yield path
 

@@ -36,9 +36,9 @@ class FileAttempts:
         except OSError as error:
             return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
         draft.size_bytes, draft.modified_ns = file_state.st_size, file_state.st_mtime_ns
-        found = self._unchanged(draft)
-        if found is not None:
-            return Attempt(path, found, "unchanged")
+        unchanged = self._unchanged(draft)
+        if unchanged is not None:
+            return Attempt(path, unchanged, "unchanged")
         try:
             opened = opened or open_file(path)
             draft.take_state_of_copy()
@@ -71,8 +71,8 @@ class FileAttempts:
             # It was read as a part and now is a recording of its own, unless the rest of its recording is gone.
             return part if same else None
         for commit in lake.at_path(draft.source_path):
-            known = self._state.registry.named(commit.format)
-            if commit.status == "rejected" or (known is not None and known.describes_neighbours):
+            reader = self._state.registry.named(commit.format)
+            if commit.status == "rejected" or (reader is not None and reader.describes_neighbours):
                 # What was rejected may be readable now: a description was added, a reader was corrected. What depends
                 # on the files next to it is read again, because those may have come or changed.
                 continue
@@ -86,7 +86,7 @@ class FileAttempts:
     def _is_current(self, path: Path, commit: Commit) -> bool:
         """Return whether this ingest would read facts of the same version from the file, or others that will do."""
         state = self._state
-        readers = [state.reader_for(path, known) for known in state.registry.formats]
+        readers = [state.reader_for(path, candidate) for candidate in state.registry.formats]
         if any(commit.decoder_version in state.versions.compatible(reader) for reader in readers):
             return True
         copied = commit.duplicate_of is not None

@@ -20,17 +20,17 @@ class PairAttempts:
 
     def may_declare(self, attempt: Attempt) -> bool:
         """Return whether what was read is of a format that declares pairs."""
-        known = self._state.registry.named(attempt.commit.format)
-        return known is not None and known.pair_format is not None and attempt.commit.status != "rejected"
+        reader = self._state.registry.named(attempt.commit.format)
+        return reader is not None and reader.pair_format is not None and attempt.commit.status != "rejected"
 
     def attempt(self, declaring: Attempt) -> Attempt | None:
         """Pair what a file declares to belong together; None if there are not two."""
-        known = self._state.registry.named(declaring.commit.format)
-        if known is None or known.pair_format is None:
+        reader = self._state.registry.named(declaring.commit.format)
+        if reader is None or reader.pair_format is None:
             return None
-        draft = Draft(declaring.path.with_name(known.pair_format.unknown_name), format=known.pair_format.name)
+        draft = Draft(declaring.path.with_name(reader.pair_format.unknown_name), format=reader.pair_format.name)
         try:
-            pair = known.pair(open_file(declaring.path).source, self._state.hashes.of)
+            pair = reader.pair(open_file(declaring.path).source, self._state.hashes.of)
             if pair is None:
                 return None
             with keeping(pair.files):

@@ -78,8 +78,8 @@ class RecordingAttempts:
         return draft
 
     def _recordings_with(self, paths: Iterable[Path]) -> dict[str, Commit]:
-        found = (self._state.lake.recording_with(path_text(path)) for path in paths)
-        return {commit.name: commit for commit in found if commit is not None}
+        recordings = (self._state.lake.recording_with(path_text(path)) for path in paths)
+        return {commit.name: commit for commit in recordings if commit is not None}
 
     def _not_held_elsewhere(self, parts: list[Draft], overlapping: dict[str, Commit]) -> list[Draft]:
         """Return the parts whose content no other path's facts contain, except facts of only these contents."""

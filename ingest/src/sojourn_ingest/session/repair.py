@@ -86,8 +86,8 @@ def _source_of(lake: Lake, commit: Commit) -> DamagedSource:
     if commit.format == "capture_pair" and not path.exists():
         # The facts of two captures beside a manifest: the folder is ingested again.
         files = [path.with_name(name) for name in path.name.split("+")]
-        known = [{held.content_hash for held in lake.at_path(str(file))} for file in files]
-        same = all(_hash_of(file) in hashes for file, hashes in zip(files, known, strict=True) if file.is_file())
+        by_file = [{held.content_hash for held in lake.at_path(str(file))} for file in files]
+        same = all(_hash_of(file) in hashes for file, hashes in zip(files, by_file, strict=True) if file.is_file())
         state = "gone" if not all(file.is_file() for file in files) else "same" if same else "changed"
         return DamagedSource(commit.source_path, state, path.parent, commit)
     state = _state_of(path, commit.content_hash)
@@ -107,15 +107,15 @@ def plan_repair(storage: Storage, *, full: bool) -> RepairPlan:
     """
     unreadable = unreadable_objects(storage)
     lake = Lake(storage, skip=unreadable)
-    found = verify(lake, full=full)
-    damaged = {damage.file.path for damage in found.damages}
+    verification = verify(lake, full=full)
+    damaged = {damage.file.path for damage in verification.damages}
     commits = {
         commit.name: commit for place, (_, held) in stored_files(lake).items() if place in damaged for commit in held
     }
     sources = [_source_of(lake, commits[name]) for name in sorted(commits)]
-    if unreadable or found.missing:
+    if unreadable or verification.missing:
         sources += _without_commit(lake)
-    return RepairPlan(unreadable, found, tuple(sorted(sources, key=lambda source: source.source_path)))
+    return RepairPlan(unreadable, verification, tuple(sorted(sources, key=lambda source: source.source_path)))
 
 
 def _without_commit(lake: Lake) -> list[DamagedSource]:

@@ -35,19 +35,19 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
     FileNotFoundError
         If a path does not exist.
     """
-    found: set[Path] = set()
+    files: set[Path] = set()
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
         if path.is_file():
-            found.add(path.resolve())
+            files.add(path.resolve())
             continue
         base = path.resolve()
         for item in base.rglob("*"):
             hidden = any(part.startswith(".") for part in item.relative_to(base).parts)
             if not hidden and item.is_file():
-                found.add(item)
-    return sorted(found)
+                files.add(item)
+    return sorted(files)
 
 
 @dataclass(frozen=True)
@@ -153,14 +153,14 @@ def content_hash(path: Path) -> str:
     # To read an object again takes as long as the network does: hashes of its versions are kept for a while.
     with keeping([path]):
         try:
-            known = (path, *state_of(path))
+            state = (path, *state_of(path))
         except OSError as error:
             raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
-        found = _hashes.get(known)
-        if found is None:
-            found = _fingerprint(path).sha256
-            _note_hash((path, *state_of(path)), found)
-        return found
+        cached = _hashes.get(state)
+        if cached is None:
+            cached = _fingerprint(path).sha256
+            _note_hash((path, *state_of(path)), cached)
+        return cached
 
 
 #: Hashes of remote files that were read through, by path and state.
@@ -168,10 +168,10 @@ _hashes: dict[tuple[object, ...], str] = {}
 HASHES_KEPT = 10_000
 
 
-def _note_hash(known: tuple[object, ...], found: str) -> None:
+def _note_hash(state: tuple[object, ...], digest: str) -> None:
     while len(_hashes) >= HASHES_KEPT:
         _hashes.pop(next(iter(_hashes)), None)
-    _hashes[known] = found
+    _hashes[state] = digest
 
 
 class KnownHashes:

@@ -94,7 +94,7 @@ def score_frames(
                 )
         _compare(sent, arrived.path, shift_s, folder)
         scores = [
-            float(found[1]) for line in _lines(folder / SSIM_FILE) if (found := SSIM.search(line)) is not None
+            float(match[1]) for line in _lines(folder / SSIM_FILE) if (match := SSIM.search(line)) is not None
         ]  # fmt: skip
         if not scores:
             advice = "" if before is not None else "; give --before if the file's times are not those of the stream"

@@ -57,11 +57,11 @@ def tool(name: str) -> str:
     VideoError
         If it is not installed.
     """
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         package = "ffmpeg" if name == "ffprobe" else name
         raise VideoError(f"{name} is not installed; on Debian: sudo apt-get install {package}")
-    return found
+    return path
 
 
 def transport_stream(capture: Path, out: Path, ssrc: int | None = None) -> TransportStream:
@@ -99,12 +99,12 @@ def transport_stream(capture: Path, out: Path, ssrc: int | None = None) -> Trans
     if len(payloads) > 1:
         listed = ", ".join(f"{source} ({count} packets)" for source, count in sorted(packets.items()))
         raise VideoError(f"{capture}: several streams of payload type {MP2T}: {listed}; choose one with --ssrc")
-    ((found, by_number),) = payloads.items()
+    ((stream, by_number),) = payloads.items()
     with out.open("wb") as handle:
         for number in sorted(by_number):
             handle.write(by_number[number])
     span = max(by_number) - min(by_number) + 1
-    return TransportStream(out, found, len(by_number), span - len(by_number))
+    return TransportStream(out, stream, len(by_number), span - len(by_number))
 
 
 @contextmanager

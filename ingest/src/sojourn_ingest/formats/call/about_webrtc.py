@@ -76,10 +76,10 @@ class AboutWebRtc(Format):
 
 
 def _streams(report: dict[str, Any]) -> list[tuple[str, Any]]:
-    found = []
+    streams = []
     for name, kind in LISTS.items():
         statistics = report.get(name)
         for number, each in enumerate(statistics if isinstance(statistics, list) else ()):
             if isinstance(each, dict):
-                found.append((str(each.get("id", f"{name}/{number}")), {**each, "type": kind}))
-    return found
+                streams.append((str(each.get("id", f"{name}/{number}")), {**each, "type": kind}))
+    return streams

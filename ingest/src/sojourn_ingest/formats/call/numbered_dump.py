@@ -122,10 +122,10 @@ class _Lines:
     @staticmethod
     def _check_format(line: bytes) -> None:
         try:
-            known = json.loads(line)
+            header = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError("corrupt_record", "rtcstats dump: its second line is not JSON; save it again") from error
-        number = known.get("fileFormat") if isinstance(known, dict) else None
+        number = header.get("fileFormat") if isinstance(header, dict) else None
         if number != FILE_FORMAT:
             shown = number if isinstance(number, int) and abs(number) < 10**6 else "none"
             raise InputError(

@@ -141,10 +141,10 @@ class StreamRows:
         """Take one poll of a peer connection; ``whole`` reports have every field, others only those that changed."""
         if whole:
             self.forget(connection)
-        known = self._reports.setdefault(connection, {})
+        by_name = self._reports.setdefault(connection, {})
         polled: list[_Report] = []
         for name, content in reports:
-            report = self._update(known, name, content)
+            report = self._update(by_name, name, content)
             if report is not None and report.direction is not None:
                 polled.append(report)
         if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not 0 <= time_ms <= LATEST_MS:
@@ -157,12 +157,12 @@ class StreamRows:
         self._last_ms[connection] = time_ms
         number = self._connections.setdefault(connection, len(self._connections))
         far_ends: dict[Any, Any] = {}
-        for report in known.values():
+        for report in by_name.values():
             if report.role == "remote-inbound-rtp":
                 far_ends[report.of_local] = far_ends[report.ssrc] = report.values
-        given: set[tuple[int, str]] = set()
+        emitted: set[tuple[int, str]] = set()
         for report in polled:
-            self._give(number, round(time_ms * 1000) * 1000, report, known, far_ends, given)
+            self._give(number, round(time_ms * 1000) * 1000, report, by_name, far_ends, emitted)
         self._polls += 1
         self._reading.records_read += 1
         if len(self._rows) >= BATCH_ROWS:
@@ -182,20 +182,20 @@ class StreamRows:
         connection: int,
         poll_ns: int,
         report: _Report,
-        known: dict[str, _Report],
+        reports: dict[str, _Report],
         far_ends: dict[Any, list[Any]],
-        given: set[tuple[int, str]],
+        emitted: set[tuple[int, str]],
     ) -> None:
         ssrc, direction = report.ssrc, report.direction
         if ssrc is None or direction is None:
             self._reading.refuse("stream: it has no SSRC")
             return
-        if (ssrc, direction) in given:
+        if (ssrc, direction) in emitted:
             self._reading.refuse("stream: its SSRC is that of another stream of the same poll")
             return
-        given.add((ssrc, direction))
+        emitted.add((ssrc, direction))
         values = report.values
-        track = known.get(report.track) if report.track is not None else None
+        track = reports.get(report.track) if report.track is not None else None
         far_end = far_ends.get(ssrc) if direction == "outbound" else None
         if track is not None or far_end is not None:
             values = values.copy()
@@ -224,11 +224,11 @@ class StreamRows:
             (self._polls, connection, ssrc, direction, stream_number, report.media_kind, stats_format, poll_ns, *values)
         )
 
-    def _update(self, known: dict[str, _Report], name: str, content: Any) -> _Report | None:
+    def _update(self, reports: dict[str, _Report], name: str, content: Any) -> _Report | None:
         """Bring a report up to date; None if it is not of a stream."""
         if not isinstance(content, dict):
             return None
-        report = known.get(name)
+        report = reports.get(name)
         kind = content.get("type")
         if kind is not None:
             role = f"ssrc {name.rpartition('_')[2]}" if kind == "ssrc" else kind
@@ -241,7 +241,7 @@ class StreamRows:
                     )
                 self._report_count += 1
             # A report that is whole again takes the place of what was known: another stream may have its name.
-            report = known[name] = _Report(role)
+            report = reports[name] = _Report(role)
         if report is None:
             return None
         fields, values = report.fields, report.values

@@ -62,13 +62,13 @@ class WebRtcInternals(Format):
         rows = StreamRows(reading)
         for name, connection in connections.items():
             stats = connection.get("stats") if isinstance(connection, dict) else None
-            found = []
+            all_series = []
             for key, series in (stats if isinstance(stats, dict) else {}).items():
                 try:
-                    found += _series(key, series)
+                    all_series += _series(key, series)
                 except ValueError as error:
                     reading.refuse(f"series: {error}")
-            for time_s, reports in _polls(found):
+            for time_s, reports in _polls(all_series):
                 yield from rows.take(name, time_s * 1000, reports.items(), whole=True)
         yield from rows.finish()
 
@@ -122,15 +122,15 @@ def _kind_by_id(report: str) -> str | None:
     return next((kind for pattern, kind in CLASSES if pattern.match(report)), None)
 
 
-def _polls(found: list[_Series]) -> Iterator[tuple[float, dict[str, dict[str, Any]]]]:
+def _polls(all_series: list[_Series]) -> Iterator[tuple[float, dict[str, dict[str, Any]]]]:
     """Yield the time and the reports of each poll; the times are those of the series that has most values."""
-    if not found:
+    if not all_series:
         return
-    times_s = list(max(found, key=lambda series: len(series.values)).times_s())
+    times_s = list(max(all_series, key=lambda series: len(series.values)).times_s())
     polls: list[dict[str, dict[str, Any]]] = [{} for _ in times_s]
     # The middle between two polls: another series began at one of them, and its times differ by how polls vary.
     edges = [(before + after) / 2 for before, after in pairwise(times_s)]
-    for series in found:
+    for series in all_series:
         for time_s, value in zip(series.times_s(), series.values, strict=True):
             report = polls[bisect(edges, time_s)].setdefault(series.report, {"type": series.kind})
             report[series.field] = value

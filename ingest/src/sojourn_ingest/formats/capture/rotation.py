@@ -127,12 +127,12 @@ def capture_span(path: Path) -> Span:
     """
     if isinstance(path, RemotePath):
         with suppress(FileNotFoundError):
-            known = _spans.get(_known_as(path))
-            if known is not None:
-                return known
+            cached = _spans.get(_known_as(path))
+            if cached is not None:
+                return cached
     with local_file(path) as (local,):
-        found = _native.capture_span(local)
-        span = Span(found.first_ns, found.last_ns, found.link_types)
+        bounds = _native.capture_span(local)
+        span = Span(bounds.first_ns, bounds.last_ns, bounds.link_types)
         if isinstance(path, RemotePath):
             note_span(path, span)
         return span
@@ -166,15 +166,15 @@ def families_among(paths: Iterable[Path]) -> list[list[Path]]:
         name = parse(plain_name(path))
         if name is not None and families[path.parent, name.family].setdefault(name.place, path) == path:
             names[path] = name
-    found: list[list[Path]] = []
+    all_families: list[list[Path]] = []
     for (_, family), places in families.items():
         if len(places) < 2:
             continue
         ordered = [places[place] for place in sorted(places)]
         if names[ordered[0]].weak and family[0] == "number" and names[ordered[0]].place != (0,):
             continue  # run1, run2, …: numbers without a first file are people's
-        found.append(ordered)
-    return found
+        all_families.append(ordered)
+    return all_families
 
 
 def recordings_among(paths: Iterable[Path], span: SpanOf = capture_span) -> list[tuple[Path, ...]]:

@@ -84,8 +84,8 @@ def _array(values: list[object], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     except UnicodeEncodeError:
         # JSON may name half of a surrogate pair, which is no character and cannot be stored.
-        told = [value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for value in values]
-        return pa.array(told, kind)
+        encodable = [value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for value in values]
+        return pa.array(encodable, kind)
 
 
 #: What a source of connections holds: connections, and facts of other tables.
@@ -102,8 +102,8 @@ class MemberFormat(ConnectionFormat):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the facts of one source; a row that cannot be one is refused with its reason."""
         rows = ConnectionRows(context, reading)
-        for found in self.found(source, reading):
-            yield found if isinstance(found, tuple) else (TABLE, rows.complete(found))
+        for raw in self.found(source, reading):
+            yield raw if isinstance(raw, tuple) else (TABLE, rows.complete(raw))
 
 
 class ConnectionRows:
@@ -126,8 +126,8 @@ class ConnectionRows:
         for name in RTT_COLUMNS:
             if name in columns:
                 # An RTT of zero means that there was no sample.
-                known = columns[name]
-                columns[name] = pc.if_else(pc.equal(known, 0), pa.scalar(None, known.type), known)
+                values = columns[name]
+                columns[name] = pc.if_else(pc.equal(values, 0), pa.scalar(None, values.type), values)
         arrays = [columns.get(field.name, pa.nulls(rows, field.type)).cast(field.type) for field in SCHEMA]
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([pa.field(f.name, f.type) for f in SCHEMA]))
         everything = pa.repeat(pa.scalar(True), rows)

@@ -316,12 +316,12 @@ def _object(text: bytes) -> Any:
 
 
 def _machine(text: bytes) -> Seen | None:
-    found = MACHINE.match(text)
-    if found is None:
+    match = MACHINE.match(text)
+    if match is None:
         return None
-    seconds, _, fraction = found["time"].decode().partition(".")
-    other, _, other_port = found["other"].decode().rpartition(":")
-    flow = (found["source"].decode(), int(found["port"]), other, int(other_port))
-    rtt_ns = round(float(found["rtt"]) * 1e9)
+    seconds, _, fraction = match["time"].decode().partition(".")
+    other, _, other_port = match["other"].decode().rpartition(":")
+    flow = (match["source"].decode(), int(match["port"]), other, int(other_port))
+    rtt_ns = round(float(match["rtt"]) * 1e9)
     time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
     return Seen(time_ns, flow, DATASETS[None], False, rtt_ns, None) if rtt_ns and time_ns < LARGEST_NS else None

@@ -122,32 +122,34 @@ class SocketRows:
 
     def _reduce(self, addresses: dict[str, str | None], row: dict[str, Any]) -> None:
         socket = (addresses["local"], row["local_port"], addresses["peer"], row["peer_port"])
-        known = self._open.get(socket)
+        connection = self._open.get(socket)
         sent = row["sent_bytes"]
-        if known is not None and sent is not None and sent < (known["sent_bytes"] or 0):
+        if connection is not None and sent is not None and sent < (connection["sent_bytes"] or 0):
             # Counters only grow: this is another connection on the same ports.
             self._ended.append(self._open.pop(socket))
-            known = None
-        if known is None:
-            known = self._open[socket] = {
+            connection = None
+        if connection is None:
+            connection = self._open[socket] = {
                 "start_ns": row["poll_start_ns"],
                 "client_address": addresses["peer"],
                 "rtt_samples": 0,
                 "rtt_sum_us": 0,
             } | dict.fromkeys((*COUNTERS, "rtt_min_us", "rtt_max_us", "kernel_min_rtt_us", "congestion_control"))
-        known["last_poll"] = row["poll_index"]
-        known["duration_ms"] = (row["poll_start_ns"] - known["start_ns"]) / 1e6
+        connection["last_poll"] = row["poll_index"]
+        connection["duration_ms"] = (row["poll_start_ns"] - connection["start_ns"]) / 1e6
         if row["srtt_us"]:
-            known["rtt_samples"] += 1
-            known["rtt_sum_us"] += row["srtt_us"]
-            known["rtt_min_us"] = min(known["rtt_min_us"] or row["srtt_us"], row["srtt_us"])
-            known["rtt_max_us"] = max(known["rtt_max_us"] or 0, row["srtt_us"])
+            connection["rtt_samples"] += 1
+            connection["rtt_sum_us"] += row["srtt_us"]
+            connection["rtt_min_us"] = min(connection["rtt_min_us"] or row["srtt_us"], row["srtt_us"])
+            connection["rtt_max_us"] = max(connection["rtt_max_us"] or 0, row["srtt_us"])
         if row["min_rtt_us"]:
-            known["kernel_min_rtt_us"] = min(known["kernel_min_rtt_us"] or row["min_rtt_us"], row["min_rtt_us"])
-        known["congestion_control"] = row["congestion_control"] or known["congestion_control"]
+            connection["kernel_min_rtt_us"] = min(
+                connection["kernel_min_rtt_us"] or row["min_rtt_us"], row["min_rtt_us"]
+            )
+        connection["congestion_control"] = row["congestion_control"] or connection["congestion_control"]
         for name in COUNTERS:
             if row[name] is not None:
-                known[name] = max(known[name] or 0, row[name])
+                connection[name] = max(connection[name] or 0, row[name])
 
     def _end_silent(self) -> Facts:
         polls = sorted(row["last_poll"] for row in self._open.values())

@@ -68,9 +68,9 @@ class SideStream(MemberFormat):
                 for batch in reader:
                     # Tables that were put together from several have their head lines in between.
                     batch = batch.filter(pc.not_equal(batch.column("K:"), "K:"))
-                    given = self._columns(batch, reading.records_read)
+                    columns = self._columns(batch, reading.records_read)
                     reading.records_read += batch.num_rows
-                    yield RawConnections(self.basis, given, batch.num_rows)
+                    yield RawConnections(self.basis, columns, batch.num_rows)
             except pa.ArrowInvalid as error:
                 # Arrow may quote the line at fault, which holds an address.
                 what = one_line(error).partition(": ")[0]

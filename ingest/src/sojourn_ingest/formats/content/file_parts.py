@@ -61,16 +61,16 @@ def parquet_schema(path: Path) -> pa.Schema | None:
 def parquet_parts(path: Path, part_bytes: int) -> list[FilePart]:
     """Return runs of row groups of about so many bytes each."""
     with seekable(path) as opened, pq.ParquetFile(opened) as file:
-        found: list[FilePart] = []
+        parts: list[FilePart] = []
         start, first_row, rows, size = 0, 0, 0, 0
         for group in range(file.num_row_groups):
             described = file.metadata.row_group(group)
             rows += described.num_rows
             size += sum(described.column(c).total_compressed_size for c in range(described.num_columns))
             if size >= part_bytes or group == file.num_row_groups - 1:
-                found.append(FilePart(start, group + 1, first_row))
+                parts.append(FilePart(start, group + 1, first_row))
                 start, first_row, rows, size = group + 1, first_row + rows, 0, 0
-    return found
+    return parts
 
 
 def text_parts(path: Path, part_bytes: int) -> list[FilePart]:

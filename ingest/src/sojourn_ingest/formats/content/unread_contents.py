@@ -25,5 +25,5 @@ CONTENTS: tuple[tuple[bytes, str], ...] = (
 
 def unread_content(head: bytes, name: str) -> str | None:
     """Return what a content is and what to do with the file of that name; None for one that is not known."""
-    known = (text for magic, text in CONTENTS if head.startswith(magic))
-    return next((text.format(name=name) for text in known), None)
+    descriptions = (text for magic, text in CONTENTS if head.startswith(magic))
+    return next((text.format(name=name) for text in descriptions), None)

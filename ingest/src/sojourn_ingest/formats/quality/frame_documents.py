@@ -42,10 +42,10 @@ class FrameDocument(Format):
         content = json_document.read_object(source, "scores of frames", reading)
         if _has_no_frames(content):
             raise InputError("no_measurement", WITHOUT_FRAMES, 0)
-        found = _of_libvmaf(content) if isinstance(content.get("frames"), list) else _of_filters(content)
+        metric_and_frames = _of_libvmaf(content) if isinstance(content.get("frames"), list) else _of_filters(content)
 
         def scores() -> Iterator[Score]:
-            for frame in found:
+            for frame in metric_and_frames:
                 try:
                     of_frame = _scores(frame)
                 except ValueError as error:
@@ -78,8 +78,8 @@ def _of_filters(content: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
             yield name, frame
 
 
-def _scores(found: tuple[str | None, Any]) -> list[Score]:
-    of_filter, frame = found
+def _scores(metric_and_frames: tuple[str | None, Any]) -> list[Score]:
+    of_filter, frame = metric_and_frames
     if not isinstance(frame, dict):
         raise ValueError("a frame is not an object")  # noqa: TRY004 - of the input, not of a caller
     number = json_document.count(frame.get("frameNum" if of_filter is None else "n"))

@@ -52,12 +52,12 @@ class NetworkPercentiles(Format):
                 counts.get(TESTS_OF.get(metric, "downloads")) if isinstance(counts, dict) else None
             )
             for name, value in values.items():
-                found = PERCENTILE.fullmatch(name)
-                if found is None or not _is_value(metric, value):
+                match = PERCENTILE.fullmatch(name)
+                if match is None or not _is_value(metric, value):
                     reading.refuse("percentile: not a number on the quantity's scale")
                     continue
                 reading.records_read += 1
-                rows.append((metric, float(found[1]), float(value), tests))
+                rows.append((metric, float(match[1]), float(value), tests))
         if not rows:
             return
         declared = [field for field in table("network_percentile").arrow_schema() if field.name not in PROVENANCE]

@@ -69,12 +69,12 @@ def frame_score(metric: str, value: Any) -> float:
 def wrong_scores(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
     """Return which rows of a table of scores, with columns ``metric`` and ``score``, cannot count, by reason."""
     scores = pc.cast(columns["score"], pa.float64())
-    found = []
+    reasons = []
     for metric, (least, greatest) in SCALES.items():
         outside = pc.or_(pc.less(scores, least), pc.greater(scores, greatest))
         wrong = pc.and_(pc.equal(columns["metric"], metric), outside)
-        found.append((f"{metric} lies outside its scale", pc.fill_null(wrong, False)))
-    return found
+        reasons.append((f"{metric} lies outside its scale", pc.fill_null(wrong, False)))
+    return reasons
 
 
 def facts_of(scores: Iterable[Score]) -> Facts:

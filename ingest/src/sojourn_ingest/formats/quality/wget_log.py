@@ -33,10 +33,10 @@ def wall_clock_ms(text: bytes) -> float:
     ValueError
         If the text is not such a time, or too short for Wget to tell it from 0.
     """
-    found = TIME.fullmatch(text)
-    if found is None or not any(found.groups()):
+    match = TIME.fullmatch(text)
+    if match is None or not any(match.groups()):
         raise ValueError("the total wall clock time cannot be read")
-    time = sum(float(value) * unit for value, unit in zip(found.groups(b"0"), SECONDS_OF_UNITS, strict=True))
+    time = sum(float(value) * unit for value, unit in zip(match.groups(b"0"), SECONDS_OF_UNITS, strict=True))
     if time <= 0:
         raise ValueError("the total wall clock time is less than wget writes")
     return time * 1000

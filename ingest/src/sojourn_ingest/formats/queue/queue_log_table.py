@@ -201,5 +201,5 @@ class QueueLogTable(Format):
 def queue_log_tables(described: Iterable[QueueLogDescription]) -> Sequence[Format]:
     """Return a format for each description, those given first; one of a bundled name replaces the bundled one."""
     own: dict[str, Any] = {description.name: description for description in described}
-    bundled = [known for known in bundled_queue_log_descriptions() if known.name not in own]
+    bundled = [one for one in bundled_queue_log_descriptions() if one.name not in own]
     return [QueueLogTable(description) for description in (*own.values(), *bundled)]

@@ -169,16 +169,16 @@ class Manifest(ManifestPart):
             return content
         links, direction = content["links"], content.get("direction")
         own = links.get(direction) if isinstance(direction, str) else None
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if isinstance(own, dict):
-            found = {name: own[name] for name in ("bandwidth_bps", "queue") if own.get(name) is not None}
+            values = {name: own[name] for name in ("bandwidth_bps", "queue") if own.get(name) is not None}
         delays = [link.get("delay_ms") for link in links.values() if isinstance(link, dict)]
         if len(delays) == 2 and all(isinstance(delay, int | float) for delay in delays):
-            found["rtt_ms"] = sum(delays)
-        if found.get("bandwidth_bps") is not None and content.get("bandwidth_programme") is not None:
+            values["rtt_ms"] = sum(delays)
+        if values.get("bandwidth_bps") is not None and content.get("bandwidth_programme") is not None:
             # A programme sets the rate of the run; the link's is what the source states beside it.
-            del found["bandwidth_bps"]
-        return found | {name: value for name, value in content.items() if value is not None or name not in found}
+            del values["bandwidth_bps"]
+        return values | {name: value for name, value in content.items() if value is not None or name not in values}
 
     @model_validator(mode="after")
     def _agrees_with_its_links(self) -> Manifest:

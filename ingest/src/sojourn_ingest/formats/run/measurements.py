@@ -108,19 +108,19 @@ def _is_rotated(name: str, file_name: str) -> bool:
     """Whether a plain name can be that of a file into which ``file_name`` was written."""
     if not file_name.endswith(".pcap"):
         return False
-    found = parse(name)
-    if found is None:
+    parsed = parse(name)
+    if parsed is None:
         return False
-    return found.family == ("number", file_name, "") or (
-        found.family[0] in ("ring", "time")
-        and found.stem == file_name.removesuffix(".pcap")
-        and found.family[2] in (".pcap", ".pcapng")
+    return parsed.family == ("number", file_name, "") or (
+        parsed.family[0] in ("ring", "time")
+        and parsed.stem == file_name.removesuffix(".pcap")
+        and parsed.family[2] in (".pcap", ".pcapng")
     )
 
 
 def _place(name: str) -> tuple[int, ...]:
-    found = parse(name)
-    return () if found is None else found.place
+    parsed = parse(name)
+    return () if parsed is None else parsed.place
 
 
 def _only_one_named(folder: Path, file_name: str) -> Path | None:
@@ -128,8 +128,8 @@ def _only_one_named(folder: Path, file_name: str) -> Path | None:
     suffix = SUFFIXES_OF_TOOLS.get(file_name)
     if suffix is None:
         return None
-    found = [path for path in folder.iterdir() if plain_name(path).endswith(suffix) and path.is_file()]
-    return found[0] if len(found) == 1 else None
+    files = [path for path in folder.iterdir() if plain_name(path).endswith(suffix) and path.is_file()]
+    return files[0] if len(files) == 1 else None
 
 
 def _beside(folder: Path, file_name: str) -> Path | None:

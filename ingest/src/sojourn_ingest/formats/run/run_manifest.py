@@ -92,9 +92,9 @@ class RunManifest(Format):
             manifest = load_manifest(source)
             fingerprints = []
             for name in MEASUREMENTS:
-                found = measured_file(manifest, source.path.parent, name)
-                if found is not None and None in found.declared:
-                    fingerprints.append(f"{found.paths[0].name}\0{found.content_hash(fingerprint)}")
+                measured = measured_file(manifest, source.path.parent, name)
+                if measured is not None and None in measured.declared:
+                    fingerprints.append(f"{measured.paths[0].name}\0{measured.content_hash(fingerprint)}")
         except (InputError, OSError):
             return ""  # reading the manifest, and the file beside it, says what is wrong
         return f"+beside-{hashlib.sha256(chr(0).join(fingerprints).encode()).hexdigest()[:8]}" if fingerprints else ""
@@ -124,7 +124,7 @@ class RunManifest(Format):
             If the manifest is not valid, or a capture is not the one that it lists.
         """
         manifest = load_manifest(source)
-        found: list[tuple[tuple[Path, ...], str]] = []
+        captures: list[tuple[tuple[Path, ...], str]] = []
         for file_name in CAPTURES:
             measured = measured_file(manifest, source.path.parent, file_name)
             if measured is None or not all(path.is_file() for path in measured.paths):
@@ -133,13 +133,13 @@ class RunManifest(Format):
             for path, declared, content_hash in zip(measured.paths, measured.declared, hashes, strict=True):
                 if declared is not None and declared != content_hash:
                     raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
-            found.append((measured.paths, recording_hash(hashes)))
+            captures.append((measured.paths, recording_hash(hashes)))
         if manifest.bandwidth_bps is None:
             raise InputError(
                 "rate_changes",
                 "the run's rate changes, and the delay between two captures needs one rate; give bandwidth_bps",
             )
-        (before, before_hash), (after, after_hash) = found
+        (before, before_hash), (after, after_hash) = captures
         return CapturePair(
             study_id=manifest.study,
             run_id=manifest.run_id,

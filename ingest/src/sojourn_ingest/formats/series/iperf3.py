@@ -236,14 +236,14 @@ class _Result:
         self, name: str, key: str, metric: str, basis: str, direction: str | None, samples: list[Sample],
         flow: str | None = "",
     ) -> Iterator[tuple[str, pa.RecordBatch]]:  # fmt: skip
-        found = self._numbers.get((name, key))
-        if found is None:
+        numbers = self._numbers.get((name, key))
+        if numbers is None:
             role = "app" if self._is_udp else "tcp"
             kind = SeriesKind(
                 f"{name} {key}", metric, basis, flow=name if flow == "" else flow, role=role, direction=direction
             )
-            found = self._numbers[(name, key)] = self.rows.begin(kind)
-        yield from self.rows.add(found, samples)
+            numbers = self._numbers[(name, key)] = self.rows.begin(kind)
+        yield from self.rows.add(numbers, samples)
 
 
 def _name(stream: dict[str, Any]) -> str:

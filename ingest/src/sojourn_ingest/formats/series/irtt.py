@@ -65,16 +65,16 @@ class Irtt(Format):
             first_ns = sent_ns if first_ns is None else first_ns
             since_s = None if sent_ns is None or first_ns is None else (sent_ns - first_ns) / 1e9
             samples.append(Sample(None if is_lost or rtt_ns is None else rtt_ns / 1e6, sent_ns, since_s))
-            for way, found in one_way.items():
+            for way, delays in one_way.items():
                 delay_ns = number(_at(trip, "delay", way))
                 if delay_ns is not None:
-                    found.append(Sample(delay_ns / 1e6, sent_ns, since_s))
+                    delays.append(Sample(delay_ns / 1e6, sent_ns, since_s))
         yield from rows.add(rows.begin(SeriesKind("rtt", "rtt_ms", "samples", FLOW, "probe")), samples)
-        for way, found in one_way.items():
+        for way, delays in one_way.items():
             kind = SeriesKind(f"{way}_delay", "delay_variation_ms", "samples", FLOW, "probe", WAYS[way])
-            smallest = min((sample.value for sample in found if sample.value is not None), default=0.0)
-            if found:
-                yield from rows.add(rows.begin(kind), _above(found, smallest))
+            smallest = min((sample.value for sample in delays if sample.value is not None), default=0.0)
+            if delays:
+                yield from rows.add(rows.begin(kind), _above(delays, smallest))
         for name in STATED:
             value = number(_at(document, "stats", "rtt", name))
             if value is not None:

@@ -68,25 +68,25 @@ class Setting:
 
 def rate_bps(text: str) -> int | None:
     """Return a rate such as ``10Mbit`` in bit/s; None for what is not one."""
-    found = RATE.match(text)
-    if found is None:
+    match = RATE.match(text)
+    if match is None:
         return None
-    value = round(float(found[1]) * SCALE[found[2].lower()])
+    value = round(float(match[1]) * SCALE[match[2].lower()])
     return value if 0 < value < 2**53 else None
 
 
 def time_ms(text: str) -> float | None:
     """Return a time such as ``50ms`` in ms; None for what is not one."""
-    found = TIME.match(text)
-    if found is None:
+    match = TIME.match(text)
+    if match is None:
         return None
-    value = float(found[1]) * SCALE_MS[found[2]]
+    value = float(match[1]) * SCALE_MS[match[2]]
     return value if value < 2**53 else None
 
 
 def discipline_named(text: str) -> str | None:
     """Return the queue discipline that a text names as a word of its own; None for none and for several."""
-    found = set()
+    names = set()
     for word in WORD.findall(text):
         # A file name joins its words with the characters that stand in disciplines' names too.
         parts = re.split(r"[_-]", word.lower())
@@ -96,20 +96,20 @@ def discipline_named(text: str) -> str | None:
                 name = "_".join(parts[place : place + length])
                 name = SPELLINGS.get(name, SPELLINGS.get(name.replace("_", "-"), name))
                 if name in DISCIPLINES:
-                    found.add(name)
+                    names.add(name)
                     place += length - 1
                     break
             place += 1
     # A shaper is named beside the queue that stands in it.
-    return found.pop() if len(found) == 1 else None
+    return names.pop() if len(names) == 1 else None
 
 
 def setting_of(title: str, file_name: str = "") -> Setting:
     """Return what a title says of a setting, and where it names no discipline, what the file's name does."""
     setting = Setting()
     for key, value in PAIR.findall(title):
-        known = KEYS.get(key.lower())
-        if not _take(setting, known, value):
+        column = KEYS.get(key.lower())
+        if not _take(setting, column, value):
             setting.more[key.lower()] = value
     rest = PAIR.sub(" ", title)
     if setting.discipline is None:
@@ -118,21 +118,21 @@ def setting_of(title: str, file_name: str = "") -> Setting:
     return setting
 
 
-def _take(setting: Setting, known: str | None, value: str) -> bool:
+def _take(setting: Setting, column: str | None, value: str) -> bool:
     """Take the value of a known key; return whether it could be read."""
-    if known == "discipline":
+    if column == "discipline":
         setting.discipline = SPELLINGS.get(value.lower(), value.lower())
-    elif known == "rtt":
+    elif column == "rtt":
         setting.rtt_ms = time_ms(value)
         return setting.rtt_ms is not None
-    elif known == "rate":
+    elif column == "rate":
         rates = [rate_bps(part) for part in value.split("/")]
         if len(rates) not in (1, 2) or None in rates:
             return False
         setting.rates_bps = (rates[0], rates[-1])
-    elif known == "congestion_control":
+    elif column == "congestion_control":
         setting.congestion_control = value.lower()
-    elif known == "repetition" and REPETITION.match(value):
+    elif column == "repetition" and REPETITION.match(value):
         setting.repetition = int(value) if int(value) < 2**31 else None
         return setting.repetition is not None
     else:

@@ -44,16 +44,16 @@ CLIENTS: dict[str, tuple[str, ...]] = {
 
 def connections_of(tool: str, document: dict[str, Any], start_ns: int | None, first: int) -> list[RawRows]:
     """Return the connections of one result, numbered from ``first``; none where it states no RTT or no time."""
-    found: list[RawRows] = []
+    rows: list[RawRows] = []
     if start_ns is None:
-        return found
+        return rows
     client = _value(document, CLIENTS.get(tool))
     for stated in STATED.get(tool, ()):
         low, mean, high = (_us(_value(document, path)) for path in (stated.low, stated.mean, stated.high))
         if low is None and mean is None and high is None:
             continue
         row: dict[str, object] = {
-            "connection_number": first + len(found),
+            "connection_number": first + len(rows),
             "start_ns": start_ns,
             "client_address": client if isinstance(client, str) and client else None,
             "rtt_min_us": None if low is None else round(low),
@@ -61,8 +61,8 @@ def connections_of(tool: str, document: dict[str, Any], start_ns: int | None, fi
             "rtt_max_us": None if high is None else round(high),
         }
         # How many probes there were is not stated.
-        found.append(RawRows(Basis(stated.dataset, "raw", "unknown"), [row]))
-    return found
+        rows.append(RawRows(Basis(stated.dataset, "raw", "unknown"), [row]))
+    return rows
 
 
 def _value(document: Any, path: tuple[str, ...] | None) -> Any:
@@ -72,5 +72,5 @@ def _value(document: Any, path: tuple[str, ...] | None) -> Any:
 
 
 def _us(value: Any) -> float | None:
-    found = number(value)
-    return found * 1000 if found is not None and 0 < found <= LONGEST_DELAY_MS else None
+    milliseconds = number(value)
+    return milliseconds * 1000 if milliseconds is not None and 0 < milliseconds <= LONGEST_DELAY_MS else None

@@ -133,37 +133,37 @@ class _Series:
 
 def _parsed(line: bytes) -> _Line:
     try:
-        found = json.loads(line)
+        segment = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError("not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(segment, dict):
         raise ValueError("not one object")  # noqa: TRY004 - of the input, not of a caller
-    playing = found.get("playing")
+    playing = segment.get("playing")
     if not isinstance(playing, bool):
         raise ValueError("playing is not true or false")  # noqa: TRY004 - of the input, not of a caller
     end_ns, buffered_s, stalls, stalled_s = (
-        _time_ns(found, "end_ns"),
-        *(_amount(found, name) for name in ("buffered_s", "stalls", "stalled_s")),
+        _time_ns(segment, "end_ns"),
+        *(_amount(segment, name) for name in ("buffered_s", "stalls", "stalled_s")),
     )
     if not stalls.is_integer():
         raise ValueError("stalls is not a count")
-    if "segment" not in found:
+    if "segment" not in segment:
         return _Line(end_ns, buffered_s, stalls, stalled_s, playing, None, None, None)
-    start_ns, rate_bps, size = _time_ns(found, "start_ns"), _amount(found, "rate_bps"), _amount(found, "bytes")
+    start_ns, rate_bps, size = _time_ns(segment, "start_ns"), _amount(segment, "rate_bps"), _amount(segment, "bytes")
     if start_ns > end_ns or rate_bps == 0:
         raise ValueError("a segment that arrives before it is asked for, or has no rate")
     return _Line(end_ns, buffered_s, stalls, stalled_s, playing, start_ns, rate_bps, size * 8 / rate_bps)
 
 
-def _time_ns(found: dict[str, Any], name: str) -> int:
-    value = found.get(name)
+def _time_ns(segment: dict[str, Any], name: str) -> int:
+    value = segment.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < LAST_EPOCH_S * 10**9:
         raise ValueError(f"{name} is not nanoseconds of the UTC epoch")
     return value
 
 
-def _amount(found: dict[str, Any], name: str) -> float:
-    value = number(found.get(name))
+def _amount(segment: dict[str, Any], name: str) -> float:
+    value = number(segment.get(name))
     if value is None or value < 0:
         raise ValueError(f"{name} is not a number of 0 or more")
     return value

@@ -43,27 +43,27 @@ def is_heading(line: bytes) -> bool:
 
 def reply_ms(line: bytes) -> float | None:
     """Return the round trip of a line in ms; None for a line that is no answer."""
-    found = _REPLY.match(line.strip())
-    if found is None or (found["ttl"] is None and _IPV6.search(line) is None):
+    match = _REPLY.match(line.strip())
+    if match is None or (match["ttl"] is None and _IPV6.search(line) is None):
         return None
-    return float(found["rtt"])
+    return float(match["rtt"])
 
 
 def counts(line: bytes) -> Counts | None:
     """Return the numbers of probes that a line states; None for one whose numbers do not add up."""
-    found = _COUNTS.search(line)
-    if found is None:
+    match = _COUNTS.search(line)
+    if match is None:
         return None
-    sent, received, lost = (int(number) for number in found.groups())
+    sent, received, lost = (int(number) for number in match.groups())
     return Counts(sent, received, lost) if sent and sent == received + lost else None
 
 
 def stated_ms(line: bytes) -> tuple[float, float, float] | None:
     """Return smallest, mean and largest round trip that a line states, in ms; Windows' order is another."""
-    found = _RTTS.search(line.strip())
-    if found is None:
+    match = _RTTS.search(line.strip())
+    if match is None:
         return None
-    smallest, largest, mean = (float(number) for number in found.groups())
+    smallest, largest, mean = (float(number) for number in match.groups())
     return (smallest, mean, largest) if smallest <= mean <= largest else None
 
 

@@ -22,16 +22,16 @@ def wrong_ratings(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
     A key of a person that looks like an address of mail would name the person, so its row is refused. What is
     refused is never repeated.
     """
-    found = [("the key of the subject is an address of mail; give each a number", _holds_at(columns["subject_key"]))]
+    wrong = [("the key of the subject is an address of mail; give each a number", _holds_at(columns["subject_key"]))]
     if "rating" in columns:
         lowest, highest, rating = (
             pc.cast(columns[name], pa.float64()) for name in ("scale_lowest", "scale_highest", "rating")
         )
         scale = pc.fill_null(pc.less(lowest, highest), False)
         within = pc.and_(pc.greater_equal(rating, lowest), pc.less_equal(rating, highest))
-        found.append(("the scale has no length", pc.invert(scale)))
-        found.append(("the rating lies outside its scale", pc.and_(scale, pc.invert(pc.fill_null(within, False)))))
-    return found
+        wrong.append(("the scale has no length", pc.invert(scale)))
+        wrong.append(("the rating lies outside its scale", pc.and_(scale, pc.invert(pc.fill_null(within, False)))))
+    return wrong
 
 
 def _holds_at(text: pa.Array) -> pa.Array:

@@ -51,12 +51,12 @@ def flent_run(document: FlentDocument, hosts: HostNames, counter_kinds: Iterable
 
 
 def _application(document: FlentDocument) -> str | None:
-    found = [
+    applications = [
         name
         for name, prefix in (("voip", "VoIP"), ("http", "HTTP"), ("udp", "UDP"), ("dash", "DASH"))
         if any(series.startswith(prefix) for series in document.results)
     ]
-    return "+".join(found) or None
+    return "+".join(applications) or None
 
 
 def _start_order(document: FlentDocument, bulk: list[str]) -> str:
@@ -79,10 +79,10 @@ def _congestion_control(document: FlentDocument, bulk: list[str]) -> str | None:
     sysctls = document.metadata.get("SYSCTLS")
     default = sysctls.get("net.ipv4.tcp_congestion_control") if isinstance(sysctls, dict) else None
     if of_series:
-        found = sorted(of_series)
+        names = sorted(of_series)
     else:
-        found = sorted({name for name in str(named or default or "").split(",") if name})
-    return "+".join(name.lower() for name in found if CONTROL.match(name)) or None
+        names = sorted({name for name in str(named or default or "").split(",") if name})
+    return "+".join(name.lower() for name in names if CONTROL.match(name)) or None
 
 
 def _shaped(document: FlentDocument) -> tuple[set[str], set[int]]:

@@ -128,10 +128,10 @@ class FlentDocument:
             return
         last: float | None = None
         for raw in self.raw[base]:
-            found = _at(raw, path)
-            if found is None:
+            at_path = _at(raw, path)
+            if at_path is None:
                 continue
-            value, time, duration = number(found), number(raw.get("t")), number(raw.get("dur"))
+            value, time, duration = number(at_path), number(raw.get("t")), number(raw.get("dur"))
             if value is None or time is None or not 0 <= time < LAST_EPOCH_S:
                 yield None
                 continue
@@ -160,14 +160,14 @@ class FlentDocument:
             if (time := number(value.get("t"))) is not None and 0 <= time < LAST_EPOCH_S
         ]
         first = min(times, default=None)
-        found = TIME.match(self.text("T0")) or TIME.match(self.text("TIME"))
+        match = TIME.match(self.text("T0")) or TIME.match(self.text("TIME"))
         try:
-            named = None if found is None else datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()
+            named = None if match is None else datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp()
         except ValueError:
             named = None
-        if found is None or named is None or named < 0:
+        if match is None or named is None or named < 0:
             return first
-        if found[2]:
+        if match[2]:
             return named
         if first is None:
             return None

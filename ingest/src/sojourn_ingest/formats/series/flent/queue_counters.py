@@ -49,9 +49,9 @@ def counter_rows(document: FlentDocument) -> tuple[list[dict[str, Any]], int]:
             continue
         host = name.removeprefix(PREFIX)
         device = f"{host}:{interfaces[host]}" if host in interfaces else host
-        found = [_row(poll) for poll in polls]
-        good = [row for row in found if row is not None]
-        refused += len(found) - len(good)
+        by_poll = [_row(poll) for poll in polls]
+        good = [row for row in by_poll if row is not None]
+        refused += len(by_poll) - len(good)
         kind = next((kind for row in good if (kind := row["kind"]) != "-"), "-")
         totals = dict.fromkeys(SINCE_LAST_POLL, 0)
         for poll_index, row in enumerate(sorted(good, key=lambda row: row["poll_start_ns"])):

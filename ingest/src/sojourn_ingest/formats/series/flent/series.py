@@ -52,12 +52,12 @@ def series_of(document: FlentDocument, hosts: HostNames) -> list[FlentSeries]:
 
     What flent interpolated is a series of its own where flent itself sums that up although there are raw values.
     """
-    found = []
+    all_series = []
     for name in sorted(document.results):
         bases = [True] if document.is_measured(name) else []
         bases += [False] if document.is_summed_up_on_grid(name) else []
-        found += [_series(document, hosts, name, measured=measured) for measured in bases]
-    return found
+        all_series += [_series(document, hosts, name, measured=measured) for measured in bases]
+    return all_series
 
 
 def samples_of(document: FlentDocument, series: FlentSeries) -> Iterator[Sample | None]:
@@ -94,8 +94,8 @@ def _series(document: FlentDocument, hosts: HostNames, name: str, *, measured: b
     if base is None or path == ["val"]:
         # Without raw values the last part tells what it is, where it is a word that is known.
         head, _, tail = name.rpartition("::")
-        known = bool(head) and (tail in OF_TCP or tail in OF_VOIP)
-        flow, key = (head, tail) if known else (name, "val")
+        is_of_flow = bool(head) and (tail in OF_TCP or tail in OF_VOIP)
+        flow, key = (head, tail) if is_of_flow else (name, "val")
     else:
         flow, key = base, "::".join(path)
     is_computed = COMPUTED.search(flow) is not None or (not measured and key == "val" and bool(document.raw))

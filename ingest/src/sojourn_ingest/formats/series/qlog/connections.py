@@ -157,10 +157,10 @@ class Connections:
 
     def _metrics(self, connection: Connection, data: dict[str, Any], ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
         for name, stated in data.items():
-            known = METRICS.get(name)
-            if known is None or stated is None:
+            named = METRICS.get(name)
+            if named is None or stated is None:
                 continue
-            series, metric, basis, sends = known
+            series, metric, basis, sends = named
             value = number_in(stated)
             if value is not None and metric in TIMES:
                 value = number(value / connection.clock.per_ms)

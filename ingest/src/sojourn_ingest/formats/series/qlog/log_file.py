@@ -54,12 +54,12 @@ class Qlog(ConnectionFormat):
         yield from rows.finish()
         hosts = HostNames(context.pseudonymiser)
         setting = setting_of(hosts.replaced(title[:LONGEST_TITLE]) if isinstance(title, str) else "", source.plain_name)
-        found = [connection.row(place) for place, connection in enumerate(connections.found.values())]
-        starts = [row["start_ns"] for row in found if isinstance(row["start_ns"], int)]
+        raw = [connection.row(place) for place, connection in enumerate(connections.found.values())]
+        starts = [row["start_ns"] for row in raw if isinstance(row["start_ns"], int)]
         yield from run_rows(ToolRun("qlog", "qlog", setting, start_ns=min(starts, default=None)), source, context)
         # A vantage point without an RTT sample, such as an observer's, has no connection.
-        measured = [row for row in found if row["rtt_samples"]]
-        reading.refuse("connection_without_rtt", len(found) - len(measured))
+        measured = [row for row in raw if row["rtt_samples"]]
+        reading.refuse("connection_without_rtt", len(raw) - len(measured))
         if measured:
             columns = columns_of([row | self.basis.constants() | {"dataset": row["dataset"]} for row in measured])
             yield CONNECTION, ConnectionRows(context, reading).complete(RawConnections(None, columns, len(measured)))
