@@ -91,27 +91,27 @@ def _examples(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
 
 def compare_relation(connection: duckdb.DuckDBPyConnection, relation: Relation) -> tuple[int, list[Difference]]:
     """Return the rows of the left side, and every difference between the two."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     types, other = _columns(connection, relation.left), _columns(connection, relation.right)
     if types != other:
         mine, theirs = set(types.items()) - set(other.items()), set(other.items()) - set(types.items())
-        found.append(Difference(relation.name, f"columns differ: {sorted(mine)} against {sorted(theirs)}"))
+        differences.append(Difference(relation.name, f"columns differ: {sorted(mine)} against {sorted(theirs)}"))
     for side, statement in (("left", relation.left), ("right", relation.right)):
         keys = ", ".join(map(_quoted, relation.key))
         doubled = f"select {keys}, count(*) as rows from ({statement}) group by {keys} having count(*) > 1"
         if rows := _count(connection, doubled):
-            found.append(
+            differences.append(
                 Difference(relation.name, f"key is not unique on the {side}", rows, _examples(connection, doubled))
             )
-    if found:
+    if differences:
         # Rows cannot be put side by side.
-        return _count(connection, relation.left), found
+        return _count(connection, relation.left), differences
     on = " and ".join(f"a.{_quoted(name)} is not distinct from b.{_quoted(name)}" for name in relation.key)
     keys = ", ".join(f"a.{_quoted(name)}" for name in relation.key)
     for what, one, two in (("only on the left", "left", "right"), ("only on the right", "right", "left")):
         only = f"select {keys} from ({getattr(relation, one)}) a anti join ({getattr(relation, two)}) b on {on}"
         if rows := _count(connection, only):
-            found.append(Difference(relation.name, what, rows, _examples(connection, only)))
+            differences.append(Difference(relation.name, what, rows, _examples(connection, only)))
     for column, type_name in types.items():
         if column in relation.key or column in relation.not_compared:
             continue
@@ -121,8 +121,8 @@ def compare_relation(connection: duckdb.DuckDBPyConnection, relation: Relation) 
         joined = f"select {keys}, {pair} from ({relation.left}) a join ({relation.right}) b on {on}"
         differing = f"{joined} where {_is_different(column, type_name)}"
         if rows := _count(connection, differing):
-            found.append(Difference(relation.name, f"{column} differs", rows, _examples(connection, differing)))
-    return _count(connection, relation.left), found
+            differences.append(Difference(relation.name, f"{column} differs", rows, _examples(connection, differing)))
+    return _count(connection, relation.left), differences
 
 
 def lake_relations(left: Lake, right: Lake) -> list[Relation]:
@@ -162,9 +162,9 @@ def mart_relations(left: Path, right: Path) -> tuple[list[Relation], list[Differ
     return both, missing
 
 
-def compare_relations(relations: list[Relation], found: list[Difference] | None = None) -> Compared:
+def compare_relations(relations: list[Relation], so_far: list[Difference] | None = None) -> Compared:
     """Compare relations one after the other."""
-    compared = Compared({}, list(found or []))
+    compared = Compared({}, list(so_far or []))
     with duckdb.connect() as connection:
         for relation in relations:
             rows, differences = compare_relation(connection, relation)

@@ -51,8 +51,8 @@ def runs_sql(metric: ComparisonMetric, relation: str, run: str) -> str:
 
 def study_baseline(values: Iterable[str | None], order: Sequence[str]) -> str | None:
     """Return the first of `order` among a study's values of a factor, else the first by name; None without values."""
-    found = sorted({value for value in values if value is not None})
-    return next((value for value in order if value in found), found[0] if found else None)
+    present = sorted({value for value in values if value is not None})
+    return next((value for value in order if value in present), present[0] if present else None)
 
 
 def compare_with_study_baselines(

@@ -74,10 +74,10 @@ def _testbed(results: Path) -> dict[str, str]:
         " group by all order by finding_id, finding_verdict",
         [paths],
     ).fetchall()
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for finding, verdict, configurations in verdicts:
-        found.setdefault(finding, []).append(f"{verdict} {configurations}")
-    return {finding: ", ".join(texts) for finding, texts in found.items()}
+        values.setdefault(finding, []).append(f"{verdict} {configurations}")
+    return {finding: ", ".join(texts) for finding, texts in values.items()}
 
 
 def _lines(rows: list[dict[str, Any]], testbed: dict[str, str]) -> Iterator[str]:

@@ -149,14 +149,14 @@ class MartFiles:
         return files
 
     def _file(self, mart: Mart, name: str, condition: str, fingerprint: str | None) -> MartFile:
-        known = self._known.get(name)
+        earlier = self._known.get(name)
         if (
-            known is not None
+            earlier is not None
             and fingerprint is not None
-            and known.fingerprint == fingerprint
-            and self._took_over(known)
+            and earlier.fingerprint == fingerprint
+            and self._took_over(earlier)
         ):
-            return known
+            return earlier
         return self._written(mart, name, condition, fingerprint)
 
     def types(self, mart: Mart) -> dict[str, str]:
@@ -177,17 +177,17 @@ class MartFiles:
         if texts:
             listed = ", ".join(f'list(distinct "{column}") filter (where "{column}" is not null)' for column in texts)
             statement = f'select {listed} from {self._schema}."{mart.name}" {condition}'
-            (values_of_texts,) = self._connection.execute(statement).fetchall()
-            for column, values in zip(texts, values_of_texts, strict=True):
+            (row,) = self._connection.execute(statement).fetchall()
+            for column, values in zip(texts, row, strict=True):
                 if values is not None and len(values) <= MOST_CODES:
                     codes = ", ".join(_literal(value) for value in sorted(values))
                     terms[column] = f'list_position([{codes}]::varchar[], "{column}")'
         return list(terms.values())
 
-    def _took_over(self, known: MartFile) -> bool:
+    def _took_over(self, earlier: MartFile) -> bool:
         assert self._before is not None
-        source, target = self._before / known.name, self._folder / known.name
-        if not has_bytes(source, known):
+        source, target = self._before / earlier.name, self._folder / earlier.name
+        if not has_bytes(source, earlier):
             return False
         try:
             os.link(source, target)

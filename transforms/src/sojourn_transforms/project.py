@@ -76,6 +76,6 @@ def statistics_fingerprint() -> str:
     digest = hashlib.sha256()
     package = Path(sojourn_statistics.__file__).parent
     ours = Path(__file__).parent.glob("*_mart*.py")
-    for path in sorted([*ours, *(found for found in package.rglob("*") if found.suffix in (".py", ".json"))]):
+    for path in sorted([*ours, *(file for file in package.rglob("*") if file.suffix in (".py", ".json"))]):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -55,21 +55,26 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
                 _say(console, f"error: {error}")
                 raise typer.Exit(1) from error
             _say(out, f"recorded the hashes of {counted(added, 'file')}")
-        found = verify(lake, full=full, on_file=lambda name: shown.update(markup(name)))
+        verification = verify(lake, full=full, on_file=lambda name: shown.update(markup(name)))
         published = _published_damages(paths.snapshots, full)
-    _say_missing(out, lake, found)
-    for damage in found.damages:
+    _say_missing(out, lake, verification)
+    for damage in verification.damages:
         _say(out, damage.text)
     for line in published:
         _say(out, line)
     compared = "sizes and hashes" if full else "sizes"
-    _say(out, f"{counted(found.files, 'file')} of the lake, {found.size_bytes / MIB:,.1f} MiB: {compared} compared")
-    if found.without_hash:
+    _say(
+        out,
+        f"{counted(verification.files, 'file')} of the lake, "
+        f"{verification.size_bytes / MIB:,.1f} MiB: {compared} compared",
+    )
+    if verification.without_hash:
         _say(
             out,
-            f"without a hash: {counted(found.without_hash, 'file')}; --add-hashes records hashes of what is there now",
+            f"without a hash: {counted(verification.without_hash, 'file')}; "
+            "--add-hashes records hashes of what is there now",
         )
-    damaged = len(found.missing) + len(found.damages) + len(unreadable)
+    damaged = len(verification.missing) + len(verification.damages) + len(unreadable)
     if damaged:
         _say(out, f"damaged in the lake: {counted(damaged, 'file')}; run {repair_command(storage.uri)}")
     if published:
@@ -79,27 +84,27 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
         raise typer.Exit(1)
 
 
-def _say_missing(out: Console, lake: Lake, found: Verification) -> None:
+def _say_missing(out: Console, lake: Lake, verification: Verification) -> None:
     """Print which commits are missing, and which files no commit names, with the sources that their outcomes name."""
-    for line in found.missing:
+    for line in verification.missing:
         _say(out, line)
-    if not found.unnamed:
+    if not verification.unnamed:
         return
     for path in sorted({path for path, _ in unnamed_outcomes(lake)}):
         _say(out, f"no commit names an outcome of {path}")
-    for name in found.unnamed[:SHOWN]:
+    for name in verification.unnamed[:SHOWN]:
         _say(out, f"no commit names {name}")
-    if len(found.unnamed) > SHOWN:
-        _say(out, f"no commit names {counted(len(found.unnamed) - SHOWN, 'more file', 'more files')}")
-    fate = "kept until the damage is repaired" if found.missing else "removed by the next writer"
-    _say(out, f"{counted(len(found.unnamed), 'file')} that no commit names: {fate}")
+    if len(verification.unnamed) > SHOWN:
+        _say(out, f"no commit names {counted(len(verification.unnamed) - SHOWN, 'more file', 'more files')}")
+    fate = "kept until the damage is repaired" if verification.missing else "removed by the next writer"
+    _say(out, f"{counted(len(verification.unnamed), 'file')} that no commit names: {fate}")
 
 
 def _published_damages(snapshots: Path, full: bool) -> list[str]:
-    found = wrong_pointer(snapshots)
+    wrong = wrong_pointer(snapshots)
     for build in published_builds(snapshots):
-        found += damages(build, full=full) or wrong_documents(build)
-    return found
+        wrong += damages(build, full=full) or wrong_documents(build)
+    return wrong
 
 
 def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> None:

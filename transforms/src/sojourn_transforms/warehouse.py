@@ -86,8 +86,8 @@ def open_warehouse(warehouse: Path, memory: str | None) -> Iterator[duckdb.DuckD
 def parts_by_day(warehouse: Path) -> Parts:
     """Return the parts of each day of connections, whose fingerprints follow from their sources."""
     with duckdb.connect(str(warehouse), read_only=True) as connection:
-        found = connection.execute(
+        days = connection.execute(
             "select start_date, string_agg(cast(part_fingerprint as varchar), ' ' order by part_fingerprint)"
             " from intermediate.int_connection_part group by start_date"
         ).fetchall()
-    return dict(found)
+    return dict(days)

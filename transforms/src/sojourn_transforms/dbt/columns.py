@@ -140,8 +140,8 @@ def _expanded_column(column: dict[str, Any], mart: str, dictionary: Dictionary) 
         expanded["config"] = Inline(config)
     if properties.get("data_tests"):
         expanded["data_tests"] = [_inline(test) for test in properties["data_tests"]]
-    known = {*expanded, *PROPERTIES, "config"}
-    return expanded | {key: value for key, value in column.items() if key not in known}
+    allowed = {*expanded, *PROPERTIES, "config"}
+    return expanded | {key: value for key, value in column.items() if key not in allowed}
 
 
 def _inline(value: Any) -> Any:
@@ -188,9 +188,9 @@ def _check_shared(marts: list[dict[str, Any]], dictionary: Dictionary) -> None:
             marts_with[column["name"]].append(mart["name"])
             if variant := _meta(column).get("variant"):
                 variants.add((column["name"], variant))
-    for name, found in marts_with.items():
-        if len(found) > 1 and name not in dictionary.columns:
-            raise ColumnError(f"{name} is a column of {', '.join(found)}; declare it in columns.yml")
+    for name, users in marts_with.items():
+        if len(users) > 1 and name not in dictionary.columns:
+            raise ColumnError(f"{name} is a column of {', '.join(users)}; declare it in columns.yml")
     if unused := sorted(set(dictionary.columns) - set(marts_with)):
         raise ColumnError(f"columns.yml declares {', '.join(unused)}, which no mart has; remove it")
     declared = {(name, variant) for name, entry in dictionary.columns.items() for variant in entry.get("variants", {})}

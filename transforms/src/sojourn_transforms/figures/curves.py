@@ -58,9 +58,9 @@ def thinned(values: Reals, points: int = POINTS) -> npt.NDArray[np.int64]:
     # The first of a gap keeps it a gap.
     kept |= {int(place) for place in np.flatnonzero(missing[1:] & ~missing[:-1]) + 1}
     for stretch in np.array_split(np.arange(values.size), points // 2):
-        known = stretch[~np.isnan(values[stretch])]
-        if known.size:
-            kept |= {int(known[np.argmin(values[known])]), int(known[np.argmax(values[known])])}
+        finite = stretch[~np.isnan(values[stretch])]
+        if finite.size:
+            kept |= {int(finite[np.argmin(values[finite])]), int(finite[np.argmax(values[finite])])}
     return np.asarray(sorted(kept), dtype=np.int64)
 
 

@@ -138,14 +138,14 @@ def _values(side: Side, metric: ComparisonMetric) -> dict[_Key, list[_Value]]:
     if not side.view.has("run", "run_source"):
         return {}
     configurations = {(run["study_id"], run["run_id"]): run for run in side.view.rows("run")}
-    found: dict[_Key, list[_Value]] = {}
+    values: dict[_Key, list[_Value]] = {}
     for row in side.view.rows(metric.dataset):
         run = configurations.get((row["study_id"], row["run_id"]))
         if run is None or row[metric.column] is None or run["exclusion_reason"] is not None:
             continue
         key = (*(run[name] for name in KIND), *(row[name] for name in metric.strata))
-        found.setdefault(key, []).append(_Value(float(row[metric.column]), run["configuration_id"], setting(run)))
-    return found
+        values.setdefault(key, []).append(_Value(float(row[metric.column]), run["configuration_id"], setting(run)))
+    return values
 
 
 def _effects(section: Section, a: Side, b: Side) -> None:
@@ -265,9 +265,9 @@ def _boxes(section: Section, a: Side, b: Side) -> None:
 
 def _comparable(values: Mapping[_Key, Sequence[_Value]], role: str) -> list[float]:
     """Return the values of a role in one configuration: shared runs before solo runs; none if there are several."""
-    of_role = {key: found for key, found in values.items() if key[len(KIND)] == role}
-    shared = {key: found for key, found in of_role.items() if key[KIND.index("start_order")] != "solo"} or of_role
-    together = [value for found in shared.values() for value in found]
+    of_role = {key: of_key for key, of_key in values.items() if key[len(KIND)] == role}
+    shared = {key: of_key for key, of_key in of_role.items() if key[KIND.index("start_order")] != "solo"} or of_role
+    together = [value for of_key in shared.values() for value in of_key]
     return [value.value for value in together] if len({value.configuration for value in together}) == 1 else []
 
 
@@ -308,7 +308,7 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
 
 
 def _tool_cdf(section: Section, a: Side, b: Side) -> None:
-    found = [
+    points = [
         side.view.select(
             "select delay_basis, phase, list(value order by value) as delays, count(distinct run_id) as "
             "runs from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)"
@@ -321,7 +321,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         for side in (a, b)
     ]
     bases = Counter(
-        basis for rows in found for basis in {row["delay_basis"] for row in rows if row["phase"] == "loaded"}
+        basis for rows in points for basis in {row["delay_basis"] for row in rows if row["phase"] == "loaded"}
     )
     common = sorted(basis for basis, sides in bases.items() if sides == 2)
     if not common:
@@ -331,7 +331,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
     basis = max(
         common,
         key=lambda name: (
-            sum(len(row["delays"]) for rows in found for row in rows if row["delay_basis"] == name),
+            sum(len(row["delays"]) for rows in points for row in rows if row["delay_basis"] == name),
             name,
         ),
     )
@@ -339,7 +339,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         curve_of_values(
             f"{side.label}, {row['phase']}", row["delays"], dashed=row["phase"] == "idle", colour=side.colours[0]
         )
-        for side, rows in zip((a, b), found, strict=True)
+        for side, rows in zip((a, b), points, strict=True)
         for row in rows
         if row["delay_basis"] == basis
     ]

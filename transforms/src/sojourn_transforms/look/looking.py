@@ -64,14 +64,14 @@ def given_files(sources: Sequence[Path], folder: Path) -> Iterator[list[Path]]:
     LookError
         If there is none.
     """
-    found = list(sources)
-    if STDIN in found:
+    inputs = list(sources)
+    if STDIN in inputs:
         kept = folder / "stdin"
         with kept.open("wb") as handle:
             shutil.copyfileobj(sys.stdin.buffer, handle)
-        found = [kept if source == STDIN else source for source in found]
+        inputs = [kept if source == STDIN else source for source in inputs]
     try:
-        files = files_below(with_manifests(found))
+        files = files_below(with_manifests(inputs))
     except FileNotFoundError as error:
         raise LookError(str(error)) from error
     if not files:
@@ -137,8 +137,8 @@ def command_of(sources: Sequence[Path]) -> str:
 
 def _tiles(view: View, files: Section) -> list[Tile]:
     outcomes = view.rows("ingest_outcome")
-    given = {str(path) for path in view.files}
-    read = sum(row["status"] != "rejected" and row["source_path"] in given for row in outcomes)
+    listed = {str(path) for path in view.files}
+    read = sum(row["status"] != "rejected" and row["source_path"] in listed for row in outcomes)
     tiles = [Tile(f"{read:,} of {len(view.files):,}", "files read")]
     if view.has("flow"):
         totals = view.rows("capture_recording")

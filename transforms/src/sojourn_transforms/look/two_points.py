@@ -158,17 +158,17 @@ def find_pairs(view: View) -> Found:
     """Return which recordings without a run saw the same packets."""
     recordings = loose_recordings(view)
     candidates = _candidates(view, recordings)
-    found = Found([], [], max(len(candidates) - MOST_COMPARED, 0))
+    pairing = Found([], [], max(len(candidates) - MOST_COMPARED, 0))
     for one, other in candidates[:MOST_COMPARED]:
         try:
             result = compared(one, other)
         except InputError as error:
             result = Apart(one, other, error.message)
         if isinstance(result, Apart):
-            found.apart.append(result)
+            pairing.apart.append(result)
         else:
-            found.pairs.append(result)
-    return found
+            pairing.pairs.append(result)
+    return pairing
 
 
 def loose_recordings(view: View) -> dict[str, Recording]:
@@ -222,7 +222,7 @@ def _candidates(view: View, recordings: Mapping[str, Recording]) -> list[tuple[R
             continue
         overlap_ns = min(one.last_ns, other.last_ns) - max(one.first_ns, other.first_ns)
         chosen.append((overlap_ns < 0, -row["packets"], -overlap_ns, one.source_hash, other.source_hash))
-    return [(recordings[found[3]], recordings[found[4]]) for found in sorted(chosen)]
+    return [(recordings[candidate[3]], recordings[candidate[4]]) for candidate in sorted(chosen)]
 
 
 def compared(one: Recording, other: Recording) -> PointPair | Apart:

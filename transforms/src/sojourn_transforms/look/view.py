@@ -51,7 +51,7 @@ class View:
     def run_name(self, row: Mapping[str, Any]) -> str:
         """Return what people call a run: its id, or the name of its file where a single file of a tool is the run."""
         if self._run_names is None:
-            found = self._models.select(
+            named = self._models.select(
                 """
                 select study_id, run_id, min(regexp_replace(source_path, '^.*/', '')) as file_name,
                     count(distinct measurement_hash) as files,
@@ -63,10 +63,10 @@ class View:
                 "stg_lake__run_source",
                 "ingest_outcome",
             )
-            names = [one["file_name"] for one in found]
+            names = [one["file_name"] for one in named]
             self._run_names = {
                 (one["study_id"], one["run_id"]): one["file_name"]
-                for one in found
+                for one in named
                 if one["files"] == 1 and not one["is_declared"] and names.count(one["file_name"]) == 1
             }
         return self._run_names.get((row["study_id"], row["run_id"]), str(row["run_id"]))
@@ -116,5 +116,5 @@ def _pseudonymiser() -> Pseudonymiser:
     if paths.secrets.is_file():
         key = address_key(paths.secrets)
         return Pseudonymiser(key, "pseudonymise", ForgottenHosts.load(paths.forgotten, forget_key(paths.secrets)))
-    given = os.environ.get("SOJOURN_ADDRESS_KEY")
-    return Pseudonymiser(given.encode("utf-8") if given else secrets.token_bytes(32))
+    own_key = os.environ.get("SOJOURN_ADDRESS_KEY")
+    return Pseudonymiser(own_key.encode("utf-8") if own_key else secrets.token_bytes(32))

@@ -58,12 +58,12 @@ def run_report(options: ReportOptions) -> None:
     if out is not None:
         check_place(out, REPORT.generator)
     keep_pandas_out()
-    asked = Asked(options.study, options.metric, options.role, options.basis, options.where, options.block)
+    question = Asked(options.study, options.metric, options.role, options.basis, options.where, options.block)
     with _progress() as said:
         try:
             said("read the build")
             with opened_build(Paths.from_environment(options.var).snapshots) as build:
-                runs = selected(build, asked)
+                runs = selected(build, question)
             said(f"fit {len(runs.values)} runs")
             page = page_of(runs, options.is_log, _command(options))
         except DesignRefusedError as refused:

@@ -38,16 +38,16 @@ class Difference:
 
 def differences_of(fitted: Fitted) -> list[Difference]:
     """Return all contrasts of the model, in the order of the factors."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for factor in fitted.design.factors:
         of_factor = [one for one in contrasts(fitted.design) if one.factor == factor.name]
         estimates = [fitted.fit.estimate(one.weights) for one in of_factor]
         p_values = corrected([one.p_value for one in estimates])
-        found += [
+        differences += [
             Difference(contrast, estimate, 1.0 if p is None else p)
             for contrast, estimate, p in zip(of_factor, estimates, p_values, strict=True)
         ]
-    return found
+    return differences
 
 
 def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
@@ -61,17 +61,17 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
         unit = "" if fitted.runs.metric.unit in (None, "ratio") else f" {fitted.runs.metric.unit}"
         if one.p_corrected > SIGNIFICANT:
             amount = f"{value:,.{digits}f}{'' if fitted.is_log else unit} [{lower:,.{digits}f}, {upper:,.{digits}f}]"
-            found = f"cannot tell from {contrast.baseline}: {'ratio' if fitted.is_log else 'difference'} {amount}"
+            sentence = f"cannot tell from {contrast.baseline}: {'ratio' if fitted.is_log else 'difference'} {amount}"
         elif fitted.is_log:
-            found = f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}] times that of {contrast.baseline}"
+            sentence = f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}] times that of {contrast.baseline}"
         else:
             low, high = sorted((abs(lower), abs(upper)))
             way = "lower" if value < 0 else "higher"
             amount = f"{abs(value):,.{digits}f}{unit} [{low:,.{digits}f}, {high:,.{digits}f}]"
-            found = f"{way} by {amount} than {contrast.baseline}"
+            sentence = f"{way} by {amount} than {contrast.baseline}"
         others = [FACTORS_OF_MODEL[name] for name in contrast.at]
         over = f", mean over {' and '.join(others)}" if others else ""
-        said.append(f"{contrast.level}: {found}{over} ({_p(one.p_corrected)}).")
+        said.append(f"{contrast.level}: {sentence}{over} ({_p(one.p_corrected)}).")
     for term in terms(fitted.design):
         if len(term.factors) > 1:
             test = fitted.fit.test(term.rows)

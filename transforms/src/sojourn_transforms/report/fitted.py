@@ -85,9 +85,9 @@ class Fitted:
     @property
     def doubts(self) -> list[str]:
         """What speaks against the model, each in one sentence."""
-        found, check, blocks = [], self.check, len(self.design.blocks)
+        doubts, check, blocks = [], self.check, len(self.design.blocks)
         if check.normality.p_value is not None and check.normality.p_value < SIGNIFICANT:
-            found.append(
+            doubts.append(
                 f"Residuals are not normal (Shapiro-Wilk, p = {check.normality.p_value:.2g}): with few runs of a cell, "
                 "intervals and p-values are approximate."
             )
@@ -97,19 +97,19 @@ class Fitted:
             how = f"p = {test.p_value:.2g}" if test.p_value is not None else test.p_null_reason
             apart = "" if ratio is None else f", and the largest deviation of a cell is {ratio:.1f} times the smallest"
             advice = "compare by ranks" if self.is_log else "try --scale log, or compare by ranks"
-            found.append(
+            doubts.append(
                 f"Cells do not have one variance (Brown-Forsythe, {how}{apart}): intervals are too wide for steady "
                 f"cells and too narrow for unsteady ones; {advice}."
             )
         if blocks < FEW_BLOCKS:
-            found.append(
+            doubts.append(
                 f"There are {blocks} blocks: their variance is hardly known, and intervals of means are wide or wrong. "
                 f"Add {FEW_BLOCKS - blocks} blocks of 1 run of each of the {len(self.design.cells)} cells."
             )
         if check.outliers.size:
             names = [self.runs.run_ids[place] for place in check.outliers]
-            found.append(
+            doubts.append(
                 f"{len(names)} of {len(self.runs.run_ids)} residuals are beyond four standard deviations: "
                 f"{', '.join(names[:5])}{' and more' if len(names) > 5 else ''}."
             )
-        return found
+        return doubts

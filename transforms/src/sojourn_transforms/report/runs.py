@@ -133,7 +133,7 @@ def _list(values: Sequence[Any]) -> str:
     return shown + (f" and {len(values) - _NAMED} more" if len(values) > _NAMED else "")
 
 
-def selected(build: Build, asked: Asked) -> SelectedRuns:
+def selected(build: Build, question: Asked) -> SelectedRuns:
     """Return the runs that a report is of.
 
     Raises
@@ -142,24 +142,24 @@ def selected(build: Build, asked: Asked) -> SelectedRuns:
         If the study, the metric or a value is not there, or runs differ in more than the model has.
     """
     studies = {row["study_id"]: row for row in build.rows("select * from study order by study_id")}
-    if asked.study not in studies:
-        raise ReportError(f"the build has no study {asked.study!r}; it has {_list(list(studies)) or 'none'}")
-    metric = METRICS.get(asked.metric)
+    if question.study not in studies:
+        raise ReportError(f"the build has no study {question.study!r}; it has {_list(list(studies)) or 'none'}")
+    metric = METRICS.get(question.metric)
     if metric is None:
-        raise ReportError(f"{asked.metric!r} is not a metric of runs; choose one of {', '.join(METRICS)}")
-    rows = _rows(build, metric, asked.study)
-    role = _stratum(rows, metric, metric.role, asked.role, "role", "app")
+        raise ReportError(f"{question.metric!r} is not a metric of runs; choose one of {', '.join(METRICS)}")
+    rows = _rows(build, metric, question.study)
+    role = _stratum(rows, metric, metric.role, question.role, "role", "app")
     rows = [row for row in rows if role is None or row["role"] == role]
-    basis = _stratum(rows, metric, metric.basis, asked.basis, "basis", None)
+    basis = _stratum(rows, metric, metric.basis, question.basis, "basis", None)
     rows = [row for row in rows if basis is None or row["basis"] == basis]
-    chosen, left_out = _chosen(rows, asked)
-    _check_shared(chosen, asked)
+    chosen, left_out = _chosen(rows, question)
+    _check_shared(chosen, question)
     factors = tuple(CrossedFactor(name, _levels(chosen, name)) for name in FACTORS_OF_MODEL)
-    rule, blocks = _blocks(chosen, asked.block)
+    rule, blocks = _blocks(chosen, question.block)
     others = [name for name in CONFIGURATION if name not in _DETERMINED]
     return SelectedRuns(
         build_id=build.build_id,
-        study=studies[asked.study],
+        study=studies[question.study],
         metric=metric,
         role=role,
         basis=basis,
@@ -173,18 +173,18 @@ def selected(build: Build, asked: Asked) -> SelectedRuns:
         left_out=tuple(left_out),
         flagged=sum(row["run_flag"] is not None for row in chosen),
         synthetic=sum(bool(row["synthetic"]) for row in chosen),
-        findings=_findings(build, asked.study),
+        findings=_findings(build, question.study),
     )
 
 
 def _findings(build: Build, study: str) -> tuple[str, ...]:
     """Return what the mart ``finding`` says of a study; a finding without an answer is none."""
-    found = build.rows(
+    findings = build.rows(
         "select sentence from finding where study_id = ? and verdict not in ('none', 'cannot tell') "
         "order by question, finding_id",
         study,
     )
-    return tuple(row["sentence"] for row in found)
+    return tuple(row["sentence"] for row in findings)
 
 
 def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, Any]]:
@@ -192,7 +192,7 @@ def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, 
     parts = ", ".join(f"runs.{name}" for name in CONFIGURATION)
     role = "null" if metric.role is None else f"measured.{metric.role}"
     basis = "null" if metric.basis is None else f"measured.{metric.basis}"
-    found = build.rows(
+    all_rows = build.rows(
         f"""
         select {parts}, runs.run_id, runs.block, runs.repetition, runs.session_id, runs.exclusion_reason, runs.run_flag,
             runs.synthetic, {role} as role, {basis} as basis, measured.{metric.column} as value
@@ -203,68 +203,68 @@ def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, 
         """,
         study,
     )
-    if any(row["value"] is not None for row in found):
-        return found
+    if any(row["value"] is not None for row in all_rows):
+        return all_rows
     counts = {
         other.name: build.rows(f"select count({other.column}) as n from {other.dataset} where study_id = ?", study)[0][
             "n"
         ]
         for other in METRICS.values()
     }
-    known = [name for name, count in counts.items() if count]
+    filled = [name for name, count in counts.items() if count]
     raise ReportError(
-        f"study {study!r} has no value of {metric.name}; it has {', '.join(known) or 'no metric of runs'}"
+        f"study {study!r} has no value of {metric.name}; it has {', '.join(filled) or 'no metric of runs'}"
     )
 
 
 def _stratum(
-    rows: Sequence[Row], metric: ComparisonMetric, column: str | None, asked: str | None, name: str, usual: str | None
+    rows: Sequence[Row], metric: ComparisonMetric, column: str | None, wanted: str | None, name: str, usual: str | None
 ) -> str | None:
     """Return the one role or basis that the report is of; None if the metric has none."""
     if column is None:
-        if asked is not None:
+        if wanted is not None:
             raise ReportError(f"{metric.name} has no {name}; leave --{name} out")
         return None
     there = sorted({row[name] for row in rows if row["value"] is not None and row[name] is not None})
-    if asked is None and len(there) == 1:
+    if wanted is None and len(there) == 1:
         return str(there[0])
-    if asked is None and usual in there:
+    if wanted is None and usual in there:
         return usual
-    if asked not in there:
-        what = f"several values of {name}" if asked is None else f"no {name} {asked!r}"
+    if wanted not in there:
+        what = f"several values of {name}" if wanted is None else f"no {name} {wanted!r}"
         raise ReportError(f"{metric.name} has {what}; give --{name} with one of {', '.join(there)}")
-    return asked
+    return wanted
 
 
-def _chosen(rows: Sequence[Row], asked: Asked) -> tuple[list[Row], list[str]]:
+def _chosen(rows: Sequence[Row], question: Asked) -> tuple[list[Row], list[str]]:
     """Return the runs that the model is of, and texts that say how many others there are and why they are not in it."""
     left: list[str] = []
 
-    def keep(found: Sequence[Row], is_kept: Callable[[Row], bool], why: str) -> list[Row]:
-        kept = [row for row in found if is_kept(row)]
-        if len(kept) < len(found):
-            number = len(found) - len(kept)
+    def keep(candidates: Sequence[Row], is_kept: Callable[[Row], bool], why: str) -> list[Row]:
+        kept = [row for row in candidates if is_kept(row)]
+        if len(kept) < len(candidates):
+            number = len(candidates) - len(kept)
             left.append(f"{number} {'run' if number == 1 else 'runs'}: {why}")
         return kept
 
-    wanted = _conditions(asked.where)
+    wanted = _conditions(question.where)
     for column, values in wanted.items():
         rows = keep(rows, lambda row, c=column, v=values: _matches(row[c], v), f"{column} is not {' or '.join(values)}")  # type: ignore[misc]
     for reason in sorted({row["exclusion_reason"] for row in rows if row["exclusion_reason"] is not None}):
         rows = keep(rows, lambda row, r=reason: row["exclusion_reason"] != r, f"excluded by the study, {reason}")  # type: ignore[misc]
     if "start_order" not in wanted and any(row["start_order"] not in ("solo", None) for row in rows):
         rows = keep(rows, lambda row: row["start_order"] != "solo", "solo, without competition")
-    rows = keep(rows, lambda row: row["value"] is not None, f"no value of {asked.metric}")
+    rows = keep(rows, lambda row: row["value"] is not None, f"no value of {question.metric}")
     for name, called in FACTORS_OF_MODEL.items():
         if any(row[name] is not None for row in rows):
             rows = keep(rows, lambda row, n=name: row[n] is not None, f"no {called} is known")  # type: ignore[misc]
     if not rows:
-        raise ReportError(f"study {asked.study!r} has no run for the model ({'; '.join(left)}); change --where")
+        raise ReportError(f"study {question.study!r} has no run for the model ({'; '.join(left)}); change --where")
     return list(rows), left
 
 
 def _conditions(where: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    conditions: dict[str, list[str]] = {}
     for condition in where:
         column, _, value = condition.partition("=")
         if column not in CONFIGURATION[1:]:
@@ -272,8 +272,8 @@ def _conditions(where: Sequence[str]) -> dict[str, list[str]]:
                 f"--where {condition}: {column!r} is not a part of a configuration; "
                 f"choose one of {', '.join(CONFIGURATION[1:])}"
             )
-        found.setdefault(column, []).append(value)
-    return found
+        conditions.setdefault(column, []).append(value)
+    return conditions
 
 
 def _matches(value: Any, wanted: Sequence[str]) -> bool:
@@ -289,7 +289,7 @@ def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _check_shared(rows: Sequence[Row], asked: Asked) -> None:
+def _check_shared(rows: Sequence[Row], question: Asked) -> None:
     """Refuse runs that differ in a part of their configuration that the model does not have."""
     differing = {
         name: Counter(_text(row[name]) for row in rows)
@@ -300,7 +300,7 @@ def _check_shared(rows: Sequence[Row], asked: Asked) -> None:
         said = " and ".join(f"{name} ({_list(sorted(counts))})" for name, counts in differing.items())
         choices = " ".join(f"--where {name}={counts.most_common(1)[0][0]}" for name, counts in differing.items())
         raise ReportError(
-            f"runs of {asked.study!r} differ in {said} too, and are not pooled; choose, such as {choices}"
+            f"runs of {question.study!r} differ in {said} too, and are not pooled; choose, such as {choices}"
         )
 
 
@@ -330,9 +330,9 @@ def _blocks(rows: Sequence[Row], rule: str | None) -> tuple[str, tuple[str | Non
     if rule is not None:
         return rule, tuple(_block(row, rule) for row in rows)
     for usual in BLOCKS:
-        found = tuple(_block(row, usual) for row in rows)
-        if all(block is not None for block in found):
-            return usual, found
+        blocks = tuple(_block(row, usual) for row in rows)
+        if all(block is not None for block in blocks):
+            return usual, blocks
     return "none", (None,) * len(rows)
 
 
@@ -344,11 +344,11 @@ def _block(row: Row, rule: str) -> str | None:
     if rule == "session":
         return None if row["session_id"] is None else str(row["session_id"])
     try:
-        found = re.search(rule, row["run_id"])
+        match = re.search(rule, row["run_id"])
     except re.error as error:
         raise ReportError(f"--block {rule!r} is not a regular expression: {error}") from error
-    if found is None:
+    if match is None:
         return None
-    if not found.groups():
+    if not match.groups():
         raise ReportError(f"--block {rule!r} has no group; put what names the block in brackets, such as {_AT_THE_END}")
-    return found[1]
+    return match[1]

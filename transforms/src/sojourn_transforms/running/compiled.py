@@ -36,17 +36,17 @@ def compiled_project(project: Path, engine: EngineName) -> Compiled:
         If a setting of a build has no sense.
     """
     fingerprint = project_fingerprint(project)
-    found = _read(project / bundled_name(engine), {"fingerprint": fingerprint})
+    statements = _read(project / bundled_name(engine), {"fingerprint": fingerprint})
     kept, state = _kept(project, engine), {"fingerprint": fingerprint, "made_by": _made_by()}
-    if found is None:
-        found = _read(kept, state)
-    if found is None:
+    if statements is None:
+        statements = _read(kept, state)
+    if statements is None:
         with compiling(project):
-            found = _read(kept, state)
-            if found is None:
-                found = _compile(project, engine) | state
-                _write(kept, found)
-    return _of_document(found, project)
+            statements = _read(kept, state)
+            if statements is None:
+                statements = _compile(project, engine) | state
+                _write(kept, statements)
+    return _of_document(statements, project)
 
 
 def bundled_name(engine: EngineName) -> str:
@@ -116,12 +116,12 @@ def compiling(project: Path) -> Iterator[None]:
 
 def _read(place: Path, state: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads(place.read_bytes())
+        document: dict[str, Any] = json.loads(place.read_bytes())
     except (FileNotFoundError, ValueError):
         # None was written yet, or a full disk left a part.
         return None
     expected = {"format": FORMAT, **state}
-    return found if {name: found.get(name) for name in expected} == expected else None
+    return document if {name: document.get(name) for name in expected} == expected else None
 
 
 def _write(place: Path, document: Mapping[str, Any]) -> None:
@@ -149,13 +149,13 @@ def _of_document(document: Mapping[str, Any], project: Path) -> Compiled:
     fewest = str(hosts if hosts > 1 else 0)
     statements = []
     for item in document["statements"]:
-        given = dict(item)
+        fields = dict(item)
         for name in ("after", "lake_tables"):
-            given[name] = frozenset(given.get(name, ()))
+            fields[name] = frozenset(fields.get(name, ()))
         for name in ("sql", "added_sql"):
-            if name in given:
-                given[name] = given[name].replace(MINIMUM_HOSTS, fewest)
-        statements.append(Statement(**given))
+            if name in fields:
+                fields[name] = fields[name].replace(MINIMUM_HOSTS, fewest)
+        statements.append(Statement(**fields))
     marts = tuple(
         Mart(
             **{

@@ -66,11 +66,11 @@ def counts_sql(tests: Sequence[Statement], empty: Collection[str] = ()) -> list[
     conditions: dict[str, dict[int, str]] = defaultdict(dict)
     alone: list[int] = []
     for number, statement in enumerate(tests):
-        found = condition_of(statement)
-        if found is None:
+        of_test = condition_of(statement)
+        if of_test is None:
             alone.append(number)
-        elif found[0] not in empty:
-            conditions[found[0]][number] = found[1]
+        elif of_test[0] not in empty:
+            conditions[of_test[0]][number] = of_test[1]
     statements = []
     for table, of_table in conditions.items():
         counts = ", ".join(f"count_if({condition})" for condition in of_table.values())
@@ -83,7 +83,7 @@ def counts_sql(tests: Sequence[Statement], empty: Collection[str] = ()) -> list[
 
 def condition_of(statement: Statement) -> tuple[str, str] | None:
     """Return the table whose rows a test counts, and the condition that they fulfil; None for any other test."""
-    found = ROWS_OF_A_TABLE.fullmatch(without_comments(statement.sql))
-    if found is None or MORE_THAN_A_CONDITION.search(found[2]):
+    match = ROWS_OF_A_TABLE.fullmatch(without_comments(statement.sql))
+    if match is None or MORE_THAN_A_CONDITION.search(match[2]):
         return None
-    return found[1], found[2]
+    return match[1], match[2]

@@ -57,14 +57,14 @@ class DuckDbTables:
 
         Hashes of rows differ between releases of DuckDB: of another release nothing stands.
         """
-        found = self._connection.execute(
+        rows = self._connection.execute(
             f"select name, key, definition, content, seconds, warnings from {NOTES} where duckdb_version = ?",
             [duckdb.__version__],
         ).fetchall()
         self._kinds = self._relations()
         standing = {
             name: Built(key, definition, content, seconds, json.loads(warnings))
-            for name, key, definition, content, seconds, warnings in found
+            for name, key, definition, content, seconds, warnings in rows
         }
         named = {relation.partition(".")[2] for relation in self._kinds}
         self._connection.execute(f"delete from {NOTES} where duckdb_version != ?", [duckdb.__version__])
@@ -225,8 +225,8 @@ class DuckDbTables:
 
     def _type(self, cursor: duckdb.DuckDBPyConnection, declared: str) -> str:
         if declared not in self._types:
-            (found,) = cursor.execute(f"select typeof(null::{declared})").fetchall()
-            self._types[declared] = str(found[0])
+            (row,) = cursor.execute(f"select typeof(null::{declared})").fetchall()
+            self._types[declared] = str(row[0])
         return self._types[declared]
 
     def _load(self, cursor: duckdb.DuckDBPyConnection, statement: Statement) -> None:
@@ -284,8 +284,8 @@ class _Content:
     @classmethod
     def of_query(cls, cursor: duckdb.DuckDBPyConnection, columns: Iterable[str], source: str) -> _Content:
         listed = ", ".join(f'"{name}"' for name in columns)
-        (found,) = cursor.execute(f"select count(*), coalesce(sum(hash({listed})::hugeint), 0) {source}").fetchall()
-        return cls(*found)
+        (row,) = cursor.execute(f"select count(*), coalesce(sum(hash({listed})::hugeint), 0) {source}").fetchall()
+        return cls(*row)
 
     def __add__(self, other: _Content) -> _Content:
         return _Content(self.rows + other.rows, self.total + other.total)

@@ -156,7 +156,7 @@ def lake_contents_of(lake: Lake, tables: Iterable[str], salt: str = "") -> dict[
         for table in {file.table for file in commit.files}:
             if table in stated:
                 stated[table].append(statement)
-    return {table: _hash([salt, *sorted(found)]) for table, found in stated.items()}
+    return {table: _hash([salt, *sorted(hashes)]) for table, hashes in stated.items()}
 
 
 def definitions_of(statements: Iterable[Statement], salt: str = "") -> dict[str, str]:

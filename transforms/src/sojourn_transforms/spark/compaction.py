@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 
 
 def _group(text: str) -> Group:
-    told = json.loads(text)
-    hidden = {name: tuple(Part(**part) for part in parts) for name, parts in told["hidden"].items()}
-    files = tuple(DataFile(**file) for file in told["files"])
+    group = json.loads(text)
+    hidden = {name: tuple(Part(**part) for part in parts) for name, parts in group["hidden"].items()}
+    files = tuple(DataFile(**file) for file in group["files"])
     return Group(
-        told["table"], tuple(told["names"]), hidden, told["rows"], told["size_bytes"], files, tuple(told["sources"])
+        group["table"],
+        tuple(group["names"]),
+        hidden,
+        group["rows"],
+        group["size_bytes"],
+        files,
+        tuple(group["sources"]),
     )
 
 
@@ -49,4 +55,4 @@ def _write_groups(session: SparkSession, lake: Lake, groups: Sequence[Group]) ->
     rows = [(place, json.dumps(asdict(group))) for place, group in enumerate(groups)]
     spread = session.sparkContext.parallelize(rows, len(rows))
     written = session.createDataFrame(spread, schema).mapInArrow(write, schema).collect()
-    return [DataFile(**json.loads(told)) for _, told in sorted(tuple(row) for row in written)]
+    return [DataFile(**json.loads(written_file)) for _, written_file in sorted(tuple(row) for row in written)]

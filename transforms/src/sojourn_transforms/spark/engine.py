@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def _of_a_small_lake(given: Mapping[str, str]) -> dict[str, str]:
+def _of_a_small_lake(settings: Mapping[str, str]) -> dict[str, str]:
     if is_set_elsewhere():
         return {}
-    has_collector = names_collector(of_this_machine(given.get("spark.driver.extraJavaOptions", "")))
+    has_collector = names_collector(of_this_machine(settings.get("spark.driver.extraJavaOptions", "")))
     return {
         "spark.driver.defaultJavaOptions": SHORT_LIVED_JAVA + ("" if has_collector else f" {SIMPLE_COLLECTOR}"),
         # Each map of groups, sort and broadcast takes at least a page: Spark's 64 MiB are for much data, and fill the
@@ -113,9 +113,9 @@ class SparkEngine:
 
     def _empty_warehouse(self) -> None:
         # The catalogue lives in the session's memory; tables of an earlier build are files that nothing refers to.
-        known = {row[0] for row in self.session.sql("show databases").collect()}
+        databases = {row[0] for row in self.session.sql("show databases").collect()}
         for layer in self._warehouse().glob("*.db"):
-            if layer.stem in known:
+            if layer.stem in databases:
                 self.session.sql(f"drop database {layer.stem} cascade")
             shutil.rmtree(layer, ignore_errors=True)
 

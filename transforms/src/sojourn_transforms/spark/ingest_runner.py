@@ -98,7 +98,7 @@ class SparkRunner:
     def _open_large(self, ingest: Ingest, files: Sequence[Path]) -> dict[Path, OpenedFile | None]:
         """Return the large files that are read in parts; remote ones are hashed in tasks, where they are read too."""
         large = [path for path in files if _size(path) >= 2 * PART_BYTES]
-        found: dict[Path, OpenedFile | None] = {
+        opened: dict[Path, OpenedFile | None] = {
             path: None for path in large if not is_remote(path) and ingest.is_splittable(path)
         }
         part_bytes = PART_BYTES
@@ -112,9 +112,9 @@ class SparkRunner:
                 path = path_of_text(report["path"])
                 head, plain_bytes, content_hash = report["opened"]
                 source = Source(path, "none", bytes.fromhex(head), plain_bytes)
-                found[path] = OpenedFile(source, content_hash, None)
+                opened[path] = OpenedFile(source, content_hash, None)
                 self._parts[path] = [FilePart(**part) for part in report["parts"]]
-        return found
+        return opened
 
     def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
         """Try files in waves, each of which is a job; a large file is tried here, and read by tasks."""
@@ -138,14 +138,18 @@ class SparkRunner:
     def attempt_recordings(self, ingest: Ingest, planned: Sequence[PlannedRecording]) -> Iterator[RecordingAttempt]:
         """Try recordings; one of which another task has read a part meanwhile is tried again here."""
         by_item = {recording.parts[0]: recording for recording in planned}
-        known = {commit.name for commit in ingest.lake.live()}
+        earlier = {commit.name for commit in ingest.lake.live()}
 
         def work(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
             return try_recording(session, lake, by_item[path])
 
         parts = {path: recording.parts for path, recording in by_item.items()}
         for report in self._run_tasks(ingest, list(by_item), work, parts):
-            attempts = [found for told in report["whole"] for found in _committed_recording(ingest, told, known)]
+            attempts = [
+                attempt
+                for report_of_one in report["whole"]
+                for attempt in _committed_recording(ingest, report_of_one, earlier)
+            ]
             if report["whole"] and not attempts:
                 yield ingest.attempt_recording(by_item[path_of_text(report["path"])])
             else:
@@ -174,18 +178,18 @@ class SparkRunner:
         state = (draft.size_bytes, draft.modified_ns) if is_remote(source.path) else None
         large = LargeFile(source, chosen.name, draft.content_hash, draft.version, state)
         files: list[DataFile] = []
-        for told in self._read_parts(ingest, large, self._with_rows_before(ingest, large, parts)):
-            found = [DataFile(**item) for item in told["files"]]
+        for part in self._read_parts(ingest, large, self._with_rows_before(ingest, large, parts)):
+            data_files = [DataFile(**item) for item in part["files"]]
             if reading.fault is not None:
                 # A single machine stops at damage: what follows is not read.
-                _delete(ingest.lake, found)
+                _delete(ingest.lake, data_files)
                 continue
-            files += found
-            reading.records_read += told["records_read"]
-            for reason, count in told["refused"].items():
+            files += data_files
+            reading.records_read += part["records_read"]
+            for reason, count in part["refused"].items():
                 reading.refuse(reason, count)
-            if told["fault"] is not None:
-                reading.fault = InputError(*told["fault"])
+            if part["fault"] is not None:
+                reading.fault = InputError(*part["fault"])
         fault = reading.fault
         if fault is not None and (fault.reason in NOTHING_IS_KEPT or reading.records_read == 0):
             _delete(ingest.lake, files)
@@ -201,7 +205,7 @@ class SparkRunner:
             return count_rows(session, large, by_item[item], item)
 
         counted = self._run_tasks(ingest, list(by_item), work)
-        before = accumulate((told["rows"] for told in counted), initial=0)
+        before = accumulate((count["rows"] for count in counted), initial=0)
         return [replace(part, first_row=rows) for part, rows in zip(parts, before, strict=False)]
 
     def _read_parts(self, ingest: Ingest, large: LargeFile, parts: list[FilePart]) -> list[Report]:
@@ -242,8 +246,10 @@ class SparkRunner:
             reports = [json.loads(row[0]) for row in frame.collect()]
         except (Py4JJavaError, PySparkException) as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
-            told = next((line for line in reversed(lines) if "Error" in line and " at " not in line), lines[0])
-            text = f"a Spark job failed: {told.strip()}; what was committed stays, the same command completes the rest"
+            message = next((line for line in reversed(lines) if "Error" in line and " at " not in line), lines[0])
+            text = (
+                f"a Spark job failed: {message.strip()}; what was committed stays, the same command completes the rest"
+            )
             raise SparkError(text) from error
         finally:
             live.unpersist()
@@ -270,13 +276,13 @@ def committed(ingest: Ingest, report: Report) -> Attempt:
     return Attempt(path, commit, "new", report["refused"])
 
 
-def _committed_recording(ingest: Ingest, told: Report, known: set[str]) -> list[Attempt]:
+def _committed_recording(ingest: Ingest, report: Report, earlier: set[str]) -> list[Attempt]:
     """Return the attempts of a recording; none where another task has meanwhile read one of its contents."""
-    for part in told.get("parts", ()):
-        if any(commit.name not in known for commit in ingest.lake.holding_facts(part["content_hash"])):
-            _delete(ingest.lake, [DataFile(**file) for file in told["files"]])
+    for part in report.get("parts", ()):
+        if any(commit.name not in earlier for commit in ingest.lake.holding_facts(part["content_hash"])):
+            _delete(ingest.lake, [DataFile(**file) for file in report["files"]])
             return []
-    attempt = committed(ingest, told)
+    attempt = committed(ingest, report)
     return attempts_of(attempt.path, attempt.commit, attempt.disposition, attempt.refused_by_reason)
 
 

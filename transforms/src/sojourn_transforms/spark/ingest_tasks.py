@@ -133,13 +133,13 @@ def try_pair(session: IngestSession, lake: ReportingLake, declaring: Attempt) ->
 
 def try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedRecording) -> Report:
     """Try a recording, and report its attempt under ``whole`` and the files to be tried one by one."""
-    found = session.attempt_recording(planned)
+    of_recording = session.attempt_recording(planned)
     # The first attempt is the recording's; those of its files follow from its commit.
-    whole = [_report(attempt, lake) for attempt in found.attempts[:1]]
+    whole = [_report(attempt, lake) for attempt in of_recording.attempts[:1]]
     return {
         "path": path_to_text(planned.parts[0]),
         "whole": whole,
-        "alone": [path_to_text(path) for path in found.alone],
+        "alone": [path_to_text(path) for path in of_recording.alone],
     }
 
 

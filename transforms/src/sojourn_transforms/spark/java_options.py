@@ -56,9 +56,9 @@ def part_mib(memory: str, cores: int) -> int:
     ValueError
         If ``memory`` is not a size.
     """
-    found = re.fullmatch(r"(\d+)([bkmgt]?)b?", memory.strip().lower())
-    if found is None:
+    match = re.fullmatch(r"(\d+)([bkmgt]?)b?", memory.strip().lower())
+    if match is None:
         raise ValueError(f"{memory} is not a size such as 8g")
-    heap_mib = int(found[1]) * MIB_OF_UNIT[found[2]]
+    heap_mib = int(match[1]) * MIB_OF_UNIT[match[2]]
     of_a_task = (heap_mib - RESERVED_MIB) * TASKS_RATIO / cores
     return int(min(LARGEST_PART_MIB, max(SMALLEST_PART_MIB, of_a_task / 2)))

@@ -34,11 +34,11 @@ class JavaMissingError(RuntimeError):
 def major_version(java: Path) -> int | None:
     """Return the major version of a Java executable, or None if it does not run."""
     try:
-        told = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False, timeout=60)
+        output = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(\d+)', told.stderr)
-    return int(found.group(1)) if found else None
+    match = re.search(r'version "(\d+)', output.stderr)
+    return int(match.group(1)) if match else None
 
 
 def machine_java() -> Path | None:
@@ -46,8 +46,8 @@ def machine_java() -> Path | None:
     candidates = []
     if home := os.environ.get("JAVA_HOME"):
         candidates.append(Path(home) / "bin" / "java")
-    if found := shutil.which("java"):
-        candidates.append(Path(found))
+    if path := shutil.which("java"):
+        candidates.append(Path(path))
     for java in candidates:
         version = major_version(java)
         if version is not None and version >= OLDEST_JAVA:

@@ -128,8 +128,8 @@ def _cores(master: str) -> int:
     """Return the tasks that run at a time on this machine: ``local[2]`` says two."""
     if master == "local":
         return 1
-    found = re.match(r"local\[(\d+)", master)
-    return int(found[1]) if found else os.cpu_count() or 1
+    match = re.match(r"local\[(\d+)", master)
+    return int(match[1]) if match else os.cpu_count() or 1
 
 
 def _scratch(paths: Paths) -> Path:

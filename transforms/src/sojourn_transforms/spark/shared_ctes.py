@@ -98,15 +98,15 @@ def shared(ctes: list[Cte], query: str, *, reads_little: bool) -> set[str]:
     Of a statement that reads much, those that only combine rows are left as they are: reading a few
     columns of a table twice is cheaper than keeping all of them.
     """
-    found = set()
+    names = set()
     for place, cte in enumerate(ctes):
         # A name that is given twice, in a query within another too, is left to Spark.
         named = sum(len(re.findall(rf"\b{re.escape(cte.name)}\s+as\s*\(", part.query)) for part in ctes)
         later = [part.query for part in ctes[place + 1 :]] + [query]
         is_worth_it = REDUCES.search(cte.query) or (reads_little and COMBINES.search(cte.query))
         if is_worth_it and not named and times_selected(cte.name, later) > 1:
-            found.add(cte.name)
-    return found
+            names.add(cte.name)
+    return names
 
 
 def chosen(ctes: list[Cte], query: str) -> set[str]:
@@ -159,16 +159,16 @@ def pieces(sql: str, *, reads_little: bool) -> list[Piece]:
     ctes, query = split(without_comments(sql))
     first = set() if reads_little else chosen(ctes, query)
     names = first | shared(ctes, query, reads_little=reads_little)
-    found: list[Piece] = []
-    known: list[Cte] = []
+    statements: list[Piece] = []
+    earlier: list[Cte] = []
     for cte in ctes:
         if cte.name not in names:
-            known.append(cte)
+            earlier.append(cte)
             continue
         view = f"shared_{next(_numbers)}_{cte.name}"
-        found.append(Piece(view, _joined(_needed(cte.query, known), cte.query), cte.name in first))
-        known.append(Cte(cte.name, f"select * from {view}"))
-    return [*found, Piece(None, _joined(_needed(query, known), query) if found else sql)]
+        statements.append(Piece(view, _joined(_needed(cte.query, earlier), cte.query), cte.name in first))
+        earlier.append(Cte(cte.name, f"select * from {view}"))
+    return [*statements, Piece(None, _joined(_needed(query, earlier), query) if statements else sql)]
 
 
 @contextmanager

@@ -95,9 +95,9 @@ class SparkTables:
 
     def _write(self, statement: Statement, frame: DataFrame) -> None:
         if statement.kind == "model" and statement.columns:
-            given = {column.name: column.dataType.simpleString() for column in frame.schema}
-            if given != dict(statement.columns):
-                differing = sorted(set(given.items()) ^ set(statement.columns.items()))
+            types = {column.name: column.dataType.simpleString() for column in frame.schema}
+            if types != dict(statement.columns):
+                differing = sorted(set(types.items()) ^ set(statement.columns.items()))
                 listed = ", ".join(" ".join(pair) for pair in differing)
                 raise ModelError(f"{statement.name}: the columns differ from the contract: {listed}")
             frame = frame.select(*statement.columns)

@@ -105,16 +105,16 @@ class WatchedFolders:
     def look(self, now_s: float) -> Arrivals:
         """Look at every file, and return those that are complete and were not taken yet; times are monotonic."""
         unreadable: list[str] = []
-        found = dict(self._files(unreadable))
-        self._taken = {path: state for path, state in self._taken.items() if found.get(path) == state}
-        new = {path: state for path, state in found.items() if path not in self._taken}
+        states = dict(self._files(unreadable))
+        self._taken = {path: state for path, state in self._taken.items() if states.get(path) == state}
+        new = {path: state for path, state in states.items() if path not in self._taken}
         before, self._waiting = self._waiting, {}
         for path, state in new.items():
             earlier = before.get(path)
             same = earlier is not None and earlier.state == state
             self._waiting[path] = earlier if earlier is not None and same else _Waiting(state, now_s)
         is_written = {path: is_being_written(path) for path in self._waiting}
-        followed = _followed([path for path, answer in is_written.items() if answer is None], found)
+        followed = _followed([path for path, answer in is_written.items() if answer is None], states)
         complete = []
         for path, waiting in self._waiting.items():
             # What appends line by line opens and closes its file often: two looks have to find the same.
@@ -156,7 +156,7 @@ def _state_of(entry: os.DirEntry[str]) -> Iterator[tuple[Path, FileState]]:
         pass  # it was renamed or removed after it was listed
 
 
-def _followed(files: list[Path], found: Mapping[Path, FileState]) -> set[Path]:
+def _followed(files: list[Path], states: Mapping[Path, FileState]) -> set[Path]:
     """Return the files of a rotation of which a later one was begun, which happens when the one before was closed.
 
     Later by its name, and not written to before: the first files of a ring come after its last.
@@ -164,7 +164,7 @@ def _followed(files: list[Path], found: Mapping[Path, FileState]) -> set[Path]:
     if not files:
         return set()
     newest: dict[object, tuple[int, tuple[int, ...]]] = {}
-    for path, state in found.items():
+    for path, state in states.items():
         name = parse(plain_name(path))
         if name is not None:
             key = (path.parent, name.family)
@@ -174,6 +174,6 @@ def _followed(files: list[Path], found: Mapping[Path, FileState]) -> set[Path]:
         name = parse(plain_name(path))
         if name is not None:
             modified_ns, place = newest[path.parent, name.family]
-            if modified_ns >= found[path].modified_ns and place > name.place:
+            if modified_ns >= states[path].modified_ns and place > name.place:
                 followed.add(path)
     return followed

@@ -165,7 +165,7 @@ class Watch:
         """Return the files of which no outcome is on record as they are; note that the others were read."""
         lake = self._opened()
         new: list[Path] = []
-        known: list[Path] = []
+        earlier: list[Path] = []
         for path in complete:
             if is_description_here(path):
                 self._descriptions.add(path)
@@ -176,8 +176,8 @@ class Watch:
             # What was rejected may be readable now: its permissions were changed, or this release has a reader for it.
             recorded = recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns)
             is_read = any(commit.status != "rejected" for commit in recorded)
-            (known if is_read else new).append(path)
-        self._folders.take(known)
+            (earlier if is_read else new).append(path)
+        self._folders.take(earlier)
         return new
 
     def _ingest(self, batch: Sequence[Path]) -> str:
@@ -201,8 +201,8 @@ class Watch:
                 # A table that nobody knew how to read has its description now.
                 self._folders.try_again(path for path in self._folders.taken() if _was_rejected(lake, path))
             self._put_together(lake)
-        given = set(batch)
-        of_batch = [attempt for attempt in attempts if attempt.path in given]
+        files = set(batch)
+        of_batch = [attempt for attempt in attempts if attempt.path in files]
         self._say_messages(of_batch)
         counts = Counter(attempt.commit.status for attempt in of_batch)
         faults = ", ".join(f"{counts[status]:,} {status}" for status in ("partial", "rejected") if counts[status])

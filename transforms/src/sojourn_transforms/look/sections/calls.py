@@ -188,11 +188,11 @@ def _webrtc(view: View, section: Section) -> Items:
 def _curves(streams: Sequence[Sequence[Mapping[str, Any]]], column: str, scale: float) -> list[Curve]:
     curves = []
     for number, rows in enumerate(streams, 1):
-        known = [row for row in rows if row[column] is not None]
-        if known:
-            label = short(f"{number}: {known[0]['direction']} {known[0]['media_kind'] or ''}".strip(), 24)
+        present = [row for row in rows if row[column] is not None]
+        if present:
+            label = short(f"{number}: {present[0]['direction']} {present[0]['media_kind'] or ''}".strip(), 24)
             first = rows[0]["second"]
             curves.append(
-                Curve(label, [row["second"] - first for row in known], [row[column] / scale for row in known])
+                Curve(label, [row["second"] - first for row in present], [row[column] / scale for row in present])
             )
     return curves

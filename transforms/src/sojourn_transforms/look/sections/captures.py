@@ -173,12 +173,13 @@ def _median_interval(view: View) -> str:
     # SciPy takes half a second, which a page without such an interval does not spend.
     from sojourn_statistics.intervals.cluster import cluster_bootstrap_quantile
 
-    found = cluster_bootstrap_quantile([row["queuing_delay_us"] / 1000 for row in rows], numbered, 0.5, "client")
-    if found.interval is None:
-        return f"none: {found.interval_null_reason}"
+    estimate = cluster_bootstrap_quantile([row["queuing_delay_us"] / 1000 for row in rows], numbered, 0.5, "client")
+    if estimate.interval is None:
+        return f"none: {estimate.interval_null_reason}"
     return (
-        f"median to the responder {found.value:.1f} ms [{found.interval.lower:.1f}, {found.interval.upper:.1f}], "
-        f"95 %, over {counted(clients, 'client')} ({found.interval.method})"
+        f"median to the responder {estimate.value:.1f} ms "
+        f"[{estimate.interval.lower:.1f}, {estimate.interval.upper:.1f}], "
+        f"95 %, over {counted(clients, 'client')} ({estimate.interval.method})"
     )
 
 
@@ -462,8 +463,8 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
 
 def _of_each(rows: Sequence[Mapping[str, Any]], names: Sequence[str], kind: str) -> list[Mapping[str, Any]]:
     """Return one row for each server: of several folders, that with most connections."""
-    found: dict[str, Mapping[str, Any]] = {}
+    by_key: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if row["delay_kind"] == kind and row["server_name"] in names:
-            found.setdefault(row["server_name"], row)
-    return [found[name] for name in names if name in found]
+            by_key.setdefault(row["server_name"], row)
+    return [by_key[name] for name in names if name in by_key]

@@ -23,15 +23,15 @@ _WHOLES = {"capture_pair": "pair of captures", "capture_recording": "recording o
 def files_section(view: View) -> Section:
     """Return the section of the files: each with its outcome; files beyond :data:`FILES_SHOWN` are counted."""
     outcomes = view.rows("ingest_outcome")
-    given = {os.fsencode(path).decode("utf-8", "backslashreplace") for path in view.files}
-    ours = [row for row in outcomes if row["source_path"] in given or row["format"] in _WHOLES]
+    listed = {os.fsencode(path).decode("utf-8", "backslashreplace") for path in view.files}
+    ours = [row for row in outcomes if row["source_path"] in listed or row["format"] in _WHOLES]
     names = display_names([row["source_path"] for row in ours])
     rows = [_row(row, names[row["source_path"]]) for row in ours]
     rows.sort(key=lambda row: (row["order"], row["file"]))
     shown = rows[:FILES_SHOWN]
-    counts = Counter(row["status"] for row in ours if row["source_path"] in given)
+    counts = Counter(row["status"] for row in ours if row["source_path"] in listed)
     statuses = ", ".join(f"{number:,} {status}" for status, number in sorted(counts.items()))
-    section = Section("files", "What was read", lead=f"{counted(len(given), 'file')}: {statuses or 'none'}.")
+    section = Section("files", "What was read", lead=f"{counted(len(listed), 'file')}: {statuses or 'none'}.")
     section.items.append(
         Table(
             "files",

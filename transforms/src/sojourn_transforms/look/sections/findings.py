@@ -35,9 +35,9 @@ def delay_sentences(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
     They say the median over runs with its range, and no interval: a finding has one, from five runs on.
     """
-    known = [row for row in rows if row["exclusion_reason"] is None]
+    included = [row for row in rows if row["exclusion_reason"] is None]
     for column, text in (("p95_ms", "95 % of {whose} waited at most {value}"), ("added_delay_ms", "Load adds {value}")):
-        with_value = [row for row in known if row.get(column) is not None]
+        with_value = [row for row in included if row.get(column) is not None]
         role = next((role for role in _WHOSE if any(row["role"] == role for row in with_value)), None)
         of_role = [row for row in with_value if role is None or row["role"] == role]
         if of_role:

@@ -77,8 +77,8 @@ def runs_sections(view: View) -> list[Section]:
 
 
 def _delays(view: View) -> list[str]:
-    found = delay_sentences(view.rows("run_queuing_delay"))
-    return found or (delay_sentences(view.rows("run_outcome")) if view.has("series") else [])
+    sentences = delay_sentences(view.rows("run_queuing_delay"))
+    return sentences or (delay_sentences(view.rows("run_outcome")) if view.has("series") else [])
 
 
 def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -236,11 +236,15 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
         return []
     curves = []
     for role in dict.fromkeys(row["role"] for row in rows):
-        known = {round(1000 * row["second"] / _INTERVAL_MS): row for row in rows if row["role"] == role}
+        by_interval = {round(1000 * row["second"] / _INTERVAL_MS): row for row in rows if row["role"] == role}
         # An interval without a packet of the role is a gap, and no line across it.
-        places = range(min(known), max(known) + 1) if max(known) - min(known) < 100_000 else sorted(known)
-        median = [known[place]["median_ms"] if place in known else None for place in places]
-        most = [known[place]["max_ms"] if place in known else None for place in places]
+        places = (
+            range(min(by_interval), max(by_interval) + 1)
+            if max(by_interval) - min(by_interval) < 100_000
+            else sorted(by_interval)
+        )
+        median = [by_interval[place]["median_ms"] if place in by_interval else None for place in places]
+        most = [by_interval[place]["max_ms"] if place in by_interval else None for place in places]
         curves.append(
             Curve(
                 ROLES.get(role, "all packets"),

@@ -136,9 +136,9 @@ def _basis_to_compare(rows: Sequence[Mapping[str, Any]]) -> str:
         runs.setdefault((row["study_id"], row["run_id"]), set()).add(row["phase"])
 
     def rank(basis: str) -> tuple[int, int, bool, bool, str]:
-        found = phases[basis].values()
-        loaded = sum(bool(run - {"idle"}) for run in found)
-        both = sum("idle" in run and len(run) > 1 for run in found)
+        of_basis = phases[basis].values()
+        loaded = sum(bool(run - {"idle"}) for run in of_basis)
+        both = sum("idle" in run and len(run) > 1 for run in of_basis)
         return loaded, both, "_srtt_" not in basis, basis.endswith("_samples"), basis
 
     return max(phases, key=rank)
