@@ -57,12 +57,12 @@ def mart_paths(snapshot: Path, name: str) -> list[Path]:
     folder = snapshot / f"{name}.parquet"
     if not folder.is_dir():
         return [folder]
-    known = read_files(snapshot)
-    listed = sorted(file for file in known if file.startswith(f"{folder.name}/"))
+    by_name = read_files(snapshot)
+    listed = sorted(file for file in by_name if file.startswith(f"{folder.name}/"))
     for file in listed:
         path = snapshot / file
-        if not path.is_file() or path.stat().st_size != known[file].bytes:
-            raise DamagedSnapshotError(f"{path} is missing or not of {known[file].bytes} bytes")
+        if not path.is_file() or path.stat().st_size != by_name[file].bytes:
+            raise DamagedSnapshotError(f"{path} is missing or not of {by_name[file].bytes} bytes")
     if not listed:
         raise DamagedSnapshotError(f"{folder} is in no list of files")
     return [snapshot / file for file in listed]

@@ -19,13 +19,13 @@ def undamaged_builds(snapshots: Path) -> Iterator[Pointer]:
     lost others. A build of a version that wrote no list of files has no hashes to compare. A build does not say
     when it was published, so that the same facts give the same bytes; the time of its files does.
     """
-    found = []
+    builds = []
     for build in snapshots.iterdir() if snapshots.is_dir() else ():
         try:
-            found.append(((build / BUILD).stat().st_mtime_ns, build))
+            builds.append(((build / BUILD).stat().st_mtime_ns, build))
         except OSError:
             continue  # CURRENT, what is unfinished, or a build that cannot be opened
-    for written_ns, build in sorted(found, key=lambda item: (item[0], item[1].name), reverse=True):
+    for written_ns, build in sorted(builds, key=lambda item: (item[0], item[1].name), reverse=True):
         if not build.name.startswith(".") and not damages(build, full=(build / FILES).exists()):
             written = datetime.fromtimestamp(written_ns / 1e9, UTC)
             yield Pointer(build_id=build.name, published_at=written.strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -36,7 +36,7 @@ def damages(snapshot: Path, *, full: bool) -> list[str]:
     """
     if not snapshot.is_dir():
         return [f"{snapshot} is missing"]
-    found = []
+    wrong = []
     files: dict[str, MartFile] = {}
     if full or (snapshot / FILES).exists():
         try:
@@ -46,12 +46,12 @@ def damages(snapshot: Path, *, full: bool) -> list[str]:
     for file in files.values():
         path = snapshot / file.name
         if not path.is_file():
-            found.append(f"{path} is missing")
+            wrong.append(f"{path} is missing")
         elif path.stat().st_size != file.bytes:
-            found.append(f"{path} has {path.stat().st_size:,} bytes; expected {file.bytes:,}")
+            wrong.append(f"{path} has {path.stat().st_size:,} bytes; expected {file.bytes:,}")
         elif full and sha256_of(path) != file.sha256:
-            found.append(f"{path} does not have the bytes that were published")
-    return found + wrong_documents(snapshot, with_id=full and not found)
+            wrong.append(f"{path} does not have the bytes that were published")
+    return wrong + wrong_documents(snapshot, with_id=full and not wrong)
 
 
 def wrong_documents(snapshot: Path, *, with_id: bool = True) -> list[str]:
@@ -60,14 +60,14 @@ def wrong_documents(snapshot: Path, *, with_id: bool = True) -> list[str]:
     With ``with_id``, and if all can be, also one if the build has another id than follows from them: then one of them
     was altered. No Parquet file is read for that, but the list of them.
     """
-    found = []
+    wrong = []
     for read in (read_build, partial(read_catalogue, kind=Catalogue)):
         try:
             read(snapshot)
         except DamagedSnapshotError as error:
-            found.append(str(error))
-    if found or not with_id:
-        return found
+            wrong.append(str(error))
+    if wrong or not with_id:
+        return wrong
     try:
         files = read_files(snapshot)
     except DamagedSnapshotError as error:
@@ -104,7 +104,7 @@ def refuse_damage(snapshot: Path) -> None:
     DamagedSnapshotError
         If one has not; the message names it, and the command that publishes the build again.
     """
-    found = damages(snapshot, full=False)
-    if found:
-        more = f", and {len(found) - 1:,} more files are damaged" if len(found) > 1 else ""
-        raise DamagedSnapshotError(f"{found[0]}{more}; run {REBUILD}, which publishes it again")
+    wrong = damages(snapshot, full=False)
+    if wrong:
+        more = f", and {len(wrong) - 1:,} more files are damaged" if len(wrong) > 1 else ""
+        raise DamagedSnapshotError(f"{wrong[0]}{more}; run {REBUILD}, which publishes it again")

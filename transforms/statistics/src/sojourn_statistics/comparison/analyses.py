@@ -121,39 +121,39 @@ def _setting(runs: ConfigurationRuns, metric: ComparisonMetric) -> dict[str, Any
     }
 
 
-def _needed(asked: AnalysisRequest) -> Factor:
-    if asked.factor is None:
+def _needed(request: AnalysisRequest) -> Factor:
+    if request.factor is None:
         raise ValueError("this analysis compares configurations: it needs a factor")
-    return asked.factor
+    return request.factor
 
 
 def _pairs(
-    rows: Iterable[Row], asked: AnalysisRequest
+    rows: Iterable[Row], request: AnalysisRequest
 ) -> list[tuple[dict[str, Any], ConfigurationRuns, ConfigurationRuns]]:
-    factor = _needed(asked)
-    if asked.baseline is None:
+    factor = _needed(request)
+    if request.baseline is None:
         raise ValueError("this analysis compares with a baseline: it needs one")
-    found = []
-    for treatment, control in matched(rows, asked.metric, factor, asked.baseline):
-        described = _setting(treatment, asked.metric) | {
+    pairs = []
+    for treatment, control in matched(rows, request.metric, factor, request.baseline):
+        described = _setting(treatment, request.metric) | {
             "factor": factor.name,
             "treatment": _text(treatment.configuration[factor.name]),
             "baseline": _text(control.configuration[factor.name]),
             "baseline_queue_label": control.configuration["queue_label"],
             "treatment_n": len(treatment.values),
             "baseline_n": len(control.values),
-            "effect_unit": asked.metric.unit,
+            "effect_unit": request.metric.unit,
         }
-        found.append((described, treatment, control))
-    return found
+        pairs.append((described, treatment, control))
+    return pairs
 
 
-def quantile_shifts(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
-    """Return the difference of each decile of each two configurations, one row a decile (`QUANTILE_COLUMNS`)."""
-    each = 1 - (1 - asked.level) / len(DECILES)
+def quantile_shifts(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
+    """Return the difference of each decile of each pair of configurations, one row a decile (`QUANTILE_COLUMNS`)."""
+    each = 1 - (1 - request.level) / len(DECILES)
     result = []
-    for described, treatment, control in _pairs(rows, asked):
-        curve = quantile_shift_curve(treatment.values, control.values, DECILES, UNIT, asked.level)
+    for described, treatment, control in _pairs(rows, request):
+        curve = quantile_shift_curve(treatment.values, control.values, DECILES, UNIT, request.level)
         for probability, one in zip(DECILES, curve, strict=True):
             result.append(
                 described
@@ -170,13 +170,13 @@ def quantile_shifts(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
     return pa.Table.from_pylist(result, schema=schema(QUANTILE_COLUMNS))
 
 
-def distribution_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
-    """Return the tests of Kolmogorov-Smirnov and Brunner-Munzel of each two configurations (`DISTRIBUTION_COLUMNS`).
+def distribution_tests(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
+    """Return the tests of Kolmogorov-Smirnov and Brunner-Munzel of each pair of configurations (`DISTRIBUTION_COLUMNS`).
 
     p-values are corrected over all pairs of one study, for each test by itself.
     """
     result = []
-    for described, treatment, control in _pairs(rows, asked):
+    for described, treatment, control in _pairs(rows, request):
         both = (
             kolmogorov_smirnov(treatment.values, control.values, UNIT),
             brunner_munzel(treatment.values, control.values, UNIT),
@@ -193,7 +193,7 @@ def distribution_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
             }
             for tested in both
         ]
-    _correct(result, asked.correction)
+    _correct(result, request.correction)
     return pa.Table.from_pylist(result, schema=schema(DISTRIBUTION_COLUMNS))
 
 
@@ -219,16 +219,16 @@ def _names(members: list[ConfigurationRuns], factor: Factor) -> list[str]:
     raise AssertionError("configurations of one group differ in what follows from the factor")
 
 
-def group_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
+def group_tests(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
     """Return Kruskal-Wallis over all values of the factor, then Dunn for every two of them (`GROUP_COLUMNS`).
 
     One row of Kruskal-Wallis for each group of otherwise equal configurations, corrected over the groups of a study;
     the rows of Dunn are corrected within their group. A group of one configuration has no row.
     """
-    factor = _needed(asked)
+    factor = _needed(request)
     overall: list[dict[str, Any]] = []
     every_two: dict[int, list[dict[str, Any]]] = {}
-    for group in otherwise_equal(rows, asked.metric, factor):
+    for group in otherwise_equal(rows, request.metric, factor):
         # A run without the factor, such as one without TCP, has no value of it to compare.
         members = [one for one in group if one.configuration[factor.name] is not None]
         values = dict(zip(_names(members, factor), (one.values for one in members), strict=True))
@@ -236,10 +236,10 @@ def group_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
             continue
         shared = {
             key: value
-            for key, value in _setting(members[0], asked.metric).items()
+            for key, value in _setting(members[0], request.metric).items()
             if key not in factor.determines and key not in factor.loose
         }
-        described = shared | {"factor": factor.name, "effect_unit": asked.metric.unit, "groups": len(values)}
+        described = shared | {"factor": factor.name, "effect_unit": request.metric.unit, "groups": len(values)}
         tested = kruskal_wallis(values, UNIT)
         total = sum(len(one) for one in values.values())
         overall.append(
@@ -250,34 +250,34 @@ def group_tests(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
                 "p_null_reason": tested.p_null_reason, "notes": "; ".join(tested.notes) or None,
             }
         )  # fmt: skip
-        pairs = [] if tested.p_value is None else dunn(values, asked.correction)
+        pairs = [] if tested.p_value is None else dunn(values, request.correction)
         every_two[len(overall) - 1] = [
             described
             | {
                 "treatment": pair.first, "baseline": pair.second,
                 "treatment_n": len(values[pair.first]), "baseline_n": len(values[pair.second]),
                 "test": "Dunn", "statistic": pair.z, "p_value": pair.p_value, "p_corrected": pair.p_corrected,
-                "correction": asked.correction, "family_tests": len(pairs),
+                "correction": request.correction, "family_tests": len(pairs),
             }
             for pair in pairs
         ]  # fmt: skip
-    _correct(overall, asked.correction)
+    _correct(overall, request.correction)
     result = [row for place, first in enumerate(overall) for row in (first, *every_two[place])]
     return pa.Table.from_pylist(result, schema=schema(GROUP_COLUMNS))
 
 
-def modes(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
+def modes(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
     """Return the dip test and the mixture of two normal components of each configuration (`MODE_COLUMNS`)."""
     result = []
-    for runs in configurations_of(rows, asked.metric):
+    for runs in configurations_of(rows, request.metric):
         values = np.asarray(runs.values)
         tested, fitted = dip_test(values, UNIT), mixture(values)
         notes = [*tested.notes]
         if tested.p_value is not None and values.size < FEWEST_FOR_MODES:
             notes.append(f"n is below {FEWEST_FOR_MODES}: a second mode is seldom found")
-        found = _setting(runs, asked.metric) | {
+        row = _setting(runs, request.metric) | {
             "n": values.size,
-            "value_unit": asked.metric.unit,
+            "value_unit": request.metric.unit,
             "dip": tested.statistic,
             "p_value": tested.p_value,
             "p_null_reason": tested.p_null_reason,
@@ -285,7 +285,7 @@ def modes(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
             "notes": "; ".join(notes) or None,
         }
         if isinstance(fitted, Mixture):
-            found |= {
+            row |= {
                 "first_weight_ratio": fitted.weights[0],
                 "first_mean": fitted.means[0],
                 "first_standard_deviation": fitted.standard_deviations[0],
@@ -295,7 +295,7 @@ def modes(rows: Iterable[Row], asked: AnalysisRequest) -> pa.Table:
                 "separation": fitted.separation,
                 "is_bimodal": fitted.is_bimodal,
             }
-        result.append(found)
+        result.append(row)
     return pa.Table.from_pylist(result, schema=schema(MODE_COLUMNS))
 
 

@@ -130,15 +130,15 @@ def configurations_of(rows: Iterable[Row], metric: ComparisonMetric) -> list[Con
 
     Rows are as for `compare_configurations`; a run without a value is omitted.
     """
-    found: dict[Key, list[tuple[str, int | None, float]]] = {}
+    configurations: dict[Key, list[tuple[str, int | None, float]]] = {}
     width = len(metric.strata)
     for row in rows:
         if row[metric.column] is None:
             continue
         key = tuple(row[name] for name in (*metric.strata, *CONFIGURATION))
-        found.setdefault(key, []).append((row["run_id"], row["repetition"], float(row[metric.column])))
+        configurations.setdefault(key, []).append((row["run_id"], row["repetition"], float(row[metric.column])))
     runs = []
-    for key, members in found.items():
+    for key, members in configurations.items():
         members.sort()
         runs.append(
             ConfigurationRuns(

@@ -228,10 +228,10 @@ def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
     DesignRefusedError
         If the likelihood rises up to the last of `SEARCHED_RATIOS`: runs of one block hardly differ but by their cells.
     """
-    given = sample(values)
+    checked = sample(values)
     # Variances of bit/s and of seconds are eighteen decades apart; an optimiser sees the same numbers for both.
-    centre, scale = float(given.mean()), float(given.std())
-    scaled = (given - centre) / scale
+    centre, scale = float(checked.mean()), float(checked.std())
+    scaled = (checked - centre) / scale
     noted: tuple[str, ...] = ()
     is_searched = bool(_profiled(design, scaled, 0.0)[1].score[0] <= 0)
     if not is_searched:
@@ -243,7 +243,7 @@ def fit_mixed(design: Design, values: npt.ArrayLike) -> MixedFit:
     predicted = parts.means[design.cell] + parts.block_effects[design.block]
     return MixedFit(
         design=design,
-        values=given,
+        values=checked,
         means=parts.means * scale + centre,
         covariance=parts.covariance * scale**2,
         block_variance=block_variance * scale**2,
@@ -296,8 +296,8 @@ def _searched(design: Design, values: Reals) -> tuple[float, float, _Parts]:
             f"blocks differ more than {SEARCHED_RATIOS[-1]:.0e} times as much as runs of one block do beside their "
             "cells: the variance between runs is hardly above 0; add blocks, or choose another metric"
         )
-    found = [(ratio, *_profiled(design, values, ratio)) for ratio in maxima]
-    ratio, residual_variance, parts = min(found, key=lambda one: one[2].deviance)
+    searched = [(ratio, *_profiled(design, values, ratio)) for ratio in maxima]
+    ratio, residual_variance, parts = min(searched, key=lambda one: one[2].deviance)
     return ratio * residual_variance, residual_variance, parts
 
 

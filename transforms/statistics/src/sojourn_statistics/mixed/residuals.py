@@ -40,8 +40,8 @@ class ResidualCheck:
     @property
     def deviation_ratio(self) -> float | None:
         """Largest standard deviation of a cell over the smallest; None if that is 0 or no cell has two runs."""
-        known = self.deviations[~np.isnan(self.deviations)]
-        return float(known.max() / known.min()) if known.size and known.min() > 0 else None
+        finite = self.deviations[~np.isnan(self.deviations)]
+        return float(finite.max() / finite.min()) if finite.size and finite.min() > 0 else None
 
 
 def check_residuals(fit: MixedFit) -> ResidualCheck:

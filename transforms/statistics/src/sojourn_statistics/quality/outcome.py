@@ -265,11 +265,11 @@ def aim(values: Mapping[str, float], use_case: str) -> tuple[int, str]:
     quantities, _ = AIM_USE_CASES[use_case]
     points = 0
     for quantity in quantities:
-        bounds, given = AIM_POINTS[quantity]
+        bounds, points_of_bounds = AIM_POINTS[quantity]
         value = values[quantity]
         if value != value:
             raise ValueError(f"{quantity} is not a number; leave out what was not measured")
-        points += given[bisect_right(bounds, value)]
+        points += points_of_bounds[bisect_right(bounds, value)]
     points = max(0, points)
     return points, aim_class(points, use_case)
 

@@ -138,11 +138,11 @@ def rating_summaries(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
         Columns `SUMMARY_COLUMNS`, in the order of study, item, scale and condition. The unit of replication is the
         person: several ratings of one person are one opinion.
     """
-    found = []
+    summaries = []
     for group, conditions in _grouped(rows).items():
         for condition, members in conditions.items():
             result = _summary(members, group, level)
-            found.append(
+            summaries.append(
                 {
                     **dict(zip((column.name for column in _GROUP), group, strict=True)),
                     "condition": condition,
@@ -164,7 +164,7 @@ def rating_summaries(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
                     "replication_unit": "person",
                 }
             )
-    return _table(found, SUMMARY_COLUMNS)
+    return _table(summaries, SUMMARY_COLUMNS)
 
 
 def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
@@ -181,7 +181,7 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
         Columns `CONTRAST_COLUMNS`: one row for each pair of conditions of a study, item and scale; the baseline is the
         first by name. p-values are corrected by Holm over the pairs of one study, item and scale.
     """
-    found: list[dict[str, Any]] = []
+    contrasts: list[dict[str, Any]] = []
     for group, conditions in _grouped(rows).items():
         family = []
         for baseline, condition in combinations(sorted(conditions), 2):
@@ -213,8 +213,8 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
         for row, p_corrected in zip(family, corrected([row["p_value"] for row in family]), strict=True):
             tests = sum(one["p_value"] is not None for one in family)
             row |= {"family_tests": tests, "p_corrected": p_corrected}
-            found.append(row | {"verdict": _verdict(row, 1 - level)})
-    return _table(found, CONTRAST_COLUMNS)
+            contrasts.append(row | {"verdict": _verdict(row, 1 - level)})
+    return _table(contrasts, CONTRAST_COLUMNS)
 
 
 def _verdict(row: Row, alpha: float) -> str:
@@ -243,13 +243,13 @@ def answer_shares(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["study_id"], row["question"], row["condition"]), []).append(row)
-    found = []
+    shares = []
     for (study, question, condition), members in sorted(groups.items()):
         yes = sum(row["is_yes"] is True for row in members)
         no = sum(row["is_yes"] is False for row in members)
         share = proportion(yes, yes + no, "person", level) if yes + no else None
         interval = None if share is None else share.interval
-        found.append(
+        shares.append(
             {
                 "study_id": study,
                 "question": question,
@@ -267,4 +267,4 @@ def answer_shares(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
                 "replication_unit": "person",
             }
         )
-    return _table(found, ANSWER_COLUMNS)
+    return _table(shares, ANSWER_COLUMNS)

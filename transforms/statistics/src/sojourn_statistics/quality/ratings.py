@@ -90,8 +90,8 @@ def summary(ratings: ArrayLike, lowest: float, highest: float, level: float = LE
         no_test = "all ratings are equal"
     else:
         no_test = None
-        found = scipy.stats.shapiro(values)
-        w, p = float(found.statistic), float(found.pvalue)
+        normality = scipy.stats.shapiro(values)
+        w, p = float(normality.statistic), float(normality.pvalue)
     return RatingSummary(n, mean, deviation, lower, upper, "one rating" if n == 1 else None, w, p, no_test)
 
 

@@ -56,8 +56,8 @@ def replicated_median(values: Sequence[float], replication_unit: str) -> Replica
 
 def competition_ranks(values: Sequence[float | None]) -> list[int | None]:
     """Return the rank of each value from the smallest, 1; equal values share a rank, and None has none."""
-    known = sorted(value for value in values if value is not None)
+    present = sorted(value for value in values if value is not None)
     first: dict[float, int] = {}
-    for place, value in enumerate(known, 1):
+    for place, value in enumerate(present, 1):
         first.setdefault(value, place)
     return [None if value is None else first[value] for value in values]

@@ -38,11 +38,11 @@ def walsh_averages(differences: Reals) -> Reals:
 
 def paired_shift_bounds(differences: Reals, level: float = LEVEL) -> tuple[Reals, Reals] | None:
     """Return the distribution-free bounds of the centre of differences along the last axis, or None."""
-    found = walsh_rank(differences.shape[-1], level)
-    if found is None:
+    rank = walsh_rank(differences.shape[-1], level)
+    if rank is None:
         return None
     averages = walsh_averages(differences)
-    low, high = found[0] - 1, averages.shape[-1] - found[0]
+    low, high = rank[0] - 1, averages.shape[-1] - rank[0]
     bounded = np.partition(averages, sorted({low, high}), axis=-1)
     return bounded[..., low], bounded[..., high]
 
@@ -77,16 +77,16 @@ def paired_hodges_lehmann(
     n = differences.size
     name = "Hodges-Lehmann shift of pairs"
     value = float(np.median(walsh_averages(differences)))
-    bounds, found = paired_shift_bounds(differences, level), walsh_rank(n, level)
-    if bounds is None or found is None:
+    bounds, rank = paired_shift_bounds(differences, level), walsh_rank(n, level)
+    if bounds is None or rank is None:
         fewest = n
         while walsh_rank(fewest, level) is None:
             fewest += 1
         reason = "one pair" if n == 1 else f"{n} pairs: a {level:.0%} interval of the shift needs {fewest}"
         return estimate(value, name, replication_unit, (n,), reason)
     notes = (TIES_NOTE,) if has_ties(np.abs(differences)) else ()
-    method = "inverted signed-rank, " + ("exact" if found[1] is not None else "normal approximation")
-    interval = Interval(float(bounds[0]), float(bounds[1]), level, method, found[1])
+    method = "inverted signed-rank, " + ("exact" if rank[1] is not None else "normal approximation")
+    interval = Interval(float(bounds[0]), float(bounds[1]), level, method, rank[1])
     return estimate(value, name, replication_unit, (n,), interval, notes)
 
 

@@ -54,11 +54,11 @@ def pairwise_differences(treatment: Reals, baseline: Reals) -> Reals:
 
 def shift_bounds(treatment: Reals, baseline: Reals, level: float = LEVEL) -> tuple[Reals, Reals] | None:
     """Return the distribution-free bounds of the shift, shape (…), for samples along the last axis, or None."""
-    found = shift_rank(treatment.shape[-1], baseline.shape[-1], level)
-    if found is None:
+    rank = shift_rank(treatment.shape[-1], baseline.shape[-1], level)
+    if rank is None:
         return None
     differences = pairwise_differences(treatment, baseline)
-    low, high = found[0] - 1, differences.shape[-1] - found[0]
+    low, high = rank[0] - 1, differences.shape[-1] - rank[0]
     bounded = np.partition(differences, sorted({low, high}), axis=-1)
     return bounded[..., low], bounded[..., high]
 
@@ -95,13 +95,13 @@ def hodges_lehmann(
     x, y, level = sample(treatment, "treatment"), sample(baseline, "baseline"), level_checked(level)
     m, n = x.size, y.size
     value = float(np.median(pairwise_differences(x, y)))
-    bounds, found = shift_bounds(x, y, level), shift_rank(m, n, level)
+    bounds, rank = shift_bounds(x, y, level), shift_rank(m, n, level)
     name = "Hodges-Lehmann shift"
-    if bounds is None or found is None:
+    if bounds is None or rank is None:
         return estimate(value, name, replication_unit, (m, n), _too_few(m, n, level))
     notes = (TIES_NOTE,) if has_ties(np.concatenate([x, y])) else ()
-    method = "inverted Mann-Whitney, " + ("exact" if found[1] is not None else "normal approximation")
-    interval = Interval(float(bounds[0]), float(bounds[1]), level, method, found[1])
+    method = "inverted Mann-Whitney, " + ("exact" if rank[1] is not None else "normal approximation")
+    interval = Interval(float(bounds[0]), float(bounds[1]), level, method, rank[1])
     return estimate(value, name, replication_unit, (m, n), interval, notes)
 
 
