@@ -91,10 +91,10 @@ class Catalogue(snapshot_catalogue.Catalogue):
         for dataset in self.datasets:
             if dataset.name == name:
                 return dataset
-        known = sorted(dataset.name for dataset in self.datasets)
+        names = sorted(dataset.name for dataset in self.datasets)
         raise ProblemError(
             "unknown-dataset",
-            f"{quoted(name)} is not a dataset of this build{did_you_mean(name, known)}",
+            f"{quoted(name)} is not a dataset of this build{did_you_mean(name, names)}",
             dataset=name[:200],
-            known=known,
+            known=names,
         )

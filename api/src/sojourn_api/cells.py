@@ -133,8 +133,8 @@ def _coded(connection: duckdb.DuckDBPyConnection, dataset: Dataset, column: Colu
 
 def _constant(connection: duckdb.DuckDBPyConnection, columns: list[Column]) -> frozenset[str]:
     distinct = [f"count(distinct {c.sql}) + cast(count({c.sql}) < count(*) as integer)" for c in columns]
-    (found,) = connection.sql(f"select {', '.join(distinct)} from {_GATHERED}").fetchall()
-    return frozenset(column.name for column, values in zip(columns, found, strict=True) if values <= 1)
+    (counts,) = connection.sql(f"select {', '.join(distinct)} from {_GATHERED}").fetchall()
+    return frozenset(column.name for column, values in zip(columns, counts, strict=True) if values <= 1)
 
 
 def histogram_list(bins: str, counts: str) -> str:

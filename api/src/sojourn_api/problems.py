@@ -167,8 +167,8 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
     responses: dict[int | str, dict[str, Any]] = {}
     for name in kinds:
         kind = KINDS[name]
-        known = responses.get(kind.status)
-        description = f"{known['description']}; {name}" if known else name
+        earlier = responses.get(kind.status)
+        description = f"{earlier['description']}; {name}" if earlier else name
         responses[kind.status] = {
             "description": description,
             "content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}},

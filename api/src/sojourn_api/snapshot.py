@@ -161,8 +161,8 @@ class Snapshot:
 def duckdbs_bound() -> str:
     """Return the memory that DuckDB would take by itself, such as ``819.1 MiB``: it knows of control groups."""
     with duckdb.connect() as connection:
-        found = connection.execute("select current_setting('memory_limit')").fetchone()
-    return str(found[0]) if found else "0 bytes"
+        row = connection.execute("select current_setting('memory_limit')").fetchone()
+    return str(row[0]) if row else "0 bytes"
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
@@ -417,9 +417,9 @@ class SnapshotStore:
         except OSError:
             return published_pointer(self._folder)  # which says what is wrong
         seen = (status.st_ino, status.st_mtime_ns, status.st_size)
-        known = self._pointer_read
-        if known is not None and known[0] == seen:
-            return known[1]
+        earlier = self._pointer_read
+        if earlier is not None and earlier[0] == seen:
+            return earlier[1]
         # Looked at before it is read: if it is replaced in between, the next look differs.
         pointer = published_pointer(self._folder)
         self._pointer_read = (seen, pointer)

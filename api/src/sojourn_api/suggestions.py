@@ -17,13 +17,13 @@ def plain(text: str) -> str:
     return " ".join(_TOKEN.findall(text.casefold()))
 
 
-def close_to(text: str, known: Collection[str]) -> list[str]:
+def close_to(text: str, candidates: Collection[str]) -> list[str]:
     """Return the texts that one may have meant, the closest first: at most five."""
-    by_plain = {plain(one): one for one in known}
+    by_plain = {plain(one): one for one in candidates}
     return [by_plain[one] for one in get_close_matches(plain(text[:200]), list(by_plain), _MOST_CLOSE)]
 
 
-def did_you_mean(text: str, known: Collection[str]) -> str:
+def did_you_mean(text: str, candidates: Collection[str]) -> str:
     """Return ``; did you mean 'a' or 'b'?``, or nothing where none of what is known comes close."""
-    close = close_to(text, known)[:2]
+    close = close_to(text, candidates)[:2]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -149,7 +149,7 @@ class Client(AnswersOfPandas):
         return self._reader.records(dataset, query, limit)
 
     def _listed(self, address: str, name: str) -> list[dict[str, Any]]:
-        found = self.document(address).get(name)
-        if not isinstance(found, list):
+        entries = self.document(address).get(name)
+        if not isinstance(entries, list):
             raise ApiError(f"Sojourn API answered {address} without a list of {name}")
-        return found
+        return entries

@@ -45,8 +45,8 @@ class Connection:
         self.url = (url or os.environ.get("SOJOURN_API_URL") or DEFAULT_URL).rstrip("/")
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise ApiError(f"{self.url} is not the address of an API; it starts with http:// or https://")
-        known = key or os.environ.get("SOJOURN_API_KEY")
-        headers = {"Authorization": f"Bearer {known}"} if known else {}
+        secret = key or os.environ.get("SOJOURN_API_KEY")
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
         self._patience_s = patience_s
         self._http = httpx.Client(headers=headers, timeout=timeout_s, follow_redirects=True)
 

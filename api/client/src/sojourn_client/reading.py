@@ -90,8 +90,8 @@ class Reader:
         build: str | None = None
         cursor: str | None = None
         while True:
-            asked = _page_query(query, self._page_rows or PAGE_ROWS, cursor)
-            response = self._connection.get(path, [*asked, ("format", "arrow")], ARROW)
+            page_query = _page_query(query, self._page_rows or PAGE_ROWS, cursor)
+            response = self._connection.get(path, [*page_query, ("format", "arrow")], ARROW)
             build = _same_build(build, response.headers["X-Sojourn-Build"], dataset)
             pages.append(table_of(response.content))
             rows += pages[-1].num_rows

@@ -62,11 +62,11 @@ class KeptResponses:
 
     def get(self, build: ServedBuild, key: Key) -> KeptResponse | None:
         """Return the response to a request, or None when it is not kept."""
-        found = self._responses.get(key) if build == self._build else None
-        if found is None:
+        response = self._responses.get(key) if build == self._build else None
+        if response is None:
             return None
         self._responses.move_to_end(key)
-        return found[0]
+        return response[0]
 
     def put(self, build: ServedBuild, key: Key, response: KeptResponse) -> None:
         """Keep a response; those of another build are dropped."""

@@ -39,10 +39,10 @@ def read_checksums(folder: Path) -> dict[str, str]:
         raise PublicationError(f"{path} cannot be read; expected a folder that `sojourn publish` wrote") from error
     sums = {}
     for number, line in enumerate(lines, start=1):
-        found = _LINE.match(line)
-        if found is None:
+        match = _LINE.match(line)
+        if match is None:
             raise PublicationError(f"{path}:{number}: not a checksum; publish again, or fetch the folder again")
-        sums[found[2]] = found[1]
+        sums[match[2]] = match[1]
     return sums
 
 
@@ -55,16 +55,16 @@ def faults(folder: Path) -> list[str]:
         If the list cannot be read.
     """
     sums = read_checksums(folder)
-    found = []
+    wrong = []
     for name, digest in sums.items():
         try:
             path = below(folder, name)
         except ValueError as error:
-            found.append(str(error))
+            wrong.append(str(error))
             continue
         if not path.is_file():
-            found.append(f"{name} is missing")
+            wrong.append(f"{name} is missing")
         elif sha256_of(path) != digest:
-            found.append(f"{name} has other bytes than were published")
-    found += [f"{name} was not published" for name in files_in(folder) if name not in sums and name != CHECKSUMS]
-    return found
+            wrong.append(f"{name} has other bytes than were published")
+    wrong += [f"{name} was not published" for name in files_in(folder) if name not in sums and name != CHECKSUMS]
+    return wrong

@@ -37,10 +37,10 @@ def citation_file(publication: Publication) -> str:
     }
     if publication.url:
         entries["url"] = publication.url
-    known = [licence for licence in publication.licences if _KNOWN_LICENCES.match(licence)]
+    licences = [licence for licence in publication.licences if _KNOWN_LICENCES.match(licence)]
     # The format's list of licences means a choice between them; several studies under several licences are none.
-    if len(publication.licences) == 1 and known:
-        entries["license"] = known[0]
+    if len(publication.licences) == 1 and licences:
+        entries["license"] = licences[0]
     if publication.studies:
         entries["references"] = [_reference(study) for study in publication.studies]
     lines = []

@@ -95,8 +95,8 @@ def crate(publication: Publication) -> dict[str, Any]:
 
 
 def _references(entities: list[Entity]) -> Any:
-    found = [{"@id": entity["@id"]} for entity in entities]
-    return found if len(found) > 1 else found[0]
+    references = [{"@id": entity["@id"]} for entity in entities]
+    return references if len(references) > 1 else references[0]
 
 
 def _licence(text: str, number: int) -> Entity:
@@ -127,17 +127,17 @@ def _data(publication: Publication) -> list[Entity]:
 
 
 def _studies(publication: Publication) -> list[Entity]:
-    found = []
+    studies = []
     for study in publication.studies:
-        told = {
+        described = {
             "description": study.description,
             "creditText": study.citation,
             "license": study.licence,
             "url": study.url,
         }
         entity = {"@id": f"#study-{study.study_id}", "@type": "CreativeWork", "name": study.name}
-        found.append(entity | {name: text for name, text in told.items() if text})
-    return found
+        studies.append(entity | {name: text for name, text in described.items() if text})
+    return studies
 
 
 def _making(publication: Publication, parts: list[str]) -> list[Entity]:
@@ -169,7 +169,7 @@ def _making(publication: Publication, parts: list[str]) -> list[Entity]:
 
 
 def _input(number: int, one: Input) -> Entity:
-    told = {
+    described = {
         "contentHash": one.content_hash,
         "encodingFormat": one.format,
         "ingestStatus": one.status,
@@ -182,4 +182,4 @@ def _input(number: int, one: Input) -> Entity:
         "derived": one.derived or None,
     }
     entity = {"@id": f"#input-{number}", "@type": "CreativeWork", "name": one.path or f"input {number}"}
-    return entity | {name: value for name, value in told.items() if value is not None}
+    return entity | {name: value for name, value in described.items() if value is not None}

@@ -31,11 +31,15 @@ class Boxes:
     def figure(self, columns: Collection[str], build_id: str, rows: Rows) -> Figure:
         """Return the figure of a dataset with these columns. Nothing pools a setting that has several values."""
         settings = [column for column in SETTINGS if column in columns]
-        found = rows.answer(Permalink(build_id, self.dataset, self._query([*self.apart, *settings], "count"))).rows
-        varied = [column for column in settings if len({row[column] for row in found}) > 1]
+        rows_of_boxes = rows.answer(
+            Permalink(build_id, self.dataset, self._query([*self.apart, *settings], "count"))
+        ).rows
+        varied = [column for column in settings if len({row[column] for row in rows_of_boxes}) > 1]
         group = (*ALWAYS, *(column for column in varied if column not in ALWAYS), *self.apart)
         functions = ",".join(f"{function}:{self.column}" for function in ("q05", "q25", "median", "q75", "q95"))
-        shared = [f"{column} {found[0][column]}" for column in settings if found and column not in group]
+        shared = [
+            f"{column} {rows_of_boxes[0][column]}" for column in settings if rows_of_boxes and column not in group
+        ]
         said = f" Of all runs: {', '.join(each for each in shared if not each.endswith(' None'))}." if shared else ""
         return Figure(
             self.title,
@@ -135,7 +139,7 @@ class DrawnFigure:
 def drawn_figures(publication: Publication, rows: Rows) -> tuple[DrawnFigure, ...]:
     """Return the declared figures of which the publication has the dataset, the columns and at least one row."""
     published = {dataset.name: dataset.dataset for dataset in publication.datasets}
-    found = []
+    figures = []
     for declared in DECLARED:
         dataset = published.get(declared.dataset)
         # Builds of other versions may lack a column.
@@ -148,8 +152,8 @@ def drawn_figures(publication: Publication, rows: Rows) -> tuple[DrawnFigure, ..
         answer = rows.answer(permalink)
         answer = Answer(answer.columns, tuple(row for row in answer.rows if _has_value(figure, row)))
         if answer.rows:
-            found.append(DrawnFigure(figure, permalink, answer))
-    return tuple(found)
+            figures.append(DrawnFigure(figure, permalink, answer))
+    return tuple(figures)
 
 
 def _has_value(figure: Figure, row: dict[str, Any]) -> bool:

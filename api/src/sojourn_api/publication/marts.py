@@ -47,10 +47,10 @@ def choose(datasets: Sequence[Dataset], choice: Choice) -> Chosen:
     PublicationError
         If a name is not of a dataset, or a dataset that was named has no rows of a study.
     """
-    known = {dataset.name for dataset in datasets}
+    names = {dataset.name for dataset in datasets}
     for name in choice.datasets or ():
-        if name not in known:
-            raise PublicationError(f"--datasets: {name!r} is not a dataset of this build; expected {_some(known)}")
+        if name not in names:
+            raise PublicationError(f"--datasets: {name!r} is not a dataset of this build; expected {_some(names)}")
     chosen, left_out = [], {}
     for dataset in datasets:
         if choice.datasets is not None and dataset.name not in choice.datasets:
@@ -142,9 +142,9 @@ class MartCopies:
 
     def _copied(self, path: Path) -> PublishedFile:
         name = path.relative_to(self._snapshot).as_posix()
-        known = self._known.get(name)
-        digest = sha256_of(path) if self._folder is not None or known is None else known.sha256
-        if known is not None and (path.stat().st_size, digest) != (known.bytes, known.sha256):
+        earlier = self._known.get(name)
+        digest = sha256_of(path) if self._folder is not None or earlier is None else earlier.sha256
+        if earlier is not None and (path.stat().st_size, digest) != (earlier.bytes, earlier.sha256):
             raise PublicationError(f"{path} is not as files.json says; run `sojourn build --force`")
         if self._folder is not None:
             target = self._folder / DATA / name

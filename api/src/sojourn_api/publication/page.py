@@ -130,10 +130,10 @@ def _boxes(drawn: DrawnFigure) -> str:
     marks.append(
         f'<text class="soft" x="{middle}" y="{height - 4}" text-anchor="middle">{escape(unit or column)}</text>'
     )
-    told = [name for name in drawn.figure.group if name == "queue_label" or len({row[name] for row in rows}) > 1]
+    shown = [name for name in drawn.figure.group if name == "queue_label" or len({row[name] for row in rows}) > 1]
     for number, (row, (q05, q25, median, q75, q95)) in enumerate(zip(rows, values, strict=True)):
         y = _ROW * number + 16
-        label = " · ".join(str(row[name]) for name in told if row[name] is not None)
+        label = " · ".join(str(row[name]) for name in shown if row[name] is not None)
         short = label if len(label) <= 48 else "…" + label[-47:]
         marks += [
             f'<text x="{_LABELS - 8}" y="{y + 4}" text-anchor="end">'

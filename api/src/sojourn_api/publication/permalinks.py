@@ -118,20 +118,20 @@ class Rows:
             If the dataset is not there, the query is not one of the API, or it has too many rows.
         """
         items = tuple(parse_qsl(permalink.query, keep_blank_values=True))
-        given = dict(items)
-        known = {name: given[name] for name in RowsParameters.names() if name in given}
-        asked = Asked(f"{_API}{permalink.dataset}/rows", items, None)
+        by_name = dict(items)
+        parameters = {name: by_name[name] for name in RowsParameters.names() if name in by_name}
+        context = Asked(f"{_API}{permalink.dataset}/rows", items, None)
         try:
             dataset = self.catalogue.dataset(permalink.dataset)
-            request = rows_request(dataset, RowsParameters(**known), asked, self._settings)
-            limit = request.limit if "limit" in known else MOST_ROWS
+            request = rows_request(dataset, RowsParameters(**parameters), context, self._settings)
+            limit = request.limit if "limit" in parameters else MOST_ROWS
             page = fetch_page(self._runner, self._snapshot, rows_relation(request), limit, None)
             columns = rows_relation(request).columns
         except ProblemError as error:
             allowed = error.members.get("allowed") or error.members.get("known")
             more = f"; expected one of {', '.join(map(str, allowed[:12]))}" if allowed else ""
             raise PublicationError(f"{permalink}: {error.detail}{more}") from error
-        if page.next_values is not None and "limit" not in known:
+        if page.next_values is not None and "limit" not in parameters:
             raise PublicationError(f"{permalink} has more than {MOST_ROWS} rows; group by fewer columns, or add limit=")
         return Answer(columns, tuple(_plain(as_table(page.rows))))
 

@@ -106,22 +106,22 @@ def check(folder: Path) -> Checked:
         If the folder is not a publication.
     """
     opened = OpenedPublication.read(folder)
-    found = faults(folder)
-    if found:
+    wrong = faults(folder)
+    if wrong:
         # Documents with other bytes than were published say nothing that is worth a further check.
-        return Checked(opened.build_id, 0, False, 0, tuple(found))
+        return Checked(opened.build_id, 0, False, 0, tuple(wrong))
     files = len(read_files(folder))
     whole = bool(opened.mark.get("whole"))
     if whole and build_id_of(folder) != opened.build_id:
-        found.append(f"build.json, catalog.json and the files give build {build_id_of(folder)}, not {opened.build_id}")
+        wrong.append(f"build.json, catalog.json and the files give build {build_id_of(folder)}, not {opened.build_id}")
     figures = _document(folder, FIGURES)
     with opened.rows() as rows:
         for figure in figures:
             answer = rows.answer(parse_permalink(figure["permalink"]))
             stated = figure["rows"]
             if not all(row in answer.rows for row in stated):
-                found.append(f"{figure['title']}: the data give other values than {FIGURES}: {figure['permalink']}")
-    return Checked(opened.build_id, files, whole, len(figures), tuple(found))
+                wrong.append(f"{figure['title']}: the data give other values than {FIGURES}: {figure['permalink']}")
+    return Checked(opened.build_id, files, whole, len(figures), tuple(wrong))
 
 
 def build_id_of(folder: Path) -> str:

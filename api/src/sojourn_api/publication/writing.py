@@ -111,18 +111,18 @@ def declare(order: Order, folder: Path | None) -> Publication:
 
 
 def _studies(snapshot: Path, catalogue: Catalogue, choice: Choice) -> tuple[Study, ...]:
-    known = {dataset.name: dataset for dataset in catalogue.datasets}
+    datasets = {dataset.name: dataset for dataset in catalogue.datasets}
     rows: list[dict[str, Any]] = []
-    if "study" in known:
-        rows = [row for path in sources(snapshot, known["study"]) for row in pq.read_table(path).to_pylist()]
-    found = {row["study_id"]: Study(row["study_id"], *map(row.get, _STUDY_TEXTS)) for row in rows}
-    missing = next((name for name in choice.studies or () if name not in found), None)
+    if "study" in datasets:
+        rows = [row for path in sources(snapshot, datasets["study"]) for row in pq.read_table(path).to_pylist()]
+    studies = {row["study_id"]: Study(row["study_id"], *map(row.get, _STUDY_TEXTS)) for row in rows}
+    missing = next((name for name in choice.studies or () if name not in studies), None)
     if missing is not None:
         raise PublicationError(
-            f"--studies: {missing!r} is not a study of this build; expected {', '.join(sorted(found))}"
+            f"--studies: {missing!r} is not a study of this build; expected {', '.join(sorted(studies))}"
         )
-    wanted = sorted(found) if choice.studies is None else choice.studies
-    return tuple(found[study_id] for study_id in wanted)
+    wanted = sorted(studies) if choice.studies is None else choice.studies
+    return tuple(studies[study_id] for study_id in wanted)
 
 
 def _title(studies: Sequence[Study], build_id: str) -> str:
@@ -146,11 +146,11 @@ def _description(
 
 
 def _inputs_of_build(build: Mapping[str, Any]) -> tuple[Input, ...]:
-    found = {
+    inputs = {
         Input(one.get("content_hash"), one.get("format"), one.get("status"), one.get("decoder_version"))
         for one in build.get("inputs", [])
     }
-    return tuple(sorted(found, key=lambda one: (one.content_hash or "", one.format or "", one.decoder_version or "")))
+    return tuple(sorted(inputs, key=lambda one: (one.content_hash or "", one.format or "", one.decoder_version or "")))
 
 
 def _inputs_of_outcomes(snapshot: Path, catalogue: Catalogue) -> tuple[Input, ...]:

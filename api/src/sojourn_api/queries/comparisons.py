@@ -23,10 +23,10 @@ _DUCKDB_TYPES = {"string": "VARCHAR", "double": "DOUBLE", "int64": "BIGINT", "bo
 
 def runs_sql(request: ComparisonRequest) -> str:
     """Return the selected runs; a part of the configuration that the build does not know is null."""
-    known, metric, run = request.dataset.by_name, request.metric, request.run
+    columns, metric, run = request.dataset.by_name, request.metric, request.run
     joined = () if run is None else OF_RUN
     selected = [
-        known[name].sql if name in known else f"cast(null as varchar) as {identifier(name)}"
+        columns[name].sql if name in columns else f"cast(null as varchar) as {identifier(name)}"
         for name in ("run_id", "repetition", *CONFIGURATION, *metric.strata, metric.column)
         if name not in joined
     ]
@@ -58,8 +58,8 @@ def fetch_comparisons(runner: QueryRunner, snapshot: Snapshot, request: Comparis
     ).to_pylist()
     request = _with_known_baseline(rows, request)
     if request.analysis is not None:
-        asked = AnalysisRequest(request.metric, request.factor, request.baseline, request.correction, request.level)
-        table = request.analysis.table(rows, asked)
+        analysis = AnalysisRequest(request.metric, request.factor, request.baseline, request.correction, request.level)
+        table = request.analysis.table(rows, analysis)
     else:
         if request.factor is None or request.baseline is None:
             raise AssertionError("a comparison by shift has a factor and a baseline")

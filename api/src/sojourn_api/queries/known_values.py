@@ -67,5 +67,5 @@ def _read(
     filters = Filters(conditions, frozenset())
     sql = f"select distinct cast({column.sql} as {column.type}) as value from {source} {filters.where}"
     sql = f"select value from ({sql}) where value is not null limit {MOST_VALUES + 1}"
-    found = query(sql, filters.parameters).column("value").to_pylist()
-    return None if len(found) > MOST_VALUES else dict.fromkeys(sorted(found))
+    values = query(sql, filters.parameters).column("value").to_pylist()
+    return None if len(values) > MOST_VALUES else dict.fromkeys(sorted(values))

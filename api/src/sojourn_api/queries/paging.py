@@ -61,7 +61,7 @@ class Page:
     next_values: tuple[Any, ...] | None
 
 
-def total_order(asked: Sequence[OrderBy], types: Mapping[str, str], total: Sequence[str]) -> tuple[OrderTerm, ...]:
+def total_order(order: Sequence[OrderBy], types: Mapping[str, str], total: Sequence[str]) -> tuple[OrderTerm, ...]:
     """Return the order that a request asks for, completed to a total one.
 
     Parameters
@@ -78,7 +78,7 @@ def total_order(asked: Sequence[OrderBy], types: Mapping[str, str], total: Seque
         422 for a column that the result does not have or that has no order, and for one that occurs twice.
     """
     terms: list[OrderTerm] = []
-    for by in asked:
+    for by in order:
         if by.name not in types:
             allowed = [name for name, type_ in types.items() if orderable(type_)]
             detail = f"{quoted(by.name)} is not a column of the result{did_you_mean(by.name, allowed)}"

@@ -78,30 +78,30 @@ def fetch_shares(runner: QueryRunner, snapshot: Snapshot, request: ShareRequest,
     rows = runner.run(snapshot, shares_sql(request), request.selection.filters.parameters).to_pylist()
     if not rows and not of_systems(request):
         raise invalid_parameter("threshold_ms", "no share of it is published; those of queuing_delay_share are")
-    known = sorted({str(row[request.factor]) for row in rows})
-    baseline = labelled_value(request.baseline, known)
+    present = sorted({str(row[request.factor]) for row in rows})
+    baseline = labelled_value(request.baseline, present)
     if baseline is None:
         raise invalid_parameter(
             "baseline",
             f"nothing that is selected has {request.factor} = {quoted(request.baseline)}; "
-            f"values: {', '.join(known) or 'none'}",
-            known=known,
+            f"values: {', '.join(present) or 'none'}",
+            known=present,
         )
     request = replace(request, baseline=baseline)
     strata: dict[tuple[Any, ...], dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         groups = strata.setdefault(tuple(row[name] for name in request.metric.strata), {})
         groups.setdefault(str(row[request.factor]), []).append(row)
-    found: list[dict[str, Any]] = []
+    comparisons: list[dict[str, Any]] = []
     for stratum in sorted(strata, key=lambda key: tuple(str(part) for part in key)):
         groups = strata[stratum]
         if request.baseline in groups:
-            found += _family(request, stratum, groups)
-    if len(found) > max_rows:
+            comparisons += _family(request, stratum, groups)
+    if len(comparisons) > max_rows:
         raise ProblemError(
             "result-too-large", f"The result has more than {max_rows} rows. Filter more.", maximum=max_rows
         )
-    return pa.Table.from_pylist(found, schema=_schema(request.metric))
+    return pa.Table.from_pylist(comparisons, schema=_schema(request.metric))
 
 
 def _family(

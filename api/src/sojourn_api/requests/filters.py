@@ -94,10 +94,10 @@ def _refusal(name: str, value: str, column: Column, wanted: str) -> ProblemError
 
 def _number(value: str, unit: str | None) -> Decimal | None:
     """Return a number with an exponent, a prefix or its unit (``1e6``, ``1M``, ``1Mbit``), or None for what is none."""
-    found = _QUANTITY.match(value)
-    if found is None:
+    match = _QUANTITY.match(value)
+    if match is None:
         return None
-    number, prefix, written_unit = found.groups()
+    number, prefix, written_unit = match.groups()
     if written_unit and written_unit not in (unit, *_UNIT_WORDS.get(unit or "", ())):
         return None
     if prefix and unit not in _PREFIXED_UNITS:

@@ -182,7 +182,7 @@ def _selected(names: tuple[str, ...] | None, dataset: Dataset) -> tuple[Column, 
     return tuple(dataset.by_name[name] for name in names or dataset.by_name)
 
 
-def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, settings: Settings) -> RowsRequest:
+def rows_request(dataset: Dataset, parameters: RowsParameters, context: Asked, settings: Settings) -> RowsRequest:
     """Return the request for rows of a dataset.
 
     Raises
@@ -191,12 +191,12 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
         422, when a parameter is unknown or has a value that it cannot have; 406 for formats; 403 for what the key does
         not read.
     """
-    asked.key.permit(dataset.name)
+    context.key.permit(dataset.name)
     group = comma_list("group", parameters.group)
     aggregate = comma_list("aggregate", parameters.aggregate)
     aggregated = not (group is None and aggregate is None)
     excluded = LEAVE_OUT if aggregated else INCLUDE
-    selection = select(asked, parameters, dataset, dataset.by_name, group or (), excluded)
+    selection = select(context, parameters, dataset, dataset.by_name, group or (), excluded)
     if aggregated and parameters.select is not None:
         raise invalid_parameter("select", "does not go with group or aggregate, which name the columns")
     sample = _sample(parameters)
@@ -216,13 +216,13 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, asked: Asked, set
         sample=sample,
         limit=whole_number("limit", parameters.limit, 1, settings.api_max_rows) or settings.default_rows,
         cursor=parameters.cursor,
-        pages_of=tuple(item for item in asked.items if item[0] not in _OF_PAGES),
+        pages_of=tuple(item for item in context.items if item[0] not in _OF_PAGES),
     )
 
 
 def all_rows(dataset: Dataset, key: Key) -> RowsRequest:
     """Return the request for all rows of a dataset that a key reads, without a filter."""
     key.permit(dataset.name)
-    asked = Asked(f"/v1/datasets/{dataset.name}/rows", (), None, key)
-    selection = select(asked, DataParameters(), dataset, dataset.by_name, excluded=INCLUDE)
+    context = Asked(f"/v1/datasets/{dataset.name}/rows", (), None, key)
+    selection = select(context, DataParameters(), dataset, dataset.by_name, excluded=INCLUDE)
     return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), None, max(dataset.rows, 1), None, ())

@@ -30,7 +30,7 @@ class RunOutcomeRequest:
 
 
 def run_outcome_request(
-    name: str, catalogue: Catalogue, parameters: OutcomeParameters, asked: Asked
+    name: str, catalogue: Catalogue, parameters: OutcomeParameters, context: Asked
 ) -> RunOutcomeRequest:
     """Return the request for a score of runs.
 
@@ -42,16 +42,18 @@ def run_outcome_request(
     """
     score = RUN_SCORES[name]
     dataset = catalogue.dataset(score.dataset)
-    asked.key.permit(dataset.name)
+    context.key.permit(dataset.name)
     columns = dataset.by_name
     wanted = comma_list("group", parameters.group) or ()
-    selection = select(asked, parameters, dataset, columns, wanted)
+    selection = select(context, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = tuple(column for one in score.always if (column := columns[one]) not in group)
     percentiles = None if parameters.percentiles is None else percentiles_of(parameters.percentiles)
-    known = [point.percentile for point in score.points if point.percentile is not None]
-    unknown = [one for one in percentiles or () if one not in known]
+    available = [point.percentile for point in score.points if point.percentile is not None]
+    unknown = [one for one in percentiles or () if one not in available]
     if unknown:
-        detail = f"{name} of runs is known at {', '.join(map(str, known))}" if known else f"{name} has no percentile"
-        raise invalid_parameter("percentiles", detail, allowed=known)
+        detail = (
+            f"{name} of runs is known at {', '.join(map(str, available))}" if available else f"{name} has no percentile"
+        )
+        raise invalid_parameter("percentiles", detail, allowed=available)
     return RunOutcomeRequest(score, dataset, selection, (*group, *always), score.points, percentiles)

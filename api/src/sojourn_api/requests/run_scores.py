@@ -57,11 +57,11 @@ def _share_sql(value: str, bounds: OutcomeBounds) -> str:
 
 def _qoo_point(percentile: int, latency: str) -> Point:
     by_latency, by_loss = _share_sql(latency, VIDEO_CALL_LATENCY), _share_sql("loss_ratio", VIDEO_CALL_LOSS)
-    known = f"{latency} is not null and loss_ratio is not null"
+    is_scored = f"{latency} is not null and loss_ratio is not null"
     return Point(
         percentile,
-        f"case when {known} then least({by_latency}, {by_loss}) end",
-        binding=f"case when not ({known}) then null when {by_latency} <= {by_loss} then 'latency_ms' "
+        f"case when {is_scored} then least({by_latency}, {by_loss}) end",
+        binding=f"case when not ({is_scored}) then null when {by_latency} <= {by_loss} then 'latency_ms' "
         "else 'loss_ratio' end",
     )
 

@@ -94,7 +94,7 @@ def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Fil
     return filters if key.studies is None else filters.and_also(Condition(columns[STUDY], IN, key.studies))
 
 
-def with_known_values(asked: Asked, dataset: Dataset, filters: Filters) -> Filters:
+def with_known_values(context: Asked, dataset: Dataset, filters: Filters) -> Filters:
     """Return filters whose values are those of rows, where a request gives a label instead.
 
     Raises
@@ -102,13 +102,13 @@ def with_known_values(asked: Asked, dataset: Dataset, filters: Filters) -> Filte
     ProblemError
         422, when no row of the dataset has a value.
     """
-    if asked.values_of is None or not dataset.rows:
+    if context.values_of is None or not dataset.rows:
         return filters
     conditions = []
     for condition in filters.conditions:
         # A number of single precision is compared with others as DuckDB rounds it.
         is_checked = condition.operator in (IN, NOT_EQUAL) and condition.column.type != "FLOAT"
-        values = asked.values_of(dataset, condition.column) if is_checked else None
+        values = context.values_of(dataset, condition.column) if is_checked else None
         if values is not None:
             name, column = condition.column.name, condition.column
             condition = replace(
@@ -119,7 +119,7 @@ def with_known_values(asked: Asked, dataset: Dataset, filters: Filters) -> Filte
 
 
 def select(
-    asked: Asked,
+    context: Asked,
     parameters: DataParameters,
     dataset: Dataset,
     columns: Mapping[str, Column],
@@ -146,17 +146,17 @@ def select(
         422 for a parameter that is unknown or given twice, for a value that its column cannot have, and for one that no
         row has; 403 when rows are of no study and the key is of some; 406 when no format of the service is accepted.
     """
-    permit_columns(asked.key, columns)
+    permit_columns(context.key, columns)
     names = parameters.names()
-    asked.refuse_repeated(names)
-    filters = parse_filters(asked.items, columns, names)
+    context.refuse_repeated(names)
+    filters = parse_filters(context.items, columns, names)
     if parameters.unknown_values != ALLOW:
-        filters = with_known_values(asked, dataset, filters)
-    format_name = negotiate(parameters.format, asked.accept)
+        filters = with_known_values(context, dataset, filters)
+    format_name = negotiate(parameters.format, context.accept)
     filters, treatment = excluded_runs(parameters.excluded, columns, filters, group, excluded)
-    filters = of_studies(asked.key, columns, filters)
+    filters = of_studies(context.key, columns, filters)
     return Selection(
-        (asked.path, tuple(sorted(asked.without("format", "escape"))), asked.key.scope),
+        (context.path, tuple(sorted(context.without("format", "escape"))), context.key.scope),
         format_name,
         parameters.escape == FORMULAS,
         filters,

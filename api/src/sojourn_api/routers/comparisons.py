@@ -92,10 +92,10 @@ _ANSWER = {
 SHOWN = Shown(_REQUESTS, _ANSWER)
 
 
-def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
-    if isinstance(asked, ShareRequest):
-        return asked.factor
-    return None if asked.factor is None else asked.factor.name
+def _factor_name(comparison_of: ComparisonRequest | ShareRequest) -> str | None:
+    if isinstance(comparison_of, ShareRequest):
+        return comparison_of.factor
+    return None if comparison_of.factor is None else comparison_of.factor.name
 
 
 @router.get(
@@ -125,7 +125,7 @@ def _factor_name(asked: ComparisonRequest | ShareRequest) -> str | None:
 def comparison(
     request: Request, metric: ComparedMetric, parameters: Annotated[ComparisonParameters, Query()]
 ) -> Response:
-    """Return effect, interval, test, corrected p-value and a plain verdict for each two configurations.
+    """Return effect, interval, test, corrected p-value and a plain verdict for each pair of configurations.
 
     Two configurations are compared when they are equal in everything but the factor. The unit of replication
     is the run, or the pair of runs that match by repetition; with one run each there is no interval and no
@@ -142,24 +142,24 @@ def comparison(
     cache: ResultCache = request.app.state.comparisons
     with store.acquire() as served:
         snapshot = served.snapshot
-        asked = comparison_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
-        output = shares_output(asked.metric) if isinstance(asked, ShareRequest) else comparisons_output(asked)
+        parsed = comparison_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
+        output = shares_output(parsed.metric) if isinstance(parsed, ShareRequest) else comparisons_output(parsed)
 
         def compute() -> pa.Table:
-            if isinstance(asked, ShareRequest):
-                return fetch_shares(runner, snapshot, asked, settings.api_max_rows)
-            return fetch_comparisons(runner, snapshot, asked, settings.api_max_rows)
+            if isinstance(parsed, ShareRequest):
+                return fetch_shares(runner, snapshot, parsed, settings.api_max_rows)
+            return fetch_comparisons(runner, snapshot, parsed, settings.api_max_rows)
 
         def fetch() -> Result:
-            table = cache.get(snapshot.build_id, asked.selection.key, compute)
+            table = cache.get(snapshot.build_id, parsed.selection.key, compute)
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": asked.metric.name,
-                "dataset": asked.dataset.name,
-                "factor": _factor_name(asked),
-                "baseline": asked.baseline,
-                "excluded": asked.selection.excluded,
+                "metric": parsed.metric.name,
+                "dataset": parsed.dataset.name,
+                "factor": _factor_name(parsed),
+                "baseline": parsed.baseline,
+                "excluded": parsed.selection.excluded,
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.selection, fetch)
+        return result(request, snapshot.build_id, parsed.selection, fetch)

@@ -96,24 +96,24 @@ def rows(request: Request, name: str, parameters: Annotated[RowsParameters, Quer
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
-        asked = rows_request(snapshot.catalogue.dataset(name), parameters, Asked.of(request, snapshot), settings)
-        relation = rows_relation(asked)
-        query = cursors.fingerprint(request.url.path, asked.pages_of)
+        parsed = rows_request(snapshot.catalogue.dataset(name), parameters, Asked.of(request, snapshot), settings)
+        relation = rows_relation(parsed)
+        query = cursors.fingerprint(request.url.path, parsed.pages_of)
         after = (
             None
-            if asked.cursor is None
-            else cursors.decode(asked.cursor, snapshot.build_id, query, [term.type for term in relation.order])
+            if parsed.cursor is None
+            else cursors.decode(parsed.cursor, snapshot.build_id, query, [term.type for term in relation.order])
         )
 
         def fetch() -> Result:
-            page = fetch_page(runner, snapshot, relation, asked.limit, after)
+            page = fetch_page(runner, snapshot, relation, parsed.limit, after)
             following = page.next_values and cursors.encode(snapshot.build_id, query, page.next_values)
             envelope = {
                 "build_id": snapshot.build_id,
-                "dataset": asked.dataset.name,
-                "excluded": asked.selection.excluded,
+                "dataset": parsed.dataset.name,
+                "excluded": parsed.selection.excluded,
             }
             return Result(page.rows, relation.columns, envelope, following or None)
 
-        expected = expected_bytes(asked.selection.format, min(asked.limit, asked.dataset.rows), relation.columns)
-        return result(request, snapshot.build_id, asked.selection, fetch, expected)
+        expected = expected_bytes(parsed.selection.format, min(parsed.limit, parsed.dataset.rows), relation.columns)
+        return result(request, snapshot.build_id, parsed.selection, fetch, expected)

@@ -111,8 +111,8 @@ def _names(value: str | None) -> tuple[str, ...] | None:
 def key_of(headers: Headers, keys: Sequence[Key]) -> Key | None:
     """Return the key that the headers of a request have, or None."""
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
-    given = [credentials.strip() if scheme.lower() == "bearer" else None, headers.get("x-api-key")]
-    digests = [hashlib.sha256(offered.encode()).digest() for offered in given if offered is not None]
+    credentials_sent = [credentials.strip() if scheme.lower() == "bearer" else None, headers.get("x-api-key")]
+    digests = [hashlib.sha256(offered.encode()).digest() for offered in credentials_sent if offered is not None]
     # Every key is compared, and each in constant time, so that the time taken discloses nothing about them. Of what was
     # sent only the hash is compared: sending a hash that was read at rest opens nothing.
     matches = [key for digest in digests for key in keys if compare_digest(digest, key.digest)]
