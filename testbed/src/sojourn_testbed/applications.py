@@ -110,7 +110,7 @@ def application(name: str, rate_bps: int, video_share: float) -> Application:
     load the page of IMC'14, section 9; streaming is a player of segments; webrtc is a call with Google congestion
     control; clip is the plan's transport stream.
     """
-    known: dict[str, Application] = {
+    applications: dict[str, Application] = {
         "voice": Stream(0, 8000, 20.0, 64_000, 160, 0.0, marks_frames=False),
         "video": Stream(96, 90_000, 1000 / 30, round(rate_bps * video_share), 1188, 2.5, marks_frames=True),
         "web": Web(connections=1),
@@ -119,7 +119,7 @@ def application(name: str, rate_bps: int, video_share: float) -> Application:
         "webrtc": Call(),
         "clip": Clip(),
     }
-    return known[name]
+    return applications[name]
 
 
 def tcp_processes(congestion_control: str, start_ms: int, end_ms: int) -> list[dict[str, Any]]:

@@ -82,7 +82,7 @@ def background_processes(
     at = f"{_addresses(server)}:{BACKGROUND_PORT}"
     control = f"-congestion-control={congestion_control}"
     serve = within(server, GUEST, "background-serve", f"-at={at}", control)
-    found = [process("background_server", serve, -1000, "background_server.txt", "terminate")]
+    processes = [process("background_server", serve, -1000, "background_server.txt", "terminate")]
     for direction in directions_of(congested):
         run = [
             "background", f"-from={_addresses(home)}", f"-server={at}", f"-sessions={sessions.of(direction)}",
@@ -93,8 +93,8 @@ def background_processes(
         run += ["-upload"] if direction == "uplink" else []
         run += ["-long"] if sessions.flow_length == "long" else []
         name = f"background_{direction}"
-        found.append(process(name, within(home, GUEST, *run), -700, f"{name}.json"))
-    return found
+        processes.append(process(name, within(home, GUEST, *run), -700, f"{name}.json"))
+    return processes
 
 
 def background_flows(congested: str, bottleneck: Direction, congestion_control: str, raw: Path) -> list[dict[str, Any]]:

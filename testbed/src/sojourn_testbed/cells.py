@@ -97,16 +97,16 @@ class _Competitor:
 def _competitors(plan: Plan) -> list[_Competitor]:
     axes = plan.axes
     orders = tuple(axes.start_order)
-    found = [_Competitor(orders, congestion_control=control) for control in axes.congestion_control]
-    found += [_Competitor(orders, rival=rival) for rival in axes.rival]
+    competitors = [_Competitor(orders, congestion_control=control) for control in axes.congestion_control]
+    competitors += [_Competitor(orders, rival=rival) for rival in axes.rival]
     for workload in axes.workload:
         if workload == NO_BACKGROUND:
-            found.append(_Competitor(("solo",), workload=workload))
+            competitors.append(_Competitor(("solo",), workload=workload))
             continue
         # Background traffic is there first, as in a network that is in use.
         control = plan.background_congestion_control
-        found += [_Competitor(("tcp_first",), control, None, workload, congested) for congested in axes.congested]
-    return found
+        competitors += [_Competitor(("tcp_first",), control, None, workload, congested) for congested in axes.congested]
+    return competitors
 
 
 def _links(plan: Plan) -> list[tuple[Direction, float, float | None]]:
@@ -124,7 +124,7 @@ def cells(plan: Plan) -> list[Cell]:
     """Return the cells of a plan, runs of two flows first; solo runs are at the first queue of the plan."""
     axes = plan.axes
     programmes: list[str | None] = [*axes.programme] or [None]
-    found = [
+    crossed = [
         Cell(
             queue, rate, rtt, one.congestion_control, application, order, ecn,
             direction, one.rival, one.workload, one.congested, opposite, programme,
@@ -142,7 +142,7 @@ def cells(plan: Plan) -> list[Cell]:
             # An application that does not ask for ECN is alone in the same way with and without it.
             if ecn == axes.ecn[0]:
                 alone += [(None, application) for application in _alone(axes)]
-            found += [
+            crossed += [
                 Cell(
                     axes.queue[0],
                     rate,
@@ -156,7 +156,7 @@ def cells(plan: Plan) -> list[Cell]:
                 )
                 for roles in alone
             ]
-    return found
+    return crossed
 
 
 def _alone(axes: Axes) -> list[str]:
@@ -171,11 +171,11 @@ def blocks(plan: Plan, repetitions: int | None = None) -> list[list[Run]]:
     A randomised complete block design: what drifts over time falls on all cells alike. The order depends on the plan's
     seed alone; the seed of a run depends on the plan's seed, the cell and the repetition, and not on the order.
     """
-    found = cells(plan)
+    of_plan = cells(plan)
     order = random.Random(plan.seed)  # noqa: S311 - an order to be repeated, not a secret
     result = []
     for repetition in range(1, (repetitions or plan.repetitions) + 1):
-        block = [Run(cell, repetition, _seed(plan.seed, cell, repetition)) for cell in found]
+        block = [Run(cell, repetition, _seed(plan.seed, cell, repetition)) for cell in of_plan]
         order.shuffle(block)
         result.append(block)
     return result

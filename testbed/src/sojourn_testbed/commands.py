@@ -25,10 +25,10 @@ from sojourn_testbed.run_folder import Compression
 from sojourn_testbed.size import COMPRESSED_SHARE, expected_raw_bytes
 
 
-def _image(given: Path | None) -> Path:
+def _image(path: Path | None) -> Path:
     named = os.environ.get("SOJOURN_TESTBED_IMAGE")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return given or (Path(named) if named else cache / "sojourn" / "testbed-image")
+    return path or (Path(named) if named else cache / "sojourn" / "testbed-image")
 
 
 def _loaded(path: Path) -> Plan:
@@ -60,18 +60,18 @@ def show_plan(plan_file: Path, repetitions: int | None, image: Path | None) -> N
     )
 
 
-def _columns(found: Sequence[Cell]) -> tuple[dict[str, list[str]], dict[str, str]]:
+def _columns(crossed: Sequence[Cell]) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return what differs between cells, a value a cell, and what is the same in all of them."""
     columns: dict[str, list[str]] = {
-        "direction": [str(cell.direction) for cell in found],
-        "rate (Mbit/s)": [f"{cell.rate_mbps:g}" for cell in found],
-        "RTT (ms)": [f"{cell.rtt_ms:g}" for cell in found],
-        "queue": [cell.queue.label for cell in found],
-        "against": [_against(cell) for cell in found],
-        "application": [cell.application or "-" for cell in found],
-        "first": [cell.start_order for cell in found],
-        "ECN": [cell.ecn for cell in found],
-        "programme": [cell.programme or "-" for cell in found],
+        "direction": [str(cell.direction) for cell in crossed],
+        "rate (Mbit/s)": [f"{cell.rate_mbps:g}" for cell in crossed],
+        "RTT (ms)": [f"{cell.rtt_ms:g}" for cell in crossed],
+        "queue": [cell.queue.label for cell in crossed],
+        "against": [_against(cell) for cell in crossed],
+        "application": [cell.application or "-" for cell in crossed],
+        "first": [cell.start_order for cell in crossed],
+        "ECN": [cell.ecn for cell in crossed],
+        "programme": [cell.programme or "-" for cell in crossed],
     }
     varied = {name: values for name, values in columns.items() if len(set(values)) > 1}
     return varied, {name: values[0] for name, values in columns.items() if name not in varied and values[0] != "-"}

@@ -93,23 +93,23 @@ class Axes(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="before")
     @classmethod
-    def _competes_with_one_kind(cls, given: Any) -> Any:
+    def _competes_with_one_kind(cls, values: Any) -> Any:
         if (
-            isinstance(given, dict)
-            and "congestion_control" not in given
-            and (given.get("rival") or given.get("workload"))
+            isinstance(values, dict)
+            and "congestion_control" not in values
+            and (values.get("rival") or values.get("workload"))
         ):
-            return given | {"congestion_control": []}
-        return given
+            return values | {"congestion_control": []}
+        return values
 
     @field_validator("queue", mode="before")
     @classmethod
-    def _names_of_disciplines(cls, given: Any) -> Any:
+    def _names_of_disciplines(cls, values: Any) -> Any:
         # A discipline without parameters may stand by its name alone.
         return (
-            [{"discipline": one} if isinstance(one, str) else one for one in given]
-            if isinstance(given, list)
-            else given
+            [{"discipline": one} if isinstance(one, str) else one for one in values]
+            if isinstance(values, list)
+            else values
         )
 
     @model_validator(mode="after")
@@ -282,10 +282,10 @@ class Plan(BaseModel, extra="forbid", frozen=True):
 
 def _check_names(kind: str, named: list[str], described: dict[str, Any], built_in: set[str]) -> None:
     """Raise ValueError if an axis names what nobody describes, or a plan describes what no cell has."""
-    known = built_in | described.keys()
+    names = built_in | described.keys()
     for name in named:
-        if name not in known:
-            raise ValueError(f"{kind} {name!r} is not one of {', '.join(sorted(known))}; describe it under {kind}s")
+        if name not in names:
+            raise ValueError(f"{kind} {name!r} is not one of {', '.join(sorted(names))}; describe it under {kind}s")
     unused = sorted(described.keys() - set(named))
     if unused:
         raise ValueError(f"{kind} {unused[0]!r} is described and in no cell; name it in axes.{kind}")

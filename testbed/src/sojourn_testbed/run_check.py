@@ -66,11 +66,11 @@ def check_run(folder: Path, rate_bps: int, devices: Sequence[str] = ("btl",), qu
             suffix = "" if device == devices[0] else f"_{device}"
             # The text knows a device by its number alone, the binary form by its name.
             number = (folder / f"ifindex_{device}.txt").read_text(encoding="utf-8").strip()
-            found = _counters(folder / f"tc_final_{device}.json")
+            counters = _counters(folder / f"tc_final_{device}.json")
             for prefix, (queues, _) in logs.items():
                 dequeued, dropped = queues.get(device, queues.get(number, (0, 0)))
-                found |= {f"{prefix}log_dequeued": dequeued, f"{prefix}log_dropped": dropped}
-            counts |= {f"{name}{suffix}": count for name, count in found.items()}
+                counters |= {f"{prefix}log_dequeued": dequeued, f"{prefix}log_dropped": dropped}
+            counts |= {f"{name}{suffix}": count for name, count in counters.items()}
         counts |= {f"{prefix}lost_events": lost for prefix, (_, lost) in logs.items()}
         pair = _pair_counts(folder, rate_bps)
         counts |= pair
@@ -113,7 +113,7 @@ def _log_counts(path: Path, form: str) -> tuple[dict[str, tuple[int, int]], int]
     """Return packets that left and packets dropped of each queue, by its device, and the events lost of the log."""
     decoder = _native.QueueLogDecoder(str(path), form=form)
     fates: Counter[tuple[int, str]] = Counter()
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     lost = 0
     for table, batch in decoder:
         if table == "queue_packet":
@@ -122,14 +122,14 @@ def _log_counts(path: Path, form: str) -> tuple[dict[str, tuple[int, int]], int]
             for queue in batch.to_pylist():
                 number, device = queue["queue_number"], queue["interface_name"] or str(queue["interface_index"])
                 dropped = sum(fates[number, fate] for fate in ("dropped_at_enqueue", "dropped_in_queue"))
-                before = found.get(device, (0, 0))
-                found[device] = (before[0] + fates[number, "dequeued"], before[1] + dropped)
+                before = counts.get(device, (0, 0))
+                counts[device] = (before[0] + fates[number, "dequeued"], before[1] + dropped)
         elif table == "queue_log":
             lost += sum(batch.column("lost_events").to_pylist())
     fault = decoder.summary().fault
     if fault is not None:
         raise fault
-    return found, lost
+    return counts, lost
 
 
 def _pair_counts(folder: Path, rate_bps: int) -> dict[str, int]:

@@ -95,7 +95,7 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
     if cell.opposite_queue is not None:
         # The log holds two queues.
         queue["interface"] = device_in_log(plan, raw, BOTTLENECK)
-    found: dict[str, Any] = {
+    manifest: dict[str, Any] = {
         "schema": "testbed-manifest/1",
         "run_id": run.run_id,
         "study": plan.study,
@@ -132,10 +132,10 @@ def _manifest(plan: Plan, run: Run, raw: Path, check: Check, made_with: dict[str
         "check": {"counts": check.counts, "complaints": complaints},
         "steps": result["steps"],
     }
-    found |= _parts_of_few_runs(plan, run, raw, queue)
+    manifest |= _parts_of_few_runs(plan, run, raw, queue)
     if complaints:
-        found["exclusion_reason"] = "check_failed"
-    return found
+        manifest["exclusion_reason"] = "check_failed"
+    return manifest
 
 
 def _flows(plan: Plan, run: Run, raw: Path, complaints: list[str]) -> list[dict[str, Any]]:
@@ -150,29 +150,29 @@ def _flows(plan: Plan, run: Run, raw: Path, complaints: list[str]) -> list[dict[
 def _parts_of_few_runs(plan: Plan, run: Run, raw: Path, queue: dict[str, Any]) -> dict[str, Any]:
     """Return what the manifests of some plans say besides: a rival, a workload, both directions, steps of the rate."""
     cell = run.cell
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if cell.rival is not None:
-        found["rival"] = cell.rival
+        parts["rival"] = cell.rival
     if cell.workload is not None:
-        found |= {"workload": cell.workload, "congested_direction": cell.congested}
+        parts |= {"workload": cell.workload, "congested_direction": cell.congested}
     if plan.clip is not None:
         content = plan.clip.read_bytes()
-        found["clip"] = {
+        parts["clip"] = {
             "name": plan.clip.name,
             "bytes": len(content),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
     programme = plan.programme_name(cell.programme, cell.rate_mbps, cell.rtt_ms)
     if programme is not None:
-        found["bandwidth_programme"] = programme
+        parts["bandwidth_programme"] = programme
     if cell.opposite_queue is not None:
         opposite = cell.opposite_queue.manifest() | {"interface": device_in_log(plan, raw, OPPOSITE)}
         own = {"bandwidth_bps": cell.set_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": queue}
         other = {"bandwidth_bps": cell.opposite_queue.rate_bps, "delay_ms": cell.rtt_ms / 2, "queue": opposite}
-        found["links"] = (
+        parts["links"] = (
             {"downlink": own, "uplink": other} if cell.direction == "downlink" else {"downlink": other, "uplink": own}
         )
-    return found
+    return parts
 
 
 def device_in_log(plan: Plan, raw: Path, device: str) -> str:

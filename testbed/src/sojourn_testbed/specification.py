@@ -47,13 +47,13 @@ SILENT_AFTER_MS = 400
 
 def modules(plan: Plan, *, built_in: bool = False) -> list[str]:
     """Return the kernel modules of a plan; with ``built_in`` also those that Debian's kernel has without one."""
-    found = list(BASE_MODULES)
+    names = list(BASE_MODULES)
     for queue in plan.axes.queue:
-        found += [module for module in MODULES[queue.discipline] if built_in or module not in BUILT_IN]
+        names += [module for module in MODULES[queue.discipline] if built_in or module not in BUILT_IN]
     controls = [*plan.axes.congestion_control]
     controls += [plan.background_congestion_control] if plan.axes.workload else []
-    found += [f"tcp_{control}" for control in controls if control not in ("cubic", "reno")]
-    return list(dict.fromkeys(found))
+    names += [f"tcp_{control}" for control in controls if control not in ("cubic", "reno")]
+    return list(dict.fromkeys(names))
 
 
 def starts_ms(plan: Plan, run: Run) -> tuple[int | None, int | None]:
@@ -80,14 +80,14 @@ def places(plan: Plan, run: Run) -> list[tuple[str, Place]]:
     cell = run.cell
     named: tuple[tuple[Role, str | None], ...] = (("app", cell.application), ("rival", cell.rival))
     window_start_ms, window_end_ms = round(plan.timing.window_start_s * 1000), round(plan.timing.window_end_s * 1000)
-    found = []
+    all_places = []
     for (role, name), start_ms, end_ms in zip(named, starts_ms(plan, run), ends_ms(plan, run), strict=True):
         if name is not None and start_ms is not None:
             # Two streams of one run differ in all that a seed gives.
             seed = run.seed if role == "app" else run.seed ^ 1
             window = (window_start_ms, window_end_ms)
-            found.append((name, Place(role, cell.direction, start_ms, end_ms, *window, seed)))
-    return found
+            all_places.append((name, Place(role, cell.direction, start_ms, end_ms, *window, seed)))
+    return all_places
 
 
 def specification(plan: Plan, run: Run) -> dict[str, Any]:
@@ -181,15 +181,15 @@ def flows(plan: Plan, run: Run, raw: Path) -> list[dict[str, Any]]:
     """Return the run's flows as its manifest declares them, from what its processes left in ``raw``."""
     cell = run.cell
     _, tcp_ms = starts_ms(plan, run)
-    found = []
+    all_flows = []
     if tcp_ms is not None and cell.congestion_control is not None:
         if cell.workload is None:
-            found.append(tcp_flow(cell.congestion_control, tcp_ms))
+            all_flows.append(tcp_flow(cell.congestion_control, tcp_ms))
         else:
-            found += background_flows(cell.congested, cell.direction, cell.congestion_control, raw)
+            all_flows += background_flows(cell.congested, cell.direction, cell.congestion_control, raw)
     for name, place in places(plan, run):
-        found += application(name, cell.set_queue.rate_bps, plan.video_share).flows(name, place, raw)
-    return found
+        all_flows += application(name, cell.set_queue.rate_bps, plan.video_share).flows(name, place, raw)
+    return all_flows
 
 
 def _recording(plan: Plan, run: Run, drained_ms: int, end_ms: int) -> list[dict[str, Any]]:
@@ -207,7 +207,7 @@ def _recording(plan: Plan, run: Run, drained_ms: int, end_ms: int) -> list[dict[
     ]
     polls = [GUEST, "poll", str(plan.poll_interval_ms), f"{{ns:{end_ms}}}", "qdisc_stats.jsonl", "qdiscs"]
     counters = ["tc", "-s", "-j", "qdisc", "show", "dev", BOTTLENECK]
-    found = [
+    recorders = [
         recorder("capture_before", within(SENDER, *dump, "-i", "s0", "-w", "before.pcap", "ip"), "listening on"),
         recorder("capture_after", within(CLIENT, *dump, "-i", "c0", "-w", "after.pcap", "ip"), "listening on"),
         process("queue_polls", within(ROUTER, *polls, *counters), -500, ""),
@@ -224,8 +224,8 @@ def _recording(plan: Plan, run: Run, drained_ms: int, end_ms: int) -> list[dict[
             "-I",
             TCP_FROM,
         ]
-        found.append(process("ping", within(SENDER, *probe, TCP_TO), 0, "ping.txt") | {"may_fail": True})
-    return found
+        recorders.append(process("ping", within(SENDER, *probe, TCP_TO), 0, "ping.txt") | {"may_fail": True})
+    return recorders
 
 
 def _setup(plan: Plan, run: Run) -> list[dict[str, Any]]:
@@ -272,18 +272,18 @@ def _setup(plan: Plan, run: Run) -> list[dict[str, Any]]:
     commands += [within(ROUTER, *words) for words in run.cell.set_queue.commands(BOTTLENECK)]
     if run.cell.opposite_queue is not None:
         commands += [within(ROUTER, *words) for words in run.cell.opposite_queue.commands(OPPOSITE)]
-    found = [_command(words, "setup.txt") for words in commands]
+    setup = [_command(words, "setup.txt") for words in commands]
     # Neighbours are known before the start, so that no first packet waits for ARP; it is also the run's RTT as it is.
     ends = [(TCP_FROM, TCP_TO), (APP_FROM, APP_TO), *([rivals] if rivals else [])]
     # Where ping runs beside the application, these would be read as a second series of it, and are not kept.
     idle = "ping.txt" if plan.ping_interval_ms is None else "ping_idle.txt"
-    found += [
+    setup += [
         _command(within(SENDER, "ping", "-c", "3", "-i", "0.3", "-I", source, target), idle) for source, target in ends
     ]
-    found.append(_command(within(ROUTER, "tc", "-d", "qdisc", "show"), "router_setup.txt"))
+    setup.append(_command(within(ROUTER, "tc", "-d", "qdisc", "show"), "router_setup.txt"))
     for version in (["tc", "-V"], ["iperf3", "-v"], ["tcpdump", "--version"]):
-        found.append(_command(version, "versions.txt"))
-    return found
+        setup.append(_command(version, "versions.txt"))
+    return setup
 
 
 def _netem(plan: Plan, number: int, rtt_ms: float) -> list[str]:

@@ -153,16 +153,16 @@ class QemuBackend:
 
 def boots_of(plan: Plan, runs: Sequence[Run]) -> list[list[Run]]:
     """Return the runs in their order, as many together as one guest's memory takes."""
-    found: list[list[Run]] = []
+    boots: list[list[Run]] = []
     held = float("inf")
     for run in runs:
         size = expected_raw_bytes(plan, run)
         if held + size > BOOT_BYTES:
-            found.append([])
+            boots.append([])
             held = 0.0
-        found[-1].append(run)
+        boots[-1].append(run)
         held += size
-    return found
+    return boots
 
 
 def _job(plan: Plan, runs: Sequence[Run]) -> dict[str, bytes]:

@@ -29,7 +29,7 @@ class Window:
 
     def unpack(self, folder: Path) -> list[Path]:
         """Unpack what came since the last call, and return the runs' folders."""
-        found = []
+        results = []
         with self.path.open("rb") as handle:
             (whole,) = _NUMBER.unpack(handle.read(_NUMBER.size))
             while self._at < whole:
@@ -39,5 +39,5 @@ class Window:
                     (name,) = {member.name.split("/")[0] for member in packed.getmembers()}
                     packed.extractall(folder, filter="data")
                 self._at += _NUMBER.size + size
-                found.append(folder / name)
-        return found
+                results.append(folder / name)
+        return results
