@@ -115,6 +115,7 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@echo "==> Python environment, with the decoder (Rust), which is compiled where its sources changed: two minutes"
 	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
+	@.venv/bin/python -m sojourn_transforms.dbt.staging models
 
 .PHONY: setup-spark
 setup-spark: ## Install Spark, and a Java where the machine has none
@@ -184,7 +185,7 @@ lint: ## Formatting, types, import directions, English of documents and messages
 .PHONY: lint-sql
 lint-sql: ## SQL style of every model (six CPU minutes)
 	@echo "==> SQL style"
-	@cd models && ../.venv/bin/sqlfluff lint --processes 2 staging intermediate marts
+	@cd models && ../.venv/bin/sqlfluff lint --processes 2 intermediate marts
 
 .PHONY: test-rust
 test-rust: ## Tests of the Rust crates; every fuzz target replays its seeds and earlier failures
@@ -263,8 +264,7 @@ format: ## Format Python, Rust, and the SQL of models that differ from the main 
 	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff fix --processes 2)
 
 .PHONY: docs
-docs: ## Write generated files: dbt's YAML, the list of tables, docs/decoded.md, docs/openapi.json
-	@.venv/bin/python -m sojourn_transforms.dbt.staging models
+docs: ## Write generated files: YAML of marts, the list of tables, docs/decoded.md, docs/openapi.json
 	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python infra/decoded_document.py docs/decoded.md

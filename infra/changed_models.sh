@@ -9,7 +9,7 @@ base=$(git merge-base HEAD origin/main 2>/dev/null || true)
 if [ "${base:-$head}" = "$head" ]; then
   base=$(git rev-list --max-count=1 --first-parent --min-age=$(($(git log -1 --format=%ct) - 86400)) HEAD)
 fi
-models=('staging/*.sql' 'intermediate/*.sql' 'marts/*.sql')
+models=('intermediate/*.sql' 'marts/*.sql')
 # The tree of no file, where there is no commit to compare with.
 git diff --name-only --relative --diff-filter=d "${base:-$(git hash-object -t tree /dev/null)}" -- "${models[@]}"
 git ls-files --others --exclude-standard -- "${models[@]}"

@@ -8,10 +8,13 @@ import re
 from pathlib import Path
 
 import sojourn_statistics
+from sojourn_ingest.schema import TABLES
 
 #: A wheel has the project there in the package; a checkout does not.
 BUNDLED_PROJECT = "project"
 PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
+WRITTEN_FOLDERS = ("staging", "target", "logs", "dbt_packages")
+"""Folders of a project whose files follow from others, or from what was done with them."""
 MINIMUM_HOSTS_VARIABLE = "SOJOURN_MINIMUM_HOSTS"
 DEFAULT_MINIMUM_HOSTS = 10
 
@@ -61,12 +64,19 @@ def minimum_hosts() -> int:
 
 
 def project_fingerprint(project: Path) -> str:
-    """Return a hash of the files of the dbt project, from which its compiled statements follow."""
-    digest = hashlib.sha256()
+    """Return a hash of what a dbt project's compiled statements follow from: its files, and the lake's schema.
+
+    Staging models are written from the schema when the project is compiled, so that their files are not read.
+    """
+    digest = hashlib.sha256(repr([(table, table.columns) for table in TABLES.values()]).encode())
+    package = Path(__file__).parent
+    for writer in ("staging.py", "yaml_text.py"):
+        digest.update((package / "dbt" / writer).read_bytes())
     for pattern in PROJECT_FILES:
         for path in sorted(project.rglob(pattern)):
-            if "target" not in path.relative_to(project).parts:
-                digest.update(f"{path.relative_to(project)}\0".encode())
+            relative = path.relative_to(project)
+            if relative.parts[0] not in WRITTEN_FOLDERS:
+                digest.update(f"{relative}\0".encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 
 from sojourn_ingest.schema import TABLES
+from sojourn_ingest.schema.column import Column
 from sojourn_transforms.dbt.staging import (
     GIVEN_BY_SOURCE,
     GIVEN_ONCE,
@@ -22,24 +26,24 @@ from sojourn_transforms.dbt.staging import (
     staging_folder,
     staging_key,
 )
-
-REGENERATE = "run `make docs`"
-
-
-def test_derived_files_are_those_of_the_schema(project: Path) -> None:
-    for relative, text in rendered_files().items():
-        path = project / relative
-        assert path.exists(), f"{relative} is missing: {REGENERATE}"
-        assert path.read_text(encoding="utf-8") == text, f"{relative} differs from the schema: {REGENERATE}"
+from sojourn_transforms.project import project_fingerprint
 
 
-def test_no_staging_model_without_its_table(project: Path) -> None:
+def test_what_a_checkout_lacks_is_written_before_it_is_compiled(project: Path, manifest: dict[str, Any]) -> None:
     models = {path.relative_to(project) for path in (project / "staging").rglob("*") if path.is_file()}
     assert models == set(rendered_files())
+    assert {name for name in TABLES if f"model.sojourn.stg_lake__{name}" in manifest["nodes"]} == set(TABLES)
 
 
-def test_sources_declare_every_column_with_its_unit(project: Path) -> None:
-    declared = yaml.safe_load((project / SOURCES_FILE).read_text(encoding="utf-8"))["sources"][0]
+def test_a_changed_column_of_the_lake_compiles_the_project_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = project_fingerprint(project)
+    changed = replace(TABLES["run"], columns=(*TABLES["run"].columns, Column("lane", pa.string(), "Lane.")))
+    monkeypatch.setitem(TABLES, "run", changed)
+    assert project_fingerprint(project) != before
+
+
+def test_sources_declare_every_column_with_its_unit() -> None:
+    declared = yaml.safe_load(rendered_files()[SOURCES_FILE])["sources"][0]
     assert declared["name"] == "lake"
     assert declared["schema"] == "{{ 'global_temp' if target.type == 'spark' else 'lake' }}"
     tables = {table["name"]: table for table in declared["tables"]}

@@ -1,8 +1,8 @@
 """The dbt YAML of the lake, derived from the lake's own schema.
 
 The lake's tables are declared once, in :mod:`sojourn_ingest.schema`. dbt needs them twice more: as source tables and as
-the staging models, one over each of them, in a folder for each subject. All of these files are written from
-the declarations; a test fails when they differ. Write them with ``make docs``.
+the staging models, one over each of them, in a folder for each subject. All of these files are written from the
+declarations when the project is compiled, and by ``make setup`` for whoever runs dbt; they are not in git.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sojourn_ingest.schema import TABLES
 from sojourn_ingest.schema.column import Column, Table
 from sojourn_transforms.dbt.yaml_text import render
 
-HEADER: Final = "# Written by `make docs` from sojourn_ingest.schema; do not edit by hand.\n"
+HEADER: Final = "# Written from sojourn_ingest.schema when the models are compiled; not in git.\n"
 STAGING: Final = Path("staging")
 SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 
@@ -329,5 +329,4 @@ def regenerate(project: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for changed_file in regenerate(Path(sys.argv[1])):
-        print(changed_file)
+    regenerate(Path(sys.argv[1]))
