@@ -149,7 +149,7 @@ def _pairs(
 
 
 def quantile_shifts(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
-    """Return the difference of each decile of each pair of configurations, one row a decile (`QUANTILE_COLUMNS`)."""
+    """Return the difference of each decile of each pair of configurations, a row per decile (`QUANTILE_COLUMNS`)."""
     each = 1 - (1 - request.level) / len(DECILES)
     result = []
     for described, treatment, control in _pairs(rows, request):
@@ -171,7 +171,7 @@ def quantile_shifts(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
 
 
 def distribution_tests(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
-    """Return the tests of Kolmogorov-Smirnov and Brunner-Munzel of each pair of configurations (`DISTRIBUTION_COLUMNS`).
+    """Return Kolmogorov-Smirnov and Brunner-Munzel tests of each pair of configurations (`DISTRIBUTION_COLUMNS`).
 
     p-values are corrected over all pairs of one study, for each test by itself.
     """
