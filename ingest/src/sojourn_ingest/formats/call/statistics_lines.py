@@ -14,7 +14,7 @@ from sojourn_ingest.formats.interface import Context, Facts, Format, InputError,
 
 LONGEST_LINE: Final = 2**24
 #: Beginnings of the rows that are read.
-OF_INTEREST = re.compile(rb'\s*\[\s*"(?:getstats|create)"')
+STATISTICS_LINE = re.compile(rb'\s*\[\s*"(?:getstats|create)"')
 
 #: Methods of a peer connection, as the rows of a dump name them.
 METHOD = re.compile(r"[A-Za-z][A-Za-z._]{0,63}")
@@ -95,7 +95,7 @@ class RtcStatsDump(Format):
     @staticmethod
     def _take(rows: StreamRows, line: bytes) -> Facts:
         # Other rows, which are most of a short dump, hold descriptions of sessions, names and addresses.
-        if OF_INTEREST.match(line) is None:
+        if STATISTICS_LINE.match(line) is None:
             return
         row = json.loads(line)
         if not isinstance(row, list) or len(row) < 4:
