@@ -13,7 +13,7 @@ from tool_results import START_S, flent_document
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.lake import FactWriter, Lake
-from sojourn_ingest.lake.long_texts import OF_ONE_ROW
+from sojourn_ingest.lake.long_texts import TABLES_OF_INDEPENDENT_ROWS
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.schema.column import Column, Table
 from sojourn_ingest.session.session import IngestSession
@@ -51,7 +51,7 @@ def test_a_text_is_refused_by_name_beyond_the_bound_of_its_column(table: Table, 
                 writer.write(table.name, _row(table, column, "é" * column.longest, as_dictionary=as_dictionary))
                 long = _row(table, column, "é" * (column.longest + 1), as_dictionary=as_dictionary)
                 reason = f"{column.name}: longer than {column.longest} characters"
-                if table.name in OF_ONE_ROW:
+                if table.name in TABLES_OF_INDEPENDENT_ROWS:
                     writer.write(table.name, long)
                     counted[reason] = 2
                 else:

@@ -16,7 +16,7 @@ from sojourn_ingest.cli import application
 from sojourn_ingest.disk_space import DiskTooSmallError, free_bytes, refuse_too_small_a_disk, size_text
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.session import IngestSession
-from sojourn_ingest.session.disk_need import OF_A_SOURCE_BYTES, disk_need
+from sojourn_ingest.session.disk_need import SOURCE_BYTES, disk_need
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_an_estimate_covers_what_is_written_and_known_files_need_nothing(folder:
     lake = Lake(tmp_path / "lake")
     need = disk_need(lake, [plain, packed], packets=False)
     assert (need.files, need.read_bytes) == (2, plain.stat().st_size + packed.stat().st_size)
-    assert need.needed_bytes > disk_need(lake, [packed], packets=False).needed_bytes > OF_A_SOURCE_BYTES
+    assert need.needed_bytes > disk_need(lake, [packed], packets=False).needed_bytes > SOURCE_BYTES
     assert disk_need(lake, [plain], packets=True).needed_bytes > disk_need(lake, [plain], packets=False).needed_bytes
     ingest(lake, [plain, packed])
     assert need.needed_bytes >= written(tmp_path / "lake")

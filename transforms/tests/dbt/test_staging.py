@@ -15,9 +15,9 @@ from sojourn_ingest.schema.column import Column
 from sojourn_transforms.dbt.staging import (
     GIVEN_BY_SOURCE,
     GIVEN_ONCE,
-    OF_A_RUN,
     PARENTS,
     RENAMED,
+    RUN_TABLES,
     SOURCES_FILE,
     SUBJECTS,
     regenerate,
@@ -64,7 +64,7 @@ def test_what_is_said_of_single_columns_is_of_columns_there_are(mapping: dict[tu
 
 
 def test_tables_of_a_run_name_their_run() -> None:
-    for name in OF_A_RUN:
+    for name in RUN_TABLES:
         assert {"study_id", "run_id"} <= set(staging_columns(TABLES[name]))
 
 

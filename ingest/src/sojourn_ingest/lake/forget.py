@@ -40,7 +40,7 @@ from sojourn_ingest.lake.verification import check_files, shared_files
 
 REASON = "forgotten_host"
 OUTCOMES = "ingest_outcome"
-OF_SOURCE = ("source_hash", "decoder_version")
+SOURCE_COLUMNS = ("source_hash", "decoder_version")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _find_in(lake: Lake, commit: Commit, host_keys: Collection[str]) -> Forgetti
         if names:
             select = both(_of(commit, file), of_hosts(file.table, host_keys))
             wanted = FLOW_KEY if file.table == FLOW else names[0]
-            values = selected_values(lake.storage.local(lake.place_of(file)), {*OF_SOURCE, *names}, select, wanted)
+            values = selected_values(lake.storage.local(lake.place_of(file)), {*SOURCE_COLUMNS, *names}, select, wanted)
             if values:
                 selections[file.path] = select
                 rows[file.table] += len(values)
@@ -80,7 +80,7 @@ def _find_in(lake: Lake, commit: Commit, host_keys: Collection[str]) -> Forgetti
     for file in commit.files:
         if flows and belongs_to_flow(file.table):
             select = both(_of(commit, file), of_flows(flows))
-            values = selected_values(lake.storage.local(lake.place_of(file)), OF_SOURCE, select, FLOW_KEY)
+            values = selected_values(lake.storage.local(lake.place_of(file)), SOURCE_COLUMNS, select, FLOW_KEY)
             if values:
                 selections[file.path] = select
                 rows[file.table] += len(values)

@@ -11,7 +11,7 @@ from sojourn_ingest.input_error import InputError
 from sojourn_ingest.schema import table
 
 #: Rows that stand alone: one of them is left out. Of other tables the rows belong together, so the source is refused.
-OF_ONE_ROW = frozenset(
+TABLES_OF_INDEPENDENT_ROWS = frozenset(
     ("series", "connection", "passive_rtt", "tcp_poll", "tool_score", "rating", "rating_answer", "qoe_score")
 )
 
@@ -31,7 +31,7 @@ def without_long_texts(name: str, rows: pa.RecordBatch, refused: Counter[str]) -
         if wrong is None:
             continue
         reason = f"{column.name}: longer than {column.longest} characters"
-        if name not in OF_ONE_ROW:
+        if name not in TABLES_OF_INDEPENDENT_ROWS:
             raise too_long(reason)
         refused[reason] += pc.sum(wrong).as_py()
         rows = rows.filter(pc.invert(wrong))

@@ -20,11 +20,11 @@ from sojourn_ingest.session.recorded import recorded_as_it_is
 COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")
 #: What the names of such files end with.
 COMPRESSED_SUFFIXES = (".gz", ".tgz", ".zst", ".xz", ".bz2", ".zip")
-OF_COMPRESSED_RATIO = 3.0
-OF_PLAIN_RATIO = 1.5
+COMPRESSED_RATIO = 3.0
+PLAIN_RATIO = 1.5
 #: The table packet has one row for each packet of a capture: as much again.
-OF_PACKETS_RATIO = 2.0
-OF_A_SOURCE_BYTES = 16_000
+PACKETS_RATIO = 2.0
+SOURCE_BYTES = 16_000
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def disk_need(lake: Lake, files: Iterable[Path], *, packets: bool) -> DiskNeed:
             continue  # the attempt to read it says why
         if recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns):
             continue
-        ratio = OF_COMPRESSED_RATIO if compressed else OF_PLAIN_RATIO
+        ratio = COMPRESSED_RATIO if compressed else PLAIN_RATIO
         count += 1
         read += state.st_size
         # Holes of a file are read and hold nothing.
-        needed += allocated_bytes(state) * ratio * (OF_PACKETS_RATIO if packets else 1) + OF_A_SOURCE_BYTES
+        needed += allocated_bytes(state) * ratio * (PACKETS_RATIO if packets else 1) + SOURCE_BYTES
     return DiskNeed(count, read, round(needed))

@@ -93,7 +93,7 @@ GIVEN_BY_SOURCE: Final = (
 )
 
 #: Tables whose every row belongs to a run.
-OF_A_RUN: Final = (
+RUN_TABLES: Final = (
     *(
         "run_exclusion",
         "run_shaper",
@@ -178,7 +178,7 @@ def _staging_description(table: Table) -> str:
     return f"The lake's {table.name}, as it is: {table.grain}."
 
 
-OF_HISTORY = frozenset({"connection"})
+HISTORY_TABLES = frozenset({"connection"})
 """Tables that grow by millions of rows per day: a build must not read them as a whole, so it omits their data tests."""
 
 
@@ -204,10 +204,10 @@ def _warning(what: str, advice: str) -> dict[str, Any]:
 def _staging_model(table: Table) -> dict[str, Any]:
     key = staging_key(table)
     grain = f"{table.grain}, as one source gives it" if table.name in GIVEN_BY_SOURCE else table.grain
-    history: dict[str, Any] = {"config": {"tags": ["history"]}} if table.name in OF_HISTORY else {}
+    history: dict[str, Any] = {"config": {"tags": ["history"]}} if table.name in HISTORY_TABLES else {}
     unique: dict[str, Any] = {"columns": key} | ({"is_long": True} if table.name in LONG else {})
     tests: list[dict[str, Any]] = [{"unique_key": {"arguments": unique, **history}}]
-    if table.name in OF_A_RUN:
+    if table.name in RUN_TABLES:
         tests.append(
             {
                 "refers_to": {

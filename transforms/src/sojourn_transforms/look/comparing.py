@@ -19,8 +19,8 @@ from sojourn_statistics.significance.two_samples import hodges_lehmann
 from sojourn_transforms import __version__
 from sojourn_transforms.figures import Curve, delay_cdf, runs_and_boxes
 from sojourn_transforms.look.content import (
-    OF_CONNECTIONS,
-    OF_PACKETS,
+    DEPENDENT_CONNECTIONS,
+    DEPENDENT_PACKETS,
     Column,
     Evidence,
     Figure,
@@ -303,7 +303,13 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
                     )
                 )
     _add_cdf(
-        section, "compare-queue-cdf", "Queuing delay of packets", curves, "queuing delay (ms)", "packets", OF_PACKETS
+        section,
+        "compare-queue-cdf",
+        "Queuing delay of packets",
+        curves,
+        "queuing delay (ms)",
+        "packets",
+        DEPENDENT_PACKETS,
     )
 
 
@@ -380,7 +386,7 @@ def _capture_cdf(section: Section, a: Side, b: Side) -> None:
                 curves,
                 "ms",
                 "connections",
-                OF_CONNECTIONS,
+                DEPENDENT_CONNECTIONS,
             )
 
 

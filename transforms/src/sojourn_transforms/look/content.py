@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: Why single packets have no interval, as docs/statistics.md explains.
-OF_PACKETS = "none: packets of one run are not independent replicates"
+DEPENDENT_PACKETS = "none: packets of one run are not independent replicates"
 ONE_RUN = "none: one run; an interval needs repetitions"
-OF_CONNECTIONS = "none: connections of one client are not independent replicates"
+DEPENDENT_CONNECTIONS = "none: connections of one client are not independent replicates"
 #: What a count is: the packets were counted, nothing is estimated.
 COUNTED = "none: counted, not estimated"
 

@@ -19,7 +19,7 @@ LISTS: Final = {
     "outboundRtpStreamStats": "outbound-rtp",
     "remoteInboundRtpStreamStats": "remote-inbound-rtp",
 }
-OF_FIREFOX: Final = ("bandwidthEstimations", "codecStats", "iceCandidatePairStats", "inboundRtpStreamStats")
+FIREFOX_KEYS: Final = ("bandwidthEstimations", "codecStats", "iceCandidatePairStats", "inboundRtpStreamStats")
 SAVED_PAGE = re.compile(rb'\s*<div id="content".{0,65536}?about-webrtc-', re.DOTALL)
 
 SAVED_PAGE_MESSAGE: Final = (
@@ -45,7 +45,7 @@ class AboutWebRtc(Format):
         listed = [document, *(reports if isinstance(reports, list) else ())]
         polls = [poll for poll in listed if isinstance(poll, dict)]
         is_of_firefox = isinstance(reports, list) or "sdpHistories" in document or "pcid" in document
-        return is_of_firefox and any(isinstance(poll.get(name), list) for poll in polls for name in OF_FIREFOX)
+        return is_of_firefox and any(isinstance(poll.get(name), list) for poll in polls for name in FIREFOX_KEYS)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the streams of each poll, in order of time.

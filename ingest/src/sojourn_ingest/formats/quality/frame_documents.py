@@ -11,7 +11,7 @@ from sojourn_ingest.formats.quality.frame_lines import CLIP, scores_of_frame
 from sojourn_ingest.formats.quality.scores import Score, facts_of, frame_score
 
 #: Libvmaf's keys beside the frames: what it states of the clip, of release 2 and before.
-OF_LIBVMAF = frozenset(("pooled_metrics", "aggregate_metrics", "aggregate", "params", "VMAF score", "fps"))
+LIBVMAF_KEYS = frozenset(("pooled_metrics", "aggregate_metrics", "aggregate", "params", "VMAF score", "fps"))
 WITHOUT_FRAMES = (
     "libvmaf's scores of a whole clip, without its frames; write them with "
     "ffmpeg -lavfi libvmaf=log_fmt=json:log_path=FILE.json, or vmaf --json -o FILE.json"
@@ -63,7 +63,7 @@ def _is_frame(listed: Any, number: str) -> bool:
 
 def _has_no_frames(document: dict[str, Any]) -> bool:
     named = any("vmaf" in key.lower() for key in document) or "vmaf" in str(document.get("pooled_metrics")).lower()
-    return named and not document.get("frames") and not OF_LIBVMAF.isdisjoint(document)
+    return named and not document.get("frames") and not LIBVMAF_KEYS.isdisjoint(document)
 
 
 def _of_libvmaf(content: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:

@@ -25,7 +25,7 @@ FILE = "iperf3 result"
 MAX_LINE_BYTES = 16 * 2**20
 
 #: Key of a stream in an interval: metric, basis, and factor (or a divisor, where negative) to the metric's unit.
-OF_INTERVAL: dict[str, tuple[str, str, float]] = {
+INTERVAL_METRICS: dict[str, tuple[str, str, float]] = {
     "bits_per_second": ("rate_bps", "intervals", 1),
     "retransmits": ("retransmitted_packets", "intervals", 1),
     "packets": ("sent_packets", "intervals", 1),
@@ -37,7 +37,7 @@ OF_INTERVAL: dict[str, tuple[str, str, float]] = {
     # RFC 3550's running estimate.
     "jitter_ms": ("jitter_ms", "polls", 1),
 }
-OF_END: dict[str, tuple[str, float]] = {
+END_METRICS: dict[str, tuple[str, float]] = {
     "bits_per_second": ("rate_bps", 1),
     "retransmits": ("retransmitted_packets", 1),
     "packets": ("sent_packets", 1),
@@ -47,7 +47,7 @@ OF_END: dict[str, tuple[str, float]] = {
     "max_rtt": ("srtt_ms", -1000),
     "jitter_ms": ("jitter_ms", 1),
 }
-OF_RECEIVER = ("jitter_ms", "lost_packets")
+RECEIVER_METRICS = ("jitter_ms", "lost_packets")
 REVERSE = "_bidir_reverse"
 SUMS = tuple(f"{name}{way}" for name in ("sum_sent", "sum_received", "sum") for way in ("", REVERSE))
 ALGORITHM = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
@@ -150,7 +150,7 @@ class _Result:
                 self._reading.refuse("interval without its times")
                 continue
             time_ns = None if self._start_s is None else epoch_ns(self._start_s + end_s)
-            for key, (metric, basis, factor) in OF_INTERVAL.items():
+            for key, (metric, basis, factor) in INTERVAL_METRICS.items():
                 if key not in stream:
                     continue
                 value = _value(stream[key], factor)
@@ -222,8 +222,8 @@ class _Result:
         self, name: str, flow: str | None, totals: dict[str, Any], direction: str | None
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
         seconds = number(totals.get("seconds"))
-        for key, (metric, factor) in OF_END.items():
-            if name.startswith("end sum_sent") and key in OF_RECEIVER and not totals.get(key):
+        for key, (metric, factor) in END_METRICS.items():
+            if name.startswith("end sum_sent") and key in RECEIVER_METRICS and not totals.get(key):
                 # A sender knows neither, and writes 0.
                 continue
             value = _value(totals.get(key), factor)

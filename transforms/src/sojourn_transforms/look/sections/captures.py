@@ -9,7 +9,7 @@ from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import Curve, Ranges, delay_cdf, over_time, ranges
 from sojourn_transforms.look.content import (
     COUNTED,
-    OF_CONNECTIONS,
+    DEPENDENT_CONNECTIONS,
     Column,
     Evidence,
     Figure,
@@ -139,7 +139,7 @@ def _distributions(view: View, section: Section) -> list[Figure | Table]:
             drawn(
                 "capture-rtt-cdf",
                 "RTT of connections",
-                Evidence("ms", ", ".join(curve.label for curve in curves_of_rtt), OF_CONNECTIONS),
+                Evidence("ms", ", ".join(curve.label for curve in curves_of_rtt), DEPENDENT_CONNECTIONS),
                 data_of(curves_of_rtt, "rtt_ms", "share_ratio"),
                 lambda axes: delay_cdf(axes, curves_of_rtt, "RTT (ms)", "share of connections up to it"),
             )
@@ -216,7 +216,11 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
             drawn(
                 f"capture-delay-time-{number}",
                 f"RTT over time: {recording['recording_name']}",
-                Evidence("ms", counted(n, "TCP connection") + ", by the 10 s in which each started", OF_CONNECTIONS),
+                Evidence(
+                    "ms",
+                    counted(n, "TCP connection") + ", by the 10 s in which each started",
+                    DEPENDENT_CONNECTIONS,
+                ),
                 [{**row, "start_date": None} for row in of_it],
                 lambda axes, curves=curves: over_time(axes, curves, "RTT to the responder (ms)"),  # type: ignore[misc]
                 note=(
@@ -451,7 +455,7 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
         drawn(
             "capture-servers",
             "RTT by server",
-            Evidence("ms", counted(n, "TCP connection") + " with an RTT", OF_CONNECTIONS),
+            Evidence("ms", counted(n, "TCP connection") + " with an RTT", DEPENDENT_CONNECTIONS),
             rows,
             lambda axes: ranges(axes, quantities, "delay to the responder (ms)"),
             height_inches=1.1 + 0.27 * len(names),

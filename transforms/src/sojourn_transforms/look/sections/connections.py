@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import delay_cdf
-from sojourn_transforms.look.content import COUNTED, OF_CONNECTIONS, Column, Evidence, Section, Table
+from sojourn_transforms.look.content import COUNTED, DEPENDENT_CONNECTIONS, Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.texts import short
@@ -68,7 +68,7 @@ def connections_sections(view: View) -> list[Section]:
             Evidence(
                 "ms",
                 counted(sum(row["connections"] for row in bins), "connection") + " in cells of 10 or more hosts",
-                OF_CONNECTIONS,
+                DEPENDENT_CONNECTIONS,
             ),
             data_of(curves, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of connections up to it"),

@@ -9,7 +9,7 @@ from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import Curve, delay_cdf, over_time
 from sojourn_transforms.look.content import (
     COUNTED,
-    OF_PACKETS,
+    DEPENDENT_PACKETS,
     ONE_RUN,
     Column,
     Evidence,
@@ -157,7 +157,9 @@ def _figures(view: View, section: Section, run: Run, number: int) -> Items:
                 f"run-cdf-{number}",
                 f"Queuing delay: {name}",
                 Evidence(
-                    "ms", counted(sum(row["packets"] for row in bins), "packet") + " dequeued in the window", OF_PACKETS
+                    "ms",
+                    counted(sum(row["packets"] for row in bins), "packet") + " dequeued in the window",
+                    DEPENDENT_PACKETS,
                 ),
                 data_of(curves, "delay_ms", "share_ratio"),
                 lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of packets up to it"),
@@ -259,7 +261,11 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
         drawn(
             f"run-delay-time-{number}",
             f"Queuing delay over time: {run['run']}",
-            Evidence("ms", counted(sum(row["packets"] for row in rows), "packet") + f" of the {of_what}", OF_PACKETS),
+            Evidence(
+                "ms",
+                counted(sum(row["packets"] for row in rows), "packet") + f" of the {of_what}",
+                DEPENDENT_PACKETS,
+            ),
             rows,
             lambda axes: over_time(axes, curves, "queuing delay (ms)", "time since the first packet (s)"),
             note=f"Median of each {_INTERVAL_MS} ms, over the whole recording; the band goes up to the maximum.",

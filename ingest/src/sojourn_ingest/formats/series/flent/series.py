@@ -16,8 +16,8 @@ PURE_NUMBER = re.compile(r"\b(?:fairness|index|ratio)\b", re.IGNORECASE)
 #: flent's unit: metric and factor.
 RATES = {"Mbits/s": 1e6, "Mbit/s": 1e6, "Kbits/s": 1e3, "Kbit/s": 1e3, "Kbps": 1e3, "bits/s": 1.0, "bit/s": 1.0}
 
-OF_TCP = {"tcp_rtt": "srtt_ms", "tcp_rtt_var": "rttvar_ms", "tcp_cwnd": "cwnd_packets"}
-OF_VOIP = {
+TCP_METRICS = {"tcp_rtt": "srtt_ms", "tcp_rtt_var": "rttvar_ms", "tcp_cwnd": "cwnd_packets"}
+VOIP_METRICS = {
     "delay": "one_way_delay_ms",
     # Delay beyond the smallest: packet delay variation (RFC 5481, section 4.2).
     "induced_delay": "delay_variation_ms",
@@ -26,7 +26,7 @@ OF_VOIP = {
     "bitrate": "rate_bps",
     "mos": "mos",
 }
-OF_QUEUE = {
+QUEUE_METRICS = {
     "backlog_bytes": "backlog_bytes",
     "backlog_pkts": "backlog_packets",
     "dropped": "dropped_packets",
@@ -94,7 +94,7 @@ def _series(document: FlentDocument, hosts: HostNames, name: str, *, measured: b
     if base is None or path == ["val"]:
         # Without raw values the last part tells what it is, where it is a word that is known.
         head, _, tail = name.rpartition("::")
-        is_of_flow = bool(head) and (tail in OF_TCP or tail in OF_VOIP)
+        is_of_flow = bool(head) and (tail in TCP_METRICS or tail in VOIP_METRICS)
         flow, key = (head, tail) if is_of_flow else (name, "val")
     else:
         flow, key = base, "::".join(path)
@@ -125,19 +125,19 @@ def _basis(document: FlentDocument, name: str, key: str, measured: bool) -> str:
     if key == "val":
         first = next((raw for raw in document.raw_values(name) if raw is not None), None)
         return "intervals" if first is not None and first.duration_s is not None else "samples"
-    return "intervals" if key in ("dropped", "ecn_mark", *OF_VOIP) else "polls"
+    return "intervals" if key in ("dropped", "ecn_mark", *VOIP_METRICS) else "polls"
 
 
 def _metric(flow: str, key: str, units: str) -> tuple[str, float]:
     """Return the metric of a series and the factor from flent's unit to its own."""
     if flow.startswith("qdisc_stats_"):
-        return OF_QUEUE.get(key, "other"), 1.0
+        return QUEUE_METRICS.get(key, "other"), 1.0
     if flow.startswith("cpu_stats_") and key == "load":
         return "cpu_load_ratio", 1.0
-    if key in OF_TCP:
-        return OF_TCP[key], 1.0
-    if flow.startswith("VoIP") and key in OF_VOIP:
-        return OF_VOIP[key], 1e3 if key == "bitrate" else 1.0
+    if key in TCP_METRICS:
+        return TCP_METRICS[key], 1.0
+    if flow.startswith("VoIP") and key in VOIP_METRICS:
+        return VOIP_METRICS[key], 1e3 if key == "bitrate" else 1.0
     if key != "val":
         return "other", 1.0
     if units in RATES:

@@ -30,7 +30,7 @@ MOST_HEADER_TOKENS = 1_000_000
 MOST_TRACES = 65_536
 BLOCK_BYTES = 2**18
 #: What a trace of any draft has beside its vantage point.
-OF_TRACE = frozenset(("events", "event_fields", "common_fields", "event_schemas"))
+TRACE_KEYS = frozenset(("events", "event_fields", "common_fields", "event_schemas"))
 EVENTS = "traces.item.events.item"
 STARTS = ("start_map", "start_array")
 ENDS = ("end_map", "end_array")
@@ -53,7 +53,7 @@ def is_qlog(source: Source) -> bool:
         return True
     traces = document.get("traces")
     first = traces[0] if isinstance(traces, list) and traces else document.get("trace")
-    return isinstance(first, dict) and "vantage_point" in first and not OF_TRACE.isdisjoint(first)
+    return isinstance(first, dict) and "vantage_point" in first and not TRACE_KEYS.isdisjoint(first)
 
 
 def events_of(source: Source, reading: Reading) -> Iterator[tuple[int, Trace, Any]]:
