@@ -21,23 +21,24 @@ HEADER: Final = "# Written from sojourn_ingest.schema when the models are compil
 STAGING: Final = Path("staging")
 SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 
+#: Tables whose rows about one run belong together: staging keeps those of every source apart, and
+#: ``int_run_description_choice`` chooses the source, once for all of them.
+GIVEN_BY_SOURCE: Final = (
+    "run",
+    "run_exclusion",
+    "run_shaper",
+    "run_flow",
+    "run_block",
+    "run_rival",
+    "run_link",
+    "run_phase",
+    "run_source",
+)
+
 #: Folder of the staging models over each table: the subject, named as in the other layers.
 SUBJECTS: Final[dict[str, tuple[str, ...]]] = {
     "study": ("study", "demand_rule", "bandwidth_step", "rtt_step", "workload_part"),
-    "run": (
-        *(
-            "run",
-            "run_exclusion",
-            "run_shaper",
-            "run_flow",
-            "run_block",
-            "run_rival",
-            "run_link",
-            "run_phase",
-            "run_source",
-            "run_measurement",
-        ),
-    ),
+    "run": (*GIVEN_BY_SOURCE, "run_measurement"),
     "quality": ("qoe_score", "tool_score", "network_percentile"),
     "rating": ("rating", "rating_answer"),
     "call": ("call_poll",),
@@ -78,34 +79,11 @@ PARENTS: Final[dict[tuple[str, str], str]] = {
 #: Tables in which several sources may give the same row, such as half a study and later the whole of it.
 GIVEN_ONCE: Final = ("run_measurement",)
 
-#: Tables whose rows about one run belong together: staging keeps those of every source apart, and
-#: ``int_run_description_choice`` chooses the source, once for all of them.
-GIVEN_BY_SOURCE: Final = (
-    "run",
-    "run_exclusion",
-    "run_shaper",
-    "run_flow",
-    "run_block",
-    "run_rival",
-    "run_link",
-    "run_phase",
-    "run_source",
-)
-
 #: Tables whose every row belongs to a run.
 RUN_TABLES: Final = (
-    *(
-        "run_exclusion",
-        "run_shaper",
-        "run_flow",
-        "run_block",
-        "run_rival",
-        "run_link",
-        "run_phase",
-        "run_source",
-        "run_measurement",
-        "qoe_score",
-    ),
+    *(name for name in GIVEN_BY_SOURCE if name != "run"),
+    "run_measurement",
+    "qoe_score",
 )
 
 _TYPES: Final[dict[pa.DataType, str]] = {
