@@ -118,8 +118,8 @@ def attack(vegeta: str, port: int, addresses: tuple[str, ...], rate: int, second
     command = ["taskset", "--cpu-list", others, vegeta, "attack", f"-rate={rate}/1s", f"-duration={seconds}s"]
     sent = subprocess.run(command, input=targets.encode(), capture_output=True, check=True).stdout
     report = subprocess.run([vegeta, "report", "-type=json"], input=sent, capture_output=True, check=True).stdout
-    found: dict[str, Any] = json.loads(report)
-    return found
+    measured: dict[str, Any] = json.loads(report)
+    return measured
 
 
 def under_load(table: Table, name: str, server: Server, vegeta: str, rate: int, seconds: int) -> dict[str, Any]:
@@ -196,14 +196,14 @@ def large(table: Table, server: Server, count: int) -> None:
         ("group by aqm: sum of whole numbers", {"group": "aqm", "aggregate": "sum:packet_bytes"}),
         ("group by aqm: median", {"group": "aqm", "aggregate": "median:queuing_delay_ms"}),
     ):
-        asked = f"{address}{urlencode(query)}&row_number__ge="
-        table.row(name, count, *one_by_one(server, lambda n, a=asked: get(0, f"{a}{n}", connection), count))  # type: ignore[misc]
+        address_of_rows = f"{address}{urlencode(query)}&row_number__ge="
+        table.row(name, count, *one_by_one(server, lambda n, a=address_of_rows: get(0, f"{a}{n}", connection), count))  # type: ignore[misc]
     for name in ("json", "arrow"):
-        asked = f"{address}{urlencode({'limit': 100_000, 'format': name})}&row_number__ge="
+        address_of_rows = f"{address}{urlencode({'limit': 100_000, 'format': name})}&row_number__ge="
         table.row(
             f"100,000 rows as {name}",
             count,
-            *one_by_one(server, lambda n, a=asked: get(0, f"{a}{n}", connection), count),
+            *one_by_one(server, lambda n, a=address_of_rows: get(0, f"{a}{n}", connection), count),
         )  # type: ignore[misc]
 
 

@@ -186,8 +186,8 @@ def available_bytes() -> int:
 def number(database: Path, sql: str) -> int:
     """Return the whole number that a query of one value gives."""
     with duckdb.connect(str(database), read_only=True) as connection:
-        (found,) = connection.execute(sql).fetchone() or (0,)
-    return int(found)
+        (value,) = connection.execute(sql).fetchone() or (0,)
+    return int(value)
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ class Grouping:
 def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
     """Measure a grouping, from its query to six quantiles of each group, as a request does it without HTTP."""
     metric, runner = METRICS["connection_queuing_delay"], QueryRunner(600, 1)
-    asked = Asked(f"/v1/distributions/{metric.name}", (("group", group),) if group else (), None)
-    request = distribution_request(metric, snapshot.catalogue, DistributionParameters(group=group or None), asked)
+    context = Asked(f"/v1/distributions/{metric.name}", (("group", group),) if group else (), None)
+    request = distribution_request(metric, snapshot.catalogue, DistributionParameters(group=group or None), context)
     dataset = request.dataset
     taken, cpu, groups = [], [], 0
     for _ in range(runs):
@@ -247,7 +247,9 @@ def measure_groupings(results: Results, folder: Path, threads: int = 1) -> None:
         for classes in combinations(CLASSES, size)
     ]
     slowest = sorted(every, key=lambda one: one.cpu_ms, reverse=True)
-    quick = [sum(found < GOAL_MS for found in of) for of in zip(*((o.cpu_ms, o.least_ms) for o in every), strict=True)]
+    quick = [
+        sum(cpu_ms < GOAL_MS for cpu_ms in of) for of in zip(*((o.cpu_ms, o.least_ms) for o in every), strict=True)
+    ]
     results.note(
         f"Of all {len(every)} groupings {quick[0]} took less than {GOAL_MS} ms of CPU time, {quick[1]} of them by the "
         f"clock in the best of five runs. The snapshot took {opened:.1f} s to open."

@@ -246,8 +246,8 @@ def of_rate_ratio(world: World, n: int, random: np.random.Generator, studies: in
     if world.name != "normal":
         return None
     events, baseline = random.poisson(1.5 * n, studies), random.poisson(n, studies)
-    found = [rate_ratio(int(a), 1.0, int(b), 1.0).interval for a, b in zip(events, baseline, strict=True)]
-    return [i is not None and i.lower <= 1.5 <= i.upper for i in found]
+    intervals = [rate_ratio(int(a), 1.0, int(b), 1.0).interval for a, b in zip(events, baseline, strict=True)]
+    return [i is not None and i.lower <= 1.5 <= i.upper for i in intervals]
 
 
 EXACT = "exact"
@@ -277,10 +277,10 @@ def coverage(name: str, world: World, n: int, studies: int) -> float | None:
     stream = [SEED, list(ESTIMATORS).index(name), list(WORLDS).index(world.name), n]
     hits = 0
     for random, count in batches(np.random.Generator(np.random.PCG64(stream)), studies):
-        found = simulate(world, n, random, count)
-        if found is None:
+        simulated_intervals = simulate(world, n, random, count)
+        if simulated_intervals is None:
             return None
-        hits += int(np.sum(found))
+        hits += int(np.sum(simulated_intervals))
     return hits / studies
 
 
@@ -292,8 +292,8 @@ def coverage_table(studies: int) -> Iterator[str]:
         started, cells = time.monotonic(), []
         for world in WORLDS.values():
             shares = [coverage(name, world, n, studies) for n in SIZES]
-            known = any(share is not None for share in shares)
-            cells.append(" / ".join("–" if s is None else f"{100 * s:.1f}" for s in shares) if known else "")
+            has_share = any(share is not None for share in shares)
+            cells.append(" / ".join("–" if s is None else f"{100 * s:.1f}" for s in shares) if has_share else "")
         print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
         yield f"| {name} | {kind} | " + " | ".join(cells) + " |"
 

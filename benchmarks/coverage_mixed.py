@@ -101,8 +101,8 @@ def simulated(world: World, blocks: int, random: np.random.Generator) -> Study |
         for name, levels in QUANTITIES.items()
     }
     weights["mean of a cell"] = cell_weights(design, dict(zip((f.name for f in FACTORS), CELLS[0], strict=True)))
-    found = {name: fit.estimate(used) for name, used in weights.items()}
-    hits = {name: bool(one.lower <= weights[name] @ truth <= one.upper) for name, one in found.items()}
+    estimates = {name: fit.estimate(used) for name, used in weights.items()}
+    hits = {name: bool(one.lower <= weights[name] @ truth <= one.upper) for name, one in estimates.items()}
     return Study(hits, fit.is_singular)
 
 

@@ -104,14 +104,14 @@ def reader(superset: str) -> Iterator[tuple[BrowserContext, int]]:
 
 def group_with(argument: str) -> int:
     """Return the process group of the oldest process that was given an argument."""
-    found = []
+    groups = []
     for command in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if argument in command.read_text():
-                found.append(int(command.parent.name))
+                groups.append(int(command.parent.name))
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has just ended
-    return os.getpgid(min(found))
+    return os.getpgid(min(groups))
 
 
 def cpu_s(groups: list[int]) -> list[float]:
@@ -137,19 +137,19 @@ def view(page: Page, address: str, groups: list[int]) -> dict[str, Any]:
     after = cpu_s(groups)
     taken = page.evaluate(ENTRIES)
     drawn = taken["drawn_ms"]
-    asked = [each for each in taken["resources"] if each["startTime"] < drawn]
+    requests = [each for each in taken["resources"] if each["startTime"] < drawn]
     result: dict[str, Any] = {
         "drawn_ms": drawn,
         "document_ms": taken["document"]["responseEnd"],
         "long_tasks_ms": taken["long_tasks_ms"],
-        "requests": len(asked),
-        "transferred_kb": sum(each["transferSize"] for each in asked) / 1000,
-        "decoded_kb": sum(each["decodedBodySize"] for each in asked) / 1000,
+        "requests": len(requests),
+        "transferred_kb": sum(each["transferSize"] for each in requests) / 1000,
+        "decoded_kb": sum(each["decodedBodySize"] for each in requests) / 1000,
         "charts": taken["charts"],
         "cpu_s": [round(late - early, 2) for early, late in zip(before, after, strict=True)],
     }
     for kind in ("static", "chart data", "other"):
-        mine = [each for each in asked if kind_of(each["name"]) == kind]
+        mine = [each for each in requests if kind_of(each["name"]) == kind]
         result[kind] = {
             "requests": len(mine),
             "from_cache": sum(each["transferSize"] == 0 for each in mine),
@@ -161,7 +161,7 @@ def view(page: Page, address: str, groups: list[int]) -> dict[str, Any]:
     result["asked"] = [
         [each["name"].partition("?")[0], each["startTime"], each["responseStart"], each["responseEnd"],
          each["transferSize"]]
-        for each in asked if kind_of(each["name"]) != "static"
+        for each in requests if kind_of(each["name"]) != "static"
     ]  # fmt: skip
     return result
 

@@ -41,11 +41,11 @@ def cost_of(words: list[str], environment: dict[str, str]) -> Cost:
     process = subprocess.Popen(
         [SOJOURN, *words], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    told = process.stderr.read() if process.stderr is not None else ""
+    messages = process.stderr.read() if process.stderr is not None else ""
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"sojourn {words} ended with {process.returncode}: {told}")
+        raise RuntimeError(f"sojourn {words} ended with {process.returncode}: {messages}")
     return Cost(time.perf_counter() - clock, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 

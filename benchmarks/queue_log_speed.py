@@ -144,21 +144,21 @@ def high_low(number: np.ndarray) -> np.ndarray:
 
 def frames(of: Events) -> np.ndarray:
     """Return the beginning of packets: Ethernet, IPv4, and TCP or UDP."""
-    found = np.zeros((len(of), FRAME_BYTES), np.uint8)
-    found[:, 12] = 8
-    found[:, 14] = 0x45
-    found[:, 16:18] = high_low(of.length - 14)
-    found[:, 18:20] = high_low(of.packet & 0xFFFF)
-    found[:, 22], found[:, 23] = 64, np.where(of.udp, 17, 6)
-    found[:, 26:34] = (10, 0, 0, 1, 10, 0, 0, 2)
-    found[:, 34:36] = high_low(10_240 + of.flow)
-    found[:, 36:38] = (19, 140)
+    content = np.zeros((len(of), FRAME_BYTES), np.uint8)
+    content[:, 12] = 8
+    content[:, 14] = 0x45
+    content[:, 16:18] = high_low(of.length - 14)
+    content[:, 18:20] = high_low(of.packet & 0xFFFF)
+    content[:, 22], content[:, 23] = 64, np.where(of.udp, 17, 6)
+    content[:, 26:34] = (10, 0, 0, 1, 10, 0, 0, 2)
+    content[:, 34:36] = high_low(10_240 + of.flow)
+    content[:, 36:38] = (19, 140)
     word = of.word.astype(">u4").view(np.uint8).reshape(-1, 4)
-    found[:, 38:42] = np.where(of.udp[:, None], np.insert(high_low(of.length - 34), [2, 2], 0, axis=1), word)
-    found[:, 42:46] = np.where(of.udp[:, None], word, 0)
-    found[:, 46] = np.where(of.udp, 0, 0x50)
-    found[:, 47] = np.where(of.udp, 0, 0x10)
-    return found
+    content[:, 38:42] = np.where(of.udp[:, None], np.insert(high_low(of.length - 34), [2, 2], 0, axis=1), word)
+    content[:, 42:46] = np.where(of.udp[:, None], word, 0)
+    content[:, 46] = np.where(of.udp, 0, 0x50)
+    content[:, 47] = np.where(of.udp, 0, 0x10)
+    return content
 
 
 def write_qmon(path: Path, wanted: int) -> int:

@@ -79,10 +79,10 @@ class Macros:
 
     def dispatch(self, name: str, package: str) -> Callable[..., str]:
         """Return the engine's macro, or the default one."""
-        found: Callable[..., str] = getattr(
+        macro: Callable[..., str] = getattr(
             self.module, f"{self._engine}__{name}", getattr(self.module, f"default__{name}", None)
         )
-        return found
+        return macro
 
     def job(self) -> str:
         """Return the job."""
@@ -280,10 +280,10 @@ def main() -> None:
             raise RuntimeError(f"{name} ended with status {process.returncode}")
         return {**json.loads(printed.splitlines()[-1]), "memory_mib": watch.peak_mib, "cpu_s": watch.cpu_s}
 
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_engine: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for _ in range(options.repetitions):
-        found[DUCKDB].append(child("duckdb"))
-        found[LOCAL].append(child("local", "local[2]"))
+        by_engine[DUCKDB].append(child("duckdb"))
+        by_engine[LOCAL].append(child("local", "local[2]"))
         counted = check_equal(folder / "duckdb.parquet", folder / "local")
         for workers, cores in () if options.without_cluster else ((1, 2), (2, 1)):
             shutil.rmtree(folder / "cluster", ignore_errors=True)
@@ -291,9 +291,9 @@ def main() -> None:
             memory = f"{EXECUTORS_MIB // workers + 512}m"
             with cluster_of(folder / "cluster", workers, cores, memory) as cluster:
                 spark = child(f"workers{workers}", cluster.master_url, workers, cluster.process_ids)
-                found[f"Spark, {name}"].append(spark)
+                by_engine[f"Spark, {name}"].append(spark)
             check_equal(folder / "duckdb.parquet", folder / f"workers{workers}")
-    keep(options.rows, counted, found, (folder / "local.plan").read_text())
+    keep(options.rows, counted, by_engine, (folder / "local.plan").read_text())
     shutil.rmtree(rows)
 
 

@@ -53,13 +53,13 @@ class Tables:
         schema = table(name).arrow_schema()
         arrays = []
         for field in schema:
-            given = columns.get(field.name)
-            if given is None:
+            column = columns.get(field.name)
+            if column is None:
                 arrays.append(pa.nulls(rows, field.type))
-            elif isinstance(given, str | int | float | bool):
-                arrays.append(pa.repeat(pa.scalar(given, field.type), rows))
+            elif isinstance(column, str | int | float | bool):
+                arrays.append(pa.repeat(pa.scalar(column, field.type), rows))
             else:
-                arrays.append(pa.array(given, field.type))
+                arrays.append(pa.array(column, field.type))
         if name not in self._writers:
             path = self._lake / "data" / name / "synthetic.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,18 +146,18 @@ def _chunk(tables: Tables, numbers: np.ndarray, flows_a_run: int, random: np.ran
         ("queue_log", "queue.jsonl", log_hashes, logged),
     ):
         chosen = np.flatnonzero(present)
-        found = [contents[i] for i in chosen]
+        texts = [contents[i] for i in chosen]
         tables.write(
             "run_source",
             {"decoder_version": VERSION, "study_id": STUDY, "run_id": [names[i] for i in chosen],
              "source_hash": [manifests[i] for i in chosen], "measurement": measurement, "file_name": file_name,
-             "measurement_hash": found},
+             "measurement_hash": texts},
             len(chosen),
         )  # fmt: skip
         tables.write(
             "ingest_outcome",
-            {"source_path": [f"synthetic/{names[i]}/{file_name}" for i in chosen], "content_hash": found,
-             "source_hash": found, "decoder_version": VERSION, "size_bytes": 1, "modified_ns": 1,
+            {"source_path": [f"synthetic/{names[i]}/{file_name}" for i in chosen], "content_hash": texts,
+             "source_hash": texts, "decoder_version": VERSION, "size_bytes": 1, "modified_ns": 1,
              "compression": "none", "format": "capture" if measurement.startswith("capture") else "synthetic",
              "status": "ok", "records_read": flows_a_run, "records_refused": 0,
              "refused_by_reason": "{}", "started_ns": START_NS, "duration_ms": 1.0},

@@ -77,8 +77,8 @@ def copies(root: Path = ROOT) -> Iterator[Copy]:
         for path in sorted(root.glob(glob)):
             if {".venv", "target", "var"} & set(path.relative_to(root).parts):
                 continue
-            for found in pattern.finditer(path.read_text(encoding="utf-8")):
-                yield Copy(path, *found.span("version"), found["version"])
+            for match in pattern.finditer(path.read_text(encoding="utf-8")):
+                yield Copy(path, *match.span("version"), match["version"])
 
 
 def set_version(new: str, root: Path = ROOT) -> list[Path]:
@@ -89,10 +89,10 @@ def set_version(new: str, root: Path = ROOT) -> list[Path]:
     for copy in copies(root):
         if copy.version != new:
             of_file.setdefault(copy.path, []).append(copy)
-    for path, found in of_file.items():
+    for path, matches in of_file.items():
         text = path.read_text(encoding="utf-8")
         # From the end, so that the earlier spans stay right.
-        for copy in sorted(found, key=lambda one: one.start, reverse=True):
+        for copy in sorted(matches, key=lambda one: one.start, reverse=True):
             text = text[: copy.start] + new + text[copy.end :]
         path.write_text(text, encoding="utf-8")
     (root / "VERSION").write_text(f"{new}\n", encoding="utf-8")

@@ -50,7 +50,7 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     quoted = {name for cell in cells for name in QUOTED.findall("".join(cell["source"])) if "-" in name}
     lines: list[str] = []
-    told = ""
+    text = ""
     for number, cell in enumerate(cells):
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
@@ -59,15 +59,15 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
             title, _, rest = source.partition("\n")
             lines += [f"#{title}", "", rest.strip(), ""]
         elif cell["cell_type"] == "markdown":
-            told = re.sub(r"^(#+) ", r"#\1 ", source, flags=re.MULTILINE)
+            text = re.sub(r"^(#+) ", r"#\1 ", source, flags=re.MULTILINE)
         elif number == 1:
             lines += _folded("What the figures below start with", source)
         else:
             names = _figures_of(source, kept, quoted)
             if not names:
                 continue
-            lines += [told, ""]
-            told = ""
+            lines += [text, ""]
+            text = ""
             for name in names:
                 shutil.copyfile(kept.pop(name), figures / f"{name}.png")
                 lines += [f"![{name}](figures/{name}.png)", ""]

@@ -71,8 +71,8 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> str:
         names = f"`{parameter.make_metavar(context)}`"
     default = parameter.get_default(context, call=False)
     shown = getattr(parameter, "show_default", None)
-    told = shown if isinstance(shown, str) else "" if default in (None, False, (), []) else f"`{default}`"
-    return f"| {names} | {_escaped(getattr(parameter, 'help', None) or '')} | {told} |"
+    text = shown if isinstance(shown, str) else "" if default in (None, False, (), []) else f"`{default}`"
+    return f"| {names} | {_escaped(getattr(parameter, 'help', None) or '')} | {text} |"
 
 
 def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:

@@ -81,15 +81,15 @@ def _text(part: Path) -> str:
 
 def stages(log: Path) -> dict[int, Stage]:
     """Return what the tasks of each stage did, by the stage's number."""
-    found: dict[int, Stage] = defaultdict(Stage)
+    by_number: dict[int, Stage] = defaultdict(Stage)
     for event in events(log):
         if event["Event"] == "SparkListenerStageSubmitted":
-            stage = found[event["Stage Info"]["Stage ID"]]
+            stage = by_number[event["Stage Info"]["Stage ID"]]
             stage.name = event["Stage Info"]["Stage Name"]
             stage.description = event.get("Properties", {}).get("spark.job.description", "")
         elif event["Event"] == "SparkListenerTaskEnd":
-            _add(found[event["Stage ID"]], event)
-    return dict(found)
+            _add(by_number[event["Stage ID"]], event)
+    return dict(by_number)
 
 
 def _add(stage: Stage, event: dict[str, Any]) -> None:
@@ -119,14 +119,14 @@ def main() -> None:
     options = parser.parse_args()
     for log in options.log:
         try:
-            found = stages(log)
+            by_number = stages(log)
         except (OSError, ValueError) as error:
             sys.exit(f"{log}: {error}")
-        total = sum(stage.cpu_s for stage in found.values())
-        print(f"{log}: {len(found)} stages, {total:.1f} CPU s in tasks")
+        total = sum(stage.cpu_s for stage in by_number.values())
+        print(f"{log}: {len(by_number)} stages, {total:.1f} CPU s in tasks")
         columns = ("stage", "tasks", "run s", "CPU s", "GC s", "longest/median", "read", "in", "out", "spilled", "peak")
         print("\t".join(columns) + " (MiB)\tended")
-        by_time = sorted(found.items(), key=lambda item: -item[1].cpu_s)[: options.stages]
+        by_time = sorted(by_number.items(), key=lambda item: -item[1].cpu_s)[: options.stages]
         for number, stage in by_time:
             sizes = (
                 stage.read_bytes, sum(stage.shuffled_in_bytes), stage.shuffled_out_bytes, stage.spilled_disk_bytes,

@@ -143,8 +143,8 @@ class StandaloneCluster:
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
             text = self._log(name).read_text(errors="replace")
-            if found := re.search(pattern, text):
-                return found.group(1)
+            if match := re.search(pattern, text):
+                return match.group(1)
             if self._processes[name].poll() is not None:
                 break
             time.sleep(0.2)

@@ -125,7 +125,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                         files[archive.extract(name, unpacked)] = name
         modules = sorted(name for name in files.values() if name.endswith(".so"))
         if [name.split("/")[0] for name in modules] != ["sojourn_ingest", "sojourn_statistics"] or len(tags) != 1:
-            found = f"{named} has extension modules {modules} for {sorted(tags)}"
-            raise ValueError(f"{found}; expected one of each package, of one tag")
+            problem = f"{named} has extension modules {modules} for {sorted(tags)}"
+            raise ValueError(f"{problem}; expected one of each package, of one tag")
         build_data["pure_python"] = False
         build_data["tag"] = tags.pop()

@@ -87,8 +87,8 @@ def fuzzed(folder: Path) -> dict[str, Fuzzed]:
     registry = Registry([path for path in files if is_description(path)])
     found = {"tc_poll_stream": Fuzzed("tc_poll_stream", _attempt_polls)}
     for name, formats in READERS.items():
-        chosen = [known for known in registry.formats if known.name.partition(":")[0] in formats]
-        if {known.name.partition(":")[0] for known in chosen} != set(formats):
+        chosen = [reader for reader in registry.formats if reader.name.partition(":")[0] in formats]
+        if {reader.name.partition(":")[0] for reader in chosen} != set(formats):
             raise ValueError(f"target {name} names a format that there is not: {formats}")
         attempt = _Readers(chosen, folder / "read" / name / NAMES.get(name, "input")).attempt
         found[name] = Fuzzed(name, attempt, [c for path in files if (c := _seed(path)) is not None and attempt(c)])
@@ -156,17 +156,17 @@ class _Readers:
             return False
         self._path.write_bytes(content)
         source = Source(self._path, "none", content[:HEAD_BYTES], len(content))
-        for known in self._formats:
-            if known.recognises(source):
-                return _read(known, source, self._context)
+        for reader in self._formats:
+            if reader.recognises(source):
+                return _read(reader, source, self._context)
         return False
 
 
-def _read(known: Format, source: Source, context: Context) -> bool:
+def _read(reader: Format, source: Source, context: Context) -> bool:
     reading = Reading()
     try:
         with whole_characters():  # as the session reads it
-            for name, batch in known.facts(source, context, reading):
+            for name, batch in reader.facts(source, context, reading):
                 _hold_to_declaration(name, batch)
     except InputError as error:
         _hold_to_style(error)
@@ -200,8 +200,8 @@ def _hold_to_declaration(name: str, batch: pa.RecordBatch) -> None:
 
 
 def _is_reader(target: Target) -> bool:
-    known = {name for names in READERS.values() for name in names} | READ_IN_RUST
-    return target.name.partition(" ")[0].partition(":")[0] in known
+    names_of_readers = {name for names in READERS.values() for name in names} | READ_IN_RUST
+    return target.name.partition(" ")[0].partition(":")[0] in names_of_readers
 
 
 class _Beside:

@@ -38,7 +38,7 @@ def results(archive: Path) -> Iterator[dict[str, Any]]:
 
 def connections(archive: Path) -> list[list[Any]]:
     """Return one row for each connection that was polled, in order of time; an RTT of 0 is a poll without a sample."""
-    found = []
+    rows = []
     for result in results(archive):
         for test in ("Download", "Upload"):
             polls = [each["TCPInfo"] for each in (result.get(test) or {}).get("ServerMeasurements") or ()]
@@ -46,12 +46,12 @@ def connections(archive: Path) -> list[list[Any]]:
             if not rtts:
                 continue
             figures = [len(rtts), min(rtts), f"{sum(rtts) / len(rtts):.3f}", max(rtts), polls[-1]["BytesSent"]]
-            found.append([result[test]["StartTime"], result["ClientIP"], test.lower(), *figures])
-    found.sort(key=lambda row: row[:3])
+            rows.append([result[test]["StartTime"], result["ClientIP"], test.lower(), *figures])
+    rows.sort(key=lambda row: row[:3])
     numbers: dict[str, str] = {}
-    for row in found:
+    for row in rows:
         row[1] = numbers.setdefault(row[1], f"client-{len(numbers) + 1}")
-    return found
+    return rows
 
 
 def main() -> None:
