@@ -113,15 +113,15 @@ def run_duckdb(folder: Path, output: Path) -> dict[str, Any]:
     """Run the jobs on two threads of DuckDB."""
     import duckdb
 
-    found = {}
+    jobs = {}
     with duckdb.connect() as connection:
         connection.execute(f"set threads = 2; set temp_directory = '{output}/spilled'")
         connection.execute(f"create view connections as select * from read_parquet('{folder}/*.parquet')")
         for name, statement in jobs_of("duckdb").items():
             started, spent = time.perf_counter(), time.process_time()
             connection.execute(f"copy ({statement}) to '{output}/{name}.parquet' (format parquet)")
-            found[name] = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - spent}
-    return found
+            jobs[name] = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - spent}
+    return jobs
 
 
 def run_spark(folder: Path, output: Path, master: str, executors: int) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def run_spark(folder: Path, output: Path, master: str, executors: int) -> dict[s
         # Bytes that several reads fetch at once are not counted.
         "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
     }
-    found = {}
+    jobs = {}
     with spark_session(Paths(output / "var"), SparkSettings(master, conf)) as session:
         session.read.parquet(str(folder)).createOrReplaceTempView("connections")
         for name, statement in jobs_of("spark").items():
@@ -150,8 +150,8 @@ def run_spark(folder: Path, output: Path, master: str, executors: int) -> dict[s
             started = time.perf_counter()
             with frame_of(session, statement, reads_little=False) as frame:
                 frame.write.mode("overwrite").parquet(str(output / name))
-            found[name] = {"s": time.perf_counter() - started}
-    return found
+            jobs[name] = {"s": time.perf_counter() - started}
+    return jobs
 
 
 def _event_log() -> ModuleType:
@@ -217,11 +217,11 @@ def main() -> None:
     duckdb = options.folder / "duckdb"
     shutil.rmtree(duckdb, ignore_errors=True)
     duckdb.mkdir(parents=True)
-    told = child(options, "duckdb")
-    for name, found in told["jobs"].items():
+    report = child(options, "duckdb")
+    for name, job in report["jobs"].items():
         table.row(
-            f"{name}, DuckDB on 2 threads", 0, found["s"], found["cpu_s"], told["cpu_s"], None, None, None, None, None,
-            None, None, told["peak_mib"], os.getloadavg()[0],
+            f"{name}, DuckDB on 2 threads", 0, job["s"], job["cpu_s"], report["cpu_s"], None, None, None, None, None,
+            None, None, report["peak_mib"], os.getloadavg()[0],
         )  # fmt: skip
     stages_of = _event_log().stages
     for executors in options.executors:
@@ -229,22 +229,22 @@ def main() -> None:
         for folder in (output, cluster):
             shutil.rmtree(folder, ignore_errors=True)
         with cluster_of(cluster, executors, SLOTS // executors, f"{MEMORY_MIB // executors}m") as running:
-            told = child(options, str(executors), running.master_url, running.process_ids)
+            report = child(options, str(executors), running.master_url, running.process_ids)
         (log,) = (output / "events").iterdir()
         stages = stages_of(log)
-        for name, found in told["jobs"].items():
+        for name, job in report["jobs"].items():
             check_equal(duckdb / f"{name}.parquet", output / name)
             of_job = [stage for stage in stages.values() if stage.description == name]
             # Of stages of seconds; the median of a hundred empty partitions says nothing.
             long = [stage for stage in of_job if sum(stage.run_s) > 5]
             table.row(
-                name, executors, found["s"], sum(stage.cpu_s for stage in of_job), told["cpu_s"],
+                name, executors, job["s"], sum(stage.cpu_s for stage in of_job), report["cpu_s"],
                 sum(len(stage.run_s) for stage in of_job), sum(stage.read_bytes for stage in of_job) / 2**20,
                 sum(stage.shuffled_out_bytes for stage in of_job) / 2**20,
                 sum(stage.spilled_disk_bytes for stage in of_job) / 2**20,
                 max((stage.skew for stage in long), default=1.0),
                 max((size for stage in of_job for size in stage.shuffled_in_bytes), default=0) / 2**20,
-                max(stage.peak_execution_bytes for stage in of_job) / 2**20, told["peak_mib"], os.getloadavg()[0],
+                max(stage.peak_execution_bytes for stage in of_job) / 2**20, report["peak_mib"], os.getloadavg()[0],
             )  # fmt: skip
     if not options.keep:
         shutil.rmtree(rows)
